@@ -89,10 +89,10 @@ await requireFreePorts(auth.config.host, {
 
 const { level } = auth.config.log
 const log = createLog(auth.config.log)
-const isTold = log.isLevelEnabled('info')
+const showsSteps = log.isLevelEnabled('info')
 // Until the servers are ready, a person reads what they do. Only warnings stand between these lines.
 if (level === 'info') log.level = 'warn'
-const say = (step: string): void => void (isTold && process.stdout.write(`${step} …\n`))
+const say = (step: string): void => void (showsSteps && process.stdout.write(`${step} …\n`))
 warnOfUnverifiedWays(log, {
   databases: {
     AUTH_DATABASE_URL: auth.config.databaseUrl,

@@ -4,7 +4,8 @@ import { testFilesWithoutCampaign, testFilesWithoutServices } from './scripts/te
 /** Suites that bring all they need themselves, though they can do with services as well. */
 const selfContained = [
   'test/failover/*.e2e.test.ts',
-  'test/e2e/{docs-pages,operations,readme,start}.e2e.test.ts',
+  'test/e2e/pages/{docs-pages,readme}.e2e.test.ts',
+  'test/e2e/processes/{operations,start}.e2e.test.ts',
   'test/auth-server/cli/{offline-process,terminal}.e2e.test.ts',
   'test/generators/generators.e2e.test.ts',
   'test/shared/platform/embedded/data-lock.test.ts',

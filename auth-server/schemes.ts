@@ -1,7 +1,7 @@
 /** Authentication of callers by the auth server: the six schemes on its own database, and the cross-site rule. */
 import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'
-import { createKnownTimeline } from '../shared/platform/database/timeline.ts'
+import { createKnownHistory } from '../shared/platform/history/history.ts'
 import type { IdSource } from '../shared/platform/ids.ts'
 import type { Log } from '../shared/platform/log/log.ts'
 import type { Metrics } from '../shared/platform/metrics/metrics.ts'
@@ -94,7 +94,7 @@ const basic = (ports: AuthSchemePorts): Scheme => {
       ...ports,
       principals: { get: ports.principal, onOtherInstance: (listener) => ports.publisher.onOtherInstance(listener) },
       loginThrottle,
-      verify: (presented) => verifyBasic(ports, presented),
+      verify: (received) => verifyBasic(ports, received),
     }),
   )
 }
@@ -121,12 +121,12 @@ const signedRequest = (config: AuthConfig, ports: AuthSchemePorts): Scheme =>
   })
 
 function digest(config: AuthConfig, ports: AuthSchemePorts): Scheme {
-  const timeline = createKnownTimeline(ports.database)
+  const history = createKnownHistory(ports.database)
   return createDigestScheme({
     ...ports,
     find: ports.digestSecrets.find,
-    nonces: createDigestNonces({ ...ports, secrets: ports.serviceSecrets, timeline }),
-    counts: createDigestCounts({ ...ports, schema: 'auth', timeline }),
+    nonces: createDigestNonces({ ...ports, secrets: ports.serviceSecrets, history }),
+    counts: createDigestCounts({ ...ports, schema: 'auth', history }),
     loginThrottle: notingRefusals(ports.loginThrottle, 'digest', recordRefusals(ports.audit)),
     origin: config.publicOrigin,
   })

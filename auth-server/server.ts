@@ -148,6 +148,7 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
   const principals = createPrincipalReader({ database, clock, secondFactorRoles })
   const common = { database, cache, clock, ids, publisher, loginThrottle, hashing, sealing }
   const secondFactors = createSecondFactors({ ...config, ...common })
+  const audit = openAudit(resources, secretsKeys)
   return {
     secretsKeys,
     secondFactors,
@@ -156,12 +157,17 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     publisher,
     feedReader,
     tokens,
-    audit: openAudit(resources, secretsKeys),
+    audit,
     users: createUsers(common),
     passwordResets: createPasswordResets(common),
     digestSecrets: createDigestSecrets(common),
-    apiKeys: createApiKeys({ ...common, ...pairs, countPair: createMachinePairLimit(machine, { clock, ...pairs }) }),
-    logins: countLogins(metrics, createLogins(config, { ...common, tokens, secondFactors })),
+    apiKeys: createApiKeys({
+      ...common,
+      ...pairs,
+      secondFactorRoles,
+      countPair: createMachinePairLimit(machine, { clock, ...pairs }),
+    }),
+    logins: countLogins(metrics, createLogins(config, { ...common, tokens, secondFactors, audit })),
     principal: principals.record,
     rolesOf: principals.roles,
   }
@@ -190,7 +196,7 @@ function openAudit({ database, clock, log, machine }: AuthResources, secretsKeys
 function endpointPorts(
   config: AuthConfig,
   { database, clock, keyRing }: AuthResources,
-  parts: Parts & Pick<ReturnType<typeof createCallerAuthentication>, 'presented' | 'refuseCrossSite'>,
+  parts: Parts & Pick<ReturnType<typeof createCallerAuthentication>, 'findCredentials' | 'refuseCrossSite'>,
 ) {
   const { logins, tokens, users, apiKeys, audit, loginThrottle, secretsKeys } = parts
   const { publicOrigin: origin } = config
@@ -203,7 +209,7 @@ function endpointPorts(
     passwordResets: parts.passwordResets,
     audit,
     loginThrottle,
-    presented: parts.presented,
+    findCredentials: parts.findCredentials,
     refuseCrossSite: parts.refuseCrossSite,
     ...logins,
     ...createOAuth(config, {
@@ -248,7 +254,7 @@ function internalRoutesOf(
       digestSecrets,
       sessions: logins.sessions,
       requireRecentProof: logins.requireRecentProof,
-      verifyBasic: (presented) => verifyBasic({ database, loginThrottle, hashing, audit }, presented),
+      verifyBasic: (received) => verifyBasic({ database, loginThrottle, hashing, audit }, received),
       noteRefusal: recordRefusals(audit),
       noteWebhookPauses: recordWebhookPauses(audit),
       noteWebhookChanges: recordWebhookChanges(audit),

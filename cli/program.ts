@@ -65,7 +65,10 @@ export async function createProgram(config: CallerConfig, streams: CallerStreams
   const loginFile = () => openLoginFile(config.folder, program.opts().profile)
   const ports: CallerPorts = {
     ...outcome,
-    ...{ config, isJson, loginFile, streams },
+    config,
+    isJson,
+    loginFile,
+    streams,
     terminal: createTerminal({ input: streams.input, output: streams.errors }),
     connect: async () => {
       const { connect } = await import('./login/connect.ts')

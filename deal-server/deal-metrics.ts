@@ -22,24 +22,12 @@ export interface DealMetricsParts {
 /** Counts the attempts to deliver events to webhooks. */
 export function countDeliveries(metrics: Metrics): (attempt: Pick<Attempt, 'outcome'>) => void {
   const counter = metrics.counter({
-    ...{ name: 'webhook_deliveries_total', help: 'Attempts to deliver an event to a webhook.', labels: ['outcome'] },
+    name: 'webhook_deliveries_total',
+    help: 'Attempts to deliver an event to a webhook.',
+    labels: ['outcome'],
   })
   for (const outcome of ['delivered', 'failed']) counter.inc({ server: 'deal', outcome }, 0)
   return ({ outcome }) => counter.inc({ server: 'deal', outcome })
-}
-
-/** Counts reads where there are replicas: by the server that answered, and why it was that one. */
-export function countReads(metrics: Metrics): (place: readonly [from: string, reason: string]) => void {
-  const reasons = ['no-token', 'behind', 'timeline', 'unavailable']
-  const count = countPairs(metrics, 'deal', {
-    name: 'reads_total',
-    help:
-      'Reads of deals where there are replicas, by the server that answered: replica, or primary because of no-token, ' +
-      'behind, timeline (another one) or unavailable.',
-    labels: ['from', 'reason'],
-    begin: [['replica', 'fresh'], ...reasons.map((why) => ['primary', why] as const)],
-  })
-  return ([from, why]) => count(from, why)
 }
 
 /** Counts commands by use case and outcome. What is refused before a command is known counts as a request alone. */

@@ -4,8 +4,9 @@ import { type Channel, defineCall, defineNews } from '../shared/platform/workers
 import type { Workers } from '../shared/platform/workers/primary.ts'
 import type { MachineRole } from '../shared/platform/workers/role.ts'
 import type { FeedLine } from '../shared/protocol/internal-api/feed-stream.ts'
-import type { EventLog, EventPage, Place, ReadOptions } from './events/event-log.ts'
+import type { EventLog, EventPage, ReadOptions } from './events/event-log.ts'
 import type { AcquireStream, EventStreams } from './events/event-streams.ts'
+import type { Place } from './events/position.ts'
 import { createSharedReads } from './events/shared-reads.ts'
 import type { WakeUpPorts, WakeUps } from './events/wake-ups.ts'
 import type { Webhooks } from './webhooks/webhooks.ts'
@@ -87,7 +88,7 @@ export const wakeUpsByPrimary = (
   channel: Channel,
 ): WakeUpPorts['cache'] => ({
   subscribe: (name, listener) => cache.subscribe(name, listener),
-  moment: async () => '',
+  time: async () => '',
   publish: async () => {
     await channel.call(wakeUpCall, undefined)
     return true

@@ -5,7 +5,7 @@
 import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'
 import type { Database } from '../shared/platform/database/database.ts'
-import { createKnownTimeline } from '../shared/platform/database/timeline.ts'
+import { createKnownHistory } from '../shared/platform/history/history.ts'
 import type { IdSource } from '../shared/platform/ids.ts'
 import { rememberVerifiedTokens } from '../shared/protocol/access-token/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../shared/protocol/access-token/verify-access-token.ts'
@@ -175,11 +175,11 @@ function digest(
   ports: DealAuthenticationPorts,
 ): Scheme {
   const { authClient, principals, clock, ids, cache, database, serviceSecret, serviceSecrets, noteRefusal } = ports
-  const timeline = createKnownTimeline(database)
+  const history = createKnownHistory(database)
   return createDigestScheme({
     ...followDigestSecrets({ authClient, principals, clock, serviceSecret }),
-    nonces: createDigestNonces({ secrets: serviceSecrets, clock, ids, timeline }),
-    counts: createDigestCounts({ cache, database, schema: 'deals', timeline }),
+    nonces: createDigestNonces({ secrets: serviceSecrets, clock, ids, history }),
+    counts: createDigestCounts({ cache, database, schema: 'deals', history }),
     loginThrottle: notingRefusals(allGuesses, 'digest', noteRefusal),
     clock,
     origin: publicOrigin,

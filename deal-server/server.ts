@@ -41,12 +41,13 @@ import { createRefusalReports, type RefusalReports } from './auth-client/report-
 import { createExecuteCommand } from './commands/execute.ts'
 import { createFindAssignableUsers, createFindUserId } from './commands/find-assignable-users.ts'
 import type { DealConfig } from './config.ts'
-import { countCommands, countDeliveries, countReads, observeDealServer } from './deal-metrics.ts'
+import { countCommands, countDeliveries, observeDealServer } from './deal-metrics.ts'
 import type { EventLog } from './events/event-log.ts'
 import { createEventStreams, type EventStreams, type EventStreamsOptions } from './events/event-streams.ts'
 import { createWakeUps, type WakeUps } from './events/wake-ups.ts'
 import { createDealApp } from './http/app.ts'
 import { representEvent } from './http/representations/represent-event.ts'
+import { readAsSeen, type WithReader } from './http/requests/seen.ts'
 import { resourceMetadataRoute } from './http/resource-metadata.ts'
 import {
   acquireByPrimary,
@@ -58,10 +59,11 @@ import {
   webhookChanged,
 } from './machine.ts'
 import type { DealReader } from './queries/ports.ts'
+import { createReplicaReads } from './replicas/caller-reads.ts'
+import { countReads } from './replicas/count-reads.ts'
 import { createDealAuthentication } from './schemes.ts'
 import { createDealRepository } from './store/deals.ts'
 import { createEventLog } from './store/event-log.ts'
-import { createFreshReads, type FreshReadsPorts } from './store/fresh-reads.ts'
 import { dealHousekeepingJobs } from './store/housekeeping.ts'
 import { dealSearchIndex } from './store/search-index.ts'
 import { createWebhookWork } from './store/webhook-work.ts'
@@ -111,7 +113,11 @@ export function createDealServer(config: DealConfig, given: DealResources) {
   const withPermit = createHashingPermits({ concurrency: config.hashConcurrency })
   const { refusalReports, changeReports } = createReports(authClient, resources)
   const { authenticate, recheck, refuseCrossSite } = createDealAuthentication(config, {
-    ...{ database, cache, clock, ids, ...followed },
+    database,
+    cache,
+    clock,
+    ids,
+    ...followed,
     withPermit,
     noteRefusal: refusalReports.note,
     serviceSecret,
@@ -144,7 +150,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     refuseCrossSite,
     executeCommand,
     batches: config.batches,
-    ...{ reader: repository, beginReads: openReplicaReads(resources, repository, countReads(metrics)) },
+    withReader: readerOf(resources, repository, metrics),
     events,
     webhooks: webhooks.management,
     requireRecentProof: askForRecentProof({ authClient, serviceSecret }),
@@ -163,12 +169,16 @@ export function createDealServer(config: DealConfig, given: DealResources) {
   return { app, executeCommand, reader: repository, start: () => startParts(parts), stop: () => stopParts(parts) }
 }
 
-/** Reads on replicas; undefined without replicas. */
-const openReplicaReads = (
+/** Reads on the primary alone, or on its replicas too. */
+function readerOf(
   { database, replicas = [] }: Pick<DealResources, 'database' | 'replicas'>,
   primary: DealReader,
-  count: FreshReadsPorts['count'],
-) => (replicas.length > 0 ? createFreshReads({ database, primary, replicas, count }) : undefined)
+  metrics: Metrics,
+): WithReader {
+  const count = countReads(metrics)
+  if (replicas.length === 0) return (_request, work) => work(primary)
+  return readAsSeen(createReplicaReads({ database, primary, replicas, count }))
+}
 
 /** What the auth server is told for its audit log. */
 const createReports = (authClient: Pick<AuthClient, 'ask'>, { clock, log }: Pick<DealResources, 'clock' | 'log'>) => ({
@@ -279,11 +289,21 @@ function openWebhooks(
   }
   return createWebhooks(
     {
-      ...{ store: createWebhookStore(database), work: createWebhookWork(database), log: eventLog, principals, report },
-      ...{ restoring: restoreDeal.right, represent: representEvent, serviceSecrets, clock, ids, logger },
+      store: createWebhookStore(database),
+      work: createWebhookWork(database),
+      log: eventLog,
+      principals,
+      report,
+      restoring: restoreDeal.right,
+      represent: representEvent,
+      serviceSecrets,
+      clock,
+      ids,
+      logger,
       tracePost: tracing && ((post) => tracing.post(post)),
       ...(machine?.worker && { onChange: webhookChanged(machine.worker) }),
-      ...{ userAgent: `Keyhold/${projectVersion()}`, onAttempt: countDeliveries(metrics) },
+      userAgent: `Keyhold/${projectVersion()}`,
+      onAttempt: countDeliveries(metrics),
     },
     config.webhooks,
     tuning,
@@ -316,7 +336,12 @@ function followAuthServer(
   const fetch = tracing?.fetch(send) ?? send
   const onPublishedKeys = (published: string) => keys.onPublishedKeys(published)
   const authClient = createAuthClient({
-    ...{ authUrl, secret, clock, ids, fetch, onPublishedKeys },
+    authUrl,
+    secret,
+    clock,
+    ids,
+    fetch,
+    onPublishedKeys,
     followed: () => feed.instanceId(),
     onInstance: (instanceId, before) => feed.observeInstance(instanceId, before),
   })

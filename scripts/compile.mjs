@@ -40,11 +40,12 @@ const require = createRequireOfModule(import.meta.url)
  * Compiles `entryPoints` into `folder`, where `a/b.ts` becomes `a/b.js`. Types are not checked.
  * @param {string} folder
  * @param {readonly string[]} entryPoints
- * @param {{ from?: string, isSmall?: boolean, files?: readonly string[] }} options `from`: the folder of the sources;
- * `isSmall`: as few bytes as possible, without what debugging needs; `files`: what is copied beside the code
+ * @param {{ from?: string, isSmall?: boolean, files?: readonly string[], outside?: readonly string[] }} options
+ * `from`: the folder of the sources; `isSmall`: as few bytes as possible, without what debugging needs; `files`: what
+ * is copied beside the code; `outside`: further packages that stay in node_modules
  */
 export async function compile(folder, entryPoints = programs, options = {}) {
-  const { from = root, isSmall = false, files = besideCode } = options
+  const { from = root, isSmall = false, files = besideCode, outside = [] } = options
   await build({
     absWorkingDir: from,
     entryPoints: [...entryPoints],
@@ -57,7 +58,7 @@ export async function compile(folder, entryPoints = programs, options = {}) {
     target: 'node20.19',
     jsx: 'automatic',
     jsxImportSource: 'hono/jsx',
-    external,
+    external: [...external, ...outside],
     banner: { js: names },
     minify: isSmall,
     sourcemap: isSmall ? false : 'linked',

@@ -1,15 +1,27 @@
-// `npm run release:fixture -- REVISION`: keeps the servers of a release, so that the next release can be tried beside
-// them (test/releases). REVISION is a tag or commit of Git; the version is that of its package.json. Packages that stay
-// in node_modules are the present ones. The list of known passwords is left out, because it is large and the same.
+// `npm run release:fixture -- REVISION`: keeps the servers of a release for the tests of the next one (test/releases).
+// REVISION is a tag or commit of Git; the version is that of its package.json. Packages that stay in node_modules are
+// the present ones, those of traces too. What is large and not needed is left out: the list of known passwords, which
+// is the same, and drizzle-kit's snapshots.
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { brotliCompressSync, constants } from 'node:zlib'
 import { besideCode, compile, root } from './compile.mjs'
 
 /** A bigger file would weigh on every clone. */
-const maxBytes = 1_500_000
-const servers = ['start.ts', 'auth-server/main.ts', 'deal-server/main.ts', 'auth-server/cli/main.ts']
+const maxBytes = 600_000
+const maxBuffer = 2 ** 28
+const servers = ['start.ts', 'auth-server/main.ts', 'deal-server/main.ts']
 const files = besideCode.filter((path) => !path.endsWith('common-passwords.bin'))
 
 const [revision, ...others] = process.argv.slice(2)
@@ -28,18 +40,19 @@ try {
 /** Compiles the revision by way of both folders. Returns the path of the archive, the only one that remains. */
 async function keep(source, compiled) {
   mkdirSync(source)
-  const archive = execFileSync('git', ['-C', root, 'archive', revision], { maxBuffer: 2 ** 28 })
-  execFileSync('tar', ['-x', '-C', source], { input: archive })
+  const sources = execFileSync('git', ['-C', root, 'archive', revision], { maxBuffer })
+  execFileSync('tar', ['-x', '-C', source], { input: sources })
   symlinkSync(join(root, 'node_modules'), join(source, 'node_modules'))
-  await compile(compiled, servers, { from: source, isSmall: true, files })
+  await compile(compiled, servers, { from: source, isSmall: true, files, outside: ['@opentelemetry/*'] })
   const { version } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'))
-  const name = `keyhold-${version}.tgz`
   // The same content gives the same archive.
   const plain = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner']
-  execFileSync('tar', [...plain, '-C', compiled, '-I', 'gzip -9n', '-cf', join(work, name), '.'])
-  if (statSync(join(work, name)).size > maxBytes) throw new Error(`${name} has more than ${maxBytes} bytes`)
+  const content = execFileSync('tar', [...plain, '--exclude=*_snapshot.json', '-C', compiled, '-c', '.'], { maxBuffer })
+  const archive = brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_LGWIN]: 24 } })
+  const name = `keyhold-${version}.tar.br`
+  if (archive.length > maxBytes) throw new Error(`${name} has ${archive.length} bytes, more than ${maxBytes}`)
   const folder = join(root, 'test/releases')
-  for (const old of readdirSync(folder)) if (old.endsWith('.tgz')) rmSync(join(folder, old))
-  cpSync(join(work, name), join(folder, name))
+  for (const old of readdirSync(folder)) if (old.startsWith('keyhold-')) rmSync(join(folder, old))
+  writeFileSync(join(folder, name), archive)
   return join(folder, name)
 }

@@ -1,9 +1,11 @@
 import { and, asc, between, eq, isNull, type SQL, sql } from 'drizzle-orm'
-import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { apiKeys, users } from '../store/schema.ts'
+import type { Role } from '../users/rights.ts'
+import { secondFactorDemandSql } from '../users/second-factor-demand.ts'
 import { type ApiKey, expiresSoonMs } from './api-key.ts'
 
 const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -19,9 +21,30 @@ export interface OfOwner {
   readonly username?: string | undefined
 }
 
-const shown = { key: apiKeys, username: users.username }
+/** What keys are read from. */
+export interface KeySource {
+  readonly drizzle: Drizzle
+  /** SECOND_FACTOR_ROLES. */
+  readonly secondFactorRoles: readonly Role[]
+}
 
-const toApiKey = ({ key, username }: { key: typeof apiKeys.$inferSelect; username: string }): ApiKey => ({
+/** SQL condition on a row of auth.api_keys: it is refused, because its owner has or needs a second factor. */
+const isSuspended = (roles: readonly Role[]) => sql<boolean>`(not ${apiKeys.confirmed} and exists (
+  select 1 from auth.users u where u.id = ${apiKeys.userId} and ${sql.raw(secondFactorDemandSql(roles))}))`
+
+const shown = ({ secondFactorRoles }: Pick<KeySource, 'secondFactorRoles'>) => ({
+  key: apiKeys,
+  username: users.username,
+  isSuspended: isSuspended(secondFactorRoles),
+})
+
+interface ShownRow {
+  readonly key: typeof apiKeys.$inferSelect
+  readonly username: string
+  readonly isSuspended: boolean
+}
+
+const toApiKey = ({ key, username, isSuspended }: ShownRow): ApiKey => ({
   id: key.id,
   kind: key.kind,
   username,
@@ -33,18 +56,19 @@ const toApiKey = ({ key, username }: { key: typeof apiKeys.$inferSelect; usernam
   expiresAt: key.expiresAt?.getTime() ?? null,
   formerUntil: key.formerUntil?.getTime() ?? null,
   lastUsedAt: key.lastUsedAt?.getTime() ?? null,
+  isSuspended,
 })
 
 const ofOwner = ({ username }: OfOwner): SQL | undefined =>
   username === undefined ? undefined : eq(users.usernameFolded, foldUsername(username))
 
 /** Lists the keys that are not revoked, the oldest first. */
-export async function listApiKeys({ drizzle }: Database, page: PageRequest & OfOwner): Promise<Page<ApiKey>> {
+export async function listApiKeys(source: KeySource, page: PageRequest & OfOwner): Promise<Page<ApiKey>> {
   const { after, limit } = page
   const behind =
     after && sql`(${apiKeys.createdAt}, ${apiKeys.id}) > (${String(after[0])}::timestamptz, ${String(after[1])}::uuid)`
-  const rows = await drizzle
-    .select(shown)
+  const rows = await source.drizzle
+    .select(shown(source))
     .from(apiKeys)
     .innerJoin(users, eq(users.id, apiKeys.userId))
     .where(and(isNull(apiKeys.revokedAt), ofOwner(page), behind))
@@ -54,16 +78,16 @@ export async function listApiKeys({ drizzle }: Database, page: PageRequest & OfO
 }
 
 /** Counts the keys that expire soon after `now` (milliseconds) and were not revoked. */
-export async function countExpiringSoon({ drizzle }: Database, now: number): Promise<number> {
+export async function countExpiringSoon({ drizzle }: Pick<KeySource, 'drizzle'>, now: number): Promise<number> {
   const isSoon = between(apiKeys.expiresAt, new Date(now), new Date(now + expiresSoonMs))
   return drizzle.$count(apiKeys, and(isNull(apiKeys.revokedAt), isSoon))
 }
 
 /** Reads a key that is not revoked. @throws ProblemError `not-found` */
-export async function readApiKey(drizzle: Drizzle, id: string, owner: OfOwner): Promise<ApiKey> {
+export async function readApiKey(source: KeySource, id: string, owner: OfOwner): Promise<ApiKey> {
   if (!isApiKeyId(id)) throw noSuchApiKey()
-  const [row] = await drizzle
-    .select(shown)
+  const [row] = await source.drizzle
+    .select(shown(source))
     .from(apiKeys)
     .innerJoin(users, eq(users.id, apiKeys.userId))
     .where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt), ofOwner(owner)))

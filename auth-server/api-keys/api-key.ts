@@ -29,6 +29,8 @@ export interface ApiKey {
   readonly formerUntil: number | null
   /** Is updated at most once a minute by each server. */
   readonly lastUsedAt: number | null
+  /** Made without a second factor, which the owner has or needs now: refused until it is confirmed. */
+  readonly isSuspended: boolean
 }
 
 /** A request for a new key. */
@@ -44,6 +46,8 @@ export interface ApiKeyRequest {
   readonly rights?: readonly string[] | undefined
   /** Milliseconds since the epoch. */
   readonly expiresAt?: number | undefined
+  /** The maker proved a second factor. Left out: only the server itself makes a confirmed key. */
+  readonly isConfirmed?: boolean | undefined
 }
 
 /** A request for new material of a key. */
@@ -54,6 +58,8 @@ export interface ApiKeyRotation {
   readonly overlapSeconds: number
   /** A new expiry in milliseconds since the epoch; null for none. The old one when left out. */
   readonly expiresAt?: number | null | undefined
+  /** As in `ApiKeyRequest`. */
+  readonly isConfirmed?: boolean | undefined
 }
 
 /** The longest overlap of two secrets of a key, in seconds: 30 days. */

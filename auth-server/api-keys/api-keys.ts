@@ -5,7 +5,7 @@ import type { Grantor } from '../users/granting-rights.ts'
 import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
 import { type ApiKey, type ApiKeyRequest, type ApiKeyRotation, type NewApiKey, refuseImpossible } from './api-key.ts'
 import { countExpiringSoon, listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
-import { type ChangeApiKeysPorts, insertApiKey, revokeApiKey } from './change-api-keys.ts'
+import { type ChangeApiKeysPorts, confirmApiKey, insertApiKey, revokeApiKey } from './change-api-keys.ts'
 import { createReadMaterial, hasSecret } from './key-material.ts'
 import { createKeepForTokens, createNoteUse } from './key-use.ts'
 import { type CountPair, createPairLimit } from './pair-limit.ts'
@@ -32,6 +32,11 @@ export interface ApiKeys {
    * @throws ProblemError `not-found`, `invalid-value`, `missing-right`, `too-many-key-pairs`
    */
   rotate(id: string, rotation: ApiKeyRotation, by: { owner: OfOwner; grantor?: Grantor }): Promise<NewApiKey>
+  /**
+   * Confirms a key that was made without a second factor, for a grantor who has proved one.
+   * @throws ProblemError `not-found`, `missing-right`
+   */
+  confirm(id: string, by: { owner: OfOwner; grantor: Grantor }): Promise<ApiKey>
   /** Revokes a key and the tokens made with it. @throws ProblemError `not-found` */
   revoke(id: string, owner: OfOwner): Promise<void>
   /** The key material for verification; undefined when the key does not exist, is revoked or has expired. */
@@ -69,6 +74,7 @@ export interface ApiKeysPorts extends Omit<ChangeApiKeysPorts, 'generateRsaPair'
 /** Creates the operations on API keys over these ports. */
 export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
   const { database, publisher } = ports
+  const source = { ...ports, drizzle: database.drizzle }
   const changing = { ...ports, generateRsaPair: createRsaGenerator() }
   const { countPair = createPairLimit(ports) } = ports
   const material = createReadMaterial(ports)
@@ -78,18 +84,15 @@ export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
       if (grantor && request.kind === 'rsa' && request.publicKeyPem === undefined) await countPair(grantor.userId)
       return whenPublished(publisher, insertApiKey(changing, request, grantor))
     },
-    list: (page) => listApiKeys(database, page),
-    read: (id, owner) => readApiKey(database.drizzle, id, owner),
+    list: (page) => listApiKeys(source, page),
+    read: (id, owner) => readApiKey(source, id, owner),
     rotate: async (id, rotation, { owner, grantor }) => {
-      if (
-        grantor &&
-        rotation.publicKeyPem === undefined &&
-        (await readApiKey(database.drizzle, id, owner)).kind === 'rsa'
-      ) {
+      if (grantor && rotation.publicKeyPem === undefined && (await readApiKey(source, id, owner)).kind === 'rsa') {
         await countPair(grantor.userId)
       }
       return whenPublished(publisher, rotateApiKey(changing, { id, owner, grantor }, rotation))
     },
+    confirm: (id, by) => whenPublished(publisher, confirmApiKey(ports, id, by)),
     revoke: (id, owner) => whenPublished(publisher, revokeApiKey(ports, id, owner)),
     material,
     authenticateClient: async (id, secret) => {
@@ -97,7 +100,7 @@ export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
       return hasSecret(found, secret) ? found : undefined
     },
     keepForTokens: createKeepForTokens(ports),
-    countExpiringSoon: () => countExpiringSoon(database, ports.clock.now()),
+    countExpiringSoon: () => countExpiringSoon(source, ports.clock.now()),
     noteUse: createNoteUse(ports),
   }
 }

@@ -9,12 +9,12 @@ import { type Grantor, requireMayMakeKey, rightsOfNewKey } from '../users/granti
 import { type Changed, changePrincipal } from '../users/principal-change.ts'
 import { userRow } from '../users/user-rows.ts'
 import { type ApiKey, type ApiKeyRequest, maxLiveKeys, type NewApiKey, refuseImpossible } from './api-key.ts'
-import { noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
+import { type KeySource, noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { apiKeySecretData } from './key-material.ts'
 import { type RsaPair, spkiPemOf } from './rsa-keys.ts'
 
 /** The systems that changes of keys use. */
-export interface ChangeApiKeysPorts {
+export interface ChangeApiKeysPorts extends Pick<KeySource, 'secondFactorRoles'> {
   readonly database: Database
   readonly clock: Clock
   readonly ids: IdSource
@@ -38,13 +38,13 @@ export async function insertApiKey(
   refuseImpossible(request, clock.now())
   const id = ids.uuid()
   const { stored, shown } = await makeMaterial(ports, request, id)
-  const createdAt = clock.now()
   const row = {
     id,
     kind: request.kind,
     name: request.name ?? null,
     requireBodyHash: request.requireBodyHash ?? true,
-    createdAt: new Date(createdAt),
+    confirmed: request.isConfirmed ?? grantor === undefined,
+    createdAt: new Date(clock.now()),
     expiresAt: request.expiresAt === undefined ? null : new Date(request.expiresAt),
     ...stored,
   }
@@ -53,16 +53,7 @@ export async function insertApiKey(
     const rights = await rightsOfNewKey(transaction, grantor, { asked: request.rights, owner })
     await refuseTooMany(transaction, userId, row.createdAt)
     await transaction.insert(apiKeys).values({ ...row, rights, userId, usernameFolded })
-    const key: ApiKey = {
-      ...row,
-      rights,
-      username: owner.username,
-      createdAt,
-      expiresAt: request.expiresAt ?? null,
-      publicKeyPem: stored.publicKeyPem ?? null,
-      formerUntil: null,
-      lastUsedAt: null,
-    }
+    const key = await readApiKey({ ...ports, drizzle: transaction }, id, request)
     const verify = (source: Drizzle) => requireMayMakeKey(source, grantor, { rights, owner })
     return { result: { key, ...shown }, change: { verify } }
   })
@@ -103,13 +94,34 @@ async function refuseTooMany(transaction: Drizzle, userId: string, now: Date): P
   throw new ProblemError('too-many-api-keys', `A user may have ${maxLiveKeys} API keys at a time. Revoke one first.`)
 }
 
+/**
+ * Confirms a key that was made without a second factor. `grantor` must be allowed to make such a key, and has proved a
+ * factor. @throws ProblemError `not-found`, `missing-right`; Unavailable
+ */
+export async function confirmApiKey(
+  ports: Pick<ChangeApiKeysPorts, 'database' | 'secondFactorRoles'>,
+  id: string,
+  { owner, grantor }: { readonly owner: OfOwner; readonly grantor: Grantor },
+): Promise<Changed<ApiKey>> {
+  const { database } = ports
+  const { username, rights } = await readApiKey({ ...ports, drizzle: database.drizzle }, id, owner)
+  return changePrincipal(database, username, async (transaction, { userId }) => {
+    const holder = await userRow(transaction, userId)
+    await transaction.update(apiKeys).set({ confirmed: true }).where(eq(apiKeys.id, id))
+    const key = await readApiKey({ ...ports, drizzle: transaction }, id, owner)
+    const verify = (source: Drizzle) => requireMayMakeKey(source, grantor, { rights, owner: holder })
+    return { result: key, change: { verify } }
+  })
+}
+
 /** Revokes a key and the tokens made with it. @throws ProblemError `not-found`; Unavailable */
 export async function revokeApiKey(
-  { database, clock }: Pick<ChangeApiKeysPorts, 'database' | 'clock'>,
+  ports: Pick<ChangeApiKeysPorts, 'database' | 'clock' | 'secondFactorRoles'>,
   id: string,
   owner: OfOwner,
 ): Promise<Changed<undefined>> {
-  const { username } = await readApiKey(database.drizzle, id, owner)
+  const { database, clock } = ports
+  const { username } = await readApiKey({ ...ports, drizzle: database.drizzle }, id, owner)
   return changePrincipal(database, username, async (transaction) => {
     const revoked = await transaction
       .update(apiKeys)

@@ -20,7 +20,7 @@ export async function rotateApiKey(
   rotation: ApiKeyRotation,
 ): Promise<Changed<NewApiKey>> {
   const { database, clock } = ports
-  const { username, kind } = await readApiKey(database.drizzle, id, owner)
+  const { username, kind } = await readApiKey({ ...ports, drizzle: database.drizzle }, id, owner)
   refuseImpossibleRotation(kind, rotation, clock.now())
   const { stored, shown } = await makeMaterial(ports, { kind, publicKeyPem: rotation.publicKeyPem }, id)
   return changePrincipal(database, username, async (transaction, { userId }) => {
@@ -34,13 +34,14 @@ export async function rotateApiKey(
       .update(apiKeys)
       .set({
         ...stored,
+        confirmed: rotation.isConfirmed ?? grantor === undefined,
         ...formerOf(before, { now, overlapSeconds: rotation.overlapSeconds }),
         ...(rotation.expiresAt !== undefined && {
           expiresAt: rotation.expiresAt === null ? null : new Date(rotation.expiresAt),
         }),
       })
       .where(isLive)
-    const key = await readApiKey(transaction, id, owner)
+    const key = await readApiKey({ ...ports, drizzle: transaction }, id, owner)
     const verify = (source: typeof transaction) =>
       requireMayMakeKey(source, grantor, { rights: before.rights, owner: holder })
     return { result: { key, ...shown }, change: { verify } }

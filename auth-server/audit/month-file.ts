@@ -155,9 +155,19 @@ const textOrNull = z.string().nullable()
 
 /** The members that the MAC covers, all of them, so that none can be left out. */
 const entrySchema = z.strictObject({
-  ...{ seq: z.int(), at: text, actor: textOrNull, action: text, target: textOrNull, outcome: text },
-  ...{ scheme: textOrNull, address: textOrNull, requestId: textOrNull, count: z.int(), reason: textOrNull },
-  ...{ keyId: text, mac: text },
+  seq: z.int(),
+  at: text,
+  actor: textOrNull,
+  action: text,
+  target: textOrNull,
+  outcome: text,
+  scheme: textOrNull,
+  address: textOrNull,
+  requestId: textOrNull,
+  count: z.int(),
+  reason: textOrNull,
+  keyId: text,
+  mac: text,
   journal: z.strictObject({ writer: text, first: z.int(), last: z.int(), mac: text }).optional(),
 })
 

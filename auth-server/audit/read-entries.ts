@@ -196,8 +196,8 @@ export function conditionOf({ actor, action, target, outcome, from, to }: AuditF
     action !== undefined && actionIs(action),
     target !== undefined && sql`lower(target collate "C") = ${foldUsername(target)}::text`,
     outcome !== undefined && sql`outcome = ${outcome}::text`,
-    from !== undefined && sql`at >= ${moment(from)}`,
-    to !== undefined && sql`at < ${moment(to)}`,
+    from !== undefined && sql`at >= ${timestamp(from)}`,
+    to !== undefined && sql`at < ${timestamp(to)}`,
   ]
   const given = parts.filter((part) => part !== false)
   return given.length === 0 ? sql`true` : sql.join(given, sql` and `)
@@ -208,4 +208,4 @@ const actionIs = (action: string): SQL =>
     ? sql`action collate "C" like ${`${action.slice(0, -1).replace(/[\\%_]/g, '\\$&')}%`}::text`
     : sql`action collate "C" = ${action}::text`
 
-const moment = (time: string): SQL => sql`${time}::text::timestamptz`
+const timestamp = (time: string): SQL => sql`${time}::text::timestamptz`

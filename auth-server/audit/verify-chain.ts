@@ -87,7 +87,10 @@ export async function verifyChain(ports: VerifyPorts, known?: AuditHead): Promis
   const faultOfStart = faultOfArchive(ports.secretsKeys, archive, end.first)
   if (faultOfStart) return { sound: start, archived, fault: faultOfStart }
   const { sound, fault, digestAtKnown } = await walk(ports, {
-    ...{ from: start, writers: archive.writers, count: end.count, known: known?.count },
+    from: start,
+    writers: archive.writers,
+    count: end.count,
+    known: known?.count,
   })
   // Entries that were there a moment ago are in the archive now.
   if (fault?.fault === 'missing' && (await readArchiveHead(ports.database)).count > start.count) {

@@ -25,7 +25,11 @@ export interface KeyOperation {
 export function operationsOf(keys: readonly Omit<KeyEntry, 'file'>[]): KeyOperation[] {
   const found = keys.flatMap((key): KeyOperation[] => {
     const of = (operation: KeyOperationName, at: string | null, reason: string | null = null) => ({
-      ...{ operation, kid: key.kid, use: key.use, at, reason },
+      operation,
+      kid: key.kid,
+      use: key.use,
+      at,
+      reason,
     })
     return [
       of('generate', key.createdAt),

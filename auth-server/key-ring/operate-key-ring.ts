@@ -122,7 +122,10 @@ async function note(
 ): Promise<void> {
   const by = { at: rfc3339(clock.now()), operator: operator ?? null }
   const notes = operationsBetween(before.keys, next.keys).map(({ operation, kid, reason: ofRing }) => ({
-    ...{ operation, kid, ...by, reason: reason ?? ofRing },
+    operation,
+    kid,
+    ...by,
+    reason: reason ?? ofRing,
   }))
   await addNotes(directory, notes)
 }

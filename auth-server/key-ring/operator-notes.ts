@@ -1,7 +1,7 @@
 /**
  * `operations.ndjson` in `KEYS_DIR`: who did the latest operations on the keys, when and why. The operators' tool
  * writes a note before each change of the ring. An auth server reads the notes when it finds the change, for the audit
- * log. The ring itself has no place for them: servers of the release before would refuse it.
+ * log. The ring itself has no place for them: servers refuse members that they do not know.
  */
 import { open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'

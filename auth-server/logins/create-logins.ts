@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { LoginThrottle } from '../../shared/protocol/login-throttle/login-throttle.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import type { AskAtLogin } from '../second-factors/ask-at-login.ts'
 import type { Sealing } from '../store/sealing.ts'
@@ -44,6 +45,7 @@ export interface LoginsPorts {
   readonly sealing: Sealing
   readonly tokens: Tokens
   readonly secondFactors: AskAtLogin
+  readonly audit: Pick<Audit, 'record'>
 }
 
 /** The functions of this folder, wired together. */

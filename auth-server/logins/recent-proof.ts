@@ -1,7 +1,9 @@
 import { validate as isUuid } from 'uuid'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import type { Proving, RequireRecentProof } from '../../shared/protocol/authentication/recent-proof.ts'
+import type { Proving, RecentProof } from '../../shared/protocol/authentication/recent-proof.ts'
+import type { Audit, AuditEvent } from '../audit/audit.ts'
+import type { AskAtLogin, FactorRequest } from '../second-factors/ask-at-login.ts'
 import type { Role } from '../users/rights.ts'
 import { secondFactorDemandSql } from '../users/second-factor-demand.ts'
 import { type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
@@ -12,28 +14,37 @@ export const recentLoginMs = 300_000
 /** The systems that the check uses. */
 export interface RecentProofPorts extends VerifyPasswordPorts {
   readonly clock: Clock
+  readonly secondFactors: Pick<AskAtLogin, 'isRightFactor'>
+  readonly audit: Pick<Audit, 'record'>
   /** SECOND_FACTOR_ROLES. */
   readonly secondFactorRoles: readonly Role[]
 }
 
+/**
+ * `RequireRecentProof` of the auth server. `withFactor`: the login, or the request, proved a second factor. So what the
+ * request makes is confirmed from the beginning.
+ */
+export type ProveRecently = (caller: Proving, proof: RecentProof) => Promise<{ readonly withFactor: boolean }>
+
 /** Creates the check over these ports. */
-export function createRecentProof(ports: RecentProofPorts): RequireRecentProof {
-  const lackingSql = lackingFactorSql(secondFactorDemandSql(ports.secondFactorRoles))
-  return async (caller, { password, clientAddress }) => {
-    const lacking = await ports.database.query(lackingSql, [loginIdOf(caller), caller.userId])
-    if (lacking.length > 0) {
-      throw new ProblemError(
-        'second-factor-login-required',
-        'This user has a second factor, or needs one. Log in with it, and send the request with that login.',
-      )
-    }
+export function createRecentProof(ports: RecentProofPorts): ProveRecently {
+  const factorSql = factorsOfLoginSql(secondFactorDemandSql(ports.secondFactorRoles))
+  return async (caller, { password, code, clientAddress }) => {
+    const [factor] = await ports.database.query<FactorRow>(factorSql, [loginIdOf(caller), caller.userId])
+    const withFactor = factor?.isProved === true
+    const isCodeNeeded = !withFactor && factor?.isDemanded !== false
+    if (isCodeNeeded && (password === undefined || code === undefined)) throw factorRequired(logInWithFactor)
     if (password !== undefined) {
       const holder = await verifyPassword(ports, { username: caller.username, password, clientAddress })
-      if (holder?.userId === caller.userId) return
-      throw new ProblemError('wrong-password', 'The password is not right.')
+      if (holder?.userId !== caller.userId) throw new ProblemError('wrong-password', 'The password is not right.')
+      if (withFactor || code === undefined) return { withFactor }
+      const onFactor = auditUse(ports, { scheme: caller.scheme, address: clientAddress })
+      const request = { answer: { code }, clientAddress, onFactor }
+      if (!(await ports.secondFactors.isRightFactor(holder.userId, request))) throw factorRequired(wrongCode)
+      return { withFactor: true }
     }
-    if (caller.scheme === 'basic' || caller.credential.carriesPassword === true) return
-    if (await isRecent(ports, caller)) return
+    if (caller.scheme === 'basic' || caller.credential.carriesPassword === true) return { withFactor }
+    if (await isRecent(ports, caller)) return { withFactor }
     throw new ProblemError(
       'recent-login-required',
       'Send your password in the member "password", or log in again and repeat this within five minutes.',
@@ -41,18 +52,40 @@ export function createRecentProof(ports: RecentProofPorts): RequireRecentProof {
   }
 }
 
+/** Writes the use of a recovery code into the audit log. */
+const auditUse =
+  ({ audit }: RecentProofPorts, from: Pick<AuditEvent, 'scheme' | 'address'>): FactorRequest['onFactor'] =>
+  (event, username) => {
+    const about = { actor: username, action: `second-factor.${event}`, target: username, requestId: null }
+    return audit.record({ ...about, ...from, outcome: 'succeeded' })
+  }
+
+/** The refusal of a request that proves no second factor, where one is needed. */
+export const factorRequired = (detail: string) => new ProblemError('second-factor-login-required', detail)
+
+const logInWithFactor =
+  'This user has a second factor, or needs one. Send the request with a login that has it, or with password and code.'
+const wrongCode = 'The code is not right, was used before, or came too late.'
+
 const recentSql = `select 1 as recent from auth.login_families f
     where f.id = $1::text::uuid and f.user_id = $2::text::uuid and f.created_at > $3::text::timestamptz
   union all select 1 from auth.sessions s
     where s.id = $1::text::uuid and s.user_id = $2::text::uuid and s.created_at > $3::text::timestamptz`
 
-/** `$1`: a login or session, or null; `$2`: a user. A row when the user must prove a factor, and the login has none. */
-const lackingFactorSql = (demand: string) => `select 1 as lacking from auth.users u
-  where u.id = $2::text::uuid and ${demand} and not exists (
+interface FactorRow {
+  /** The user has a second factor, or needs one. */
+  readonly isDemanded: boolean
+  /** The login began with one. */
+  readonly isProved: boolean
+}
+
+/** `$1`: a login or session, or null; `$2`: a user. */
+const factorsOfLoginSql = (demand: string) => `select ${demand} as "isDemanded", exists (
     select 1 from auth.login_families f
       where f.id = $1::text::uuid and f.user_id = u.id and f.second_factor is not null
     union all select 1 from auth.sessions s
-      where s.id = $1::text::uuid and s.user_id = u.id and s.second_factor is not null)`
+      where s.id = $1::text::uuid and s.user_id = u.id and s.second_factor is not null) as "isProved"
+  from auth.users u where u.id = $2::text::uuid`
 
 /** Null for a credential that is no login. The token of an API key has the id of the key, which is none either. */
 const loginIdOf = ({ credential: { loginId } }: Proving): string | null =>

@@ -45,15 +45,15 @@ export interface RefreshTime {
  */
 export function decideRefresh(
   family: RefreshTokenFamily,
-  presented: { counter: number; expiresAt: number },
+  token: { counter: number; expiresAt: number },
   { now, waitedMs, retryWindowMs }: RefreshTime,
 ): RefreshDecision {
   const isWithinWindow = (agoMs: number | null) => agoMs !== null && agoMs - waitedMs <= retryWindowMs
-  if (!family.alive || family.expiresAt <= now || presented.expiresAt * 1000 <= now) return 'refuse'
-  if (presented.counter > family.counter || family.refreshExpiresAt <= now) return 'refuse'
-  if (presented.counter === family.counter) return 'rotate'
-  if (presented.counter === family.counter - 1) return isWithinWindow(family.rotatedAgoMs) ? 'repeat' : 'late'
-  const isTwoBefore = presented.counter === family.counter - 2
+  if (!family.alive || family.expiresAt <= now || token.expiresAt * 1000 <= now) return 'refuse'
+  if (token.counter > family.counter || family.refreshExpiresAt <= now) return 'refuse'
+  if (token.counter === family.counter) return 'rotate'
+  if (token.counter === family.counter - 1) return isWithinWindow(family.rotatedAgoMs) ? 'repeat' : 'late'
+  const isTwoBefore = token.counter === family.counter - 2
   return isTwoBefore && isWithinWindow(family.formerRotatedAgoMs) ? 'refuse' : 'reuse'
 }
 

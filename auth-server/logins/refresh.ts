@@ -55,7 +55,7 @@ export interface RefreshReports {
 const maxAttempts = 8
 
 /** The token of this request, and its arrival. */
-interface Presented extends Omit<RefreshTime, 'waitedMs'> {
+interface ReceivedToken extends Omit<RefreshTime, 'waitedMs'> {
   readonly token: RefreshTokenContent
   readonly reports: RefreshReports
   /** By the monotonic clock. */
@@ -69,14 +69,14 @@ export function createRefresh(ports: RefreshPorts): Refresh {
     const now = ports.clock.now()
     const token = ports.refreshTokens.read(refreshToken)
     if (!token) throw invalidGrant()
-    const presented = { token, reports, now, retryWindowMs, arrivedMs: ports.clock.monotonic() }
-    const atOnce = await rotateAtOnce(ports, presented)
+    const received = { token, reports, now, retryWindowMs, arrivedMs: ports.clock.monotonic() }
+    const atOnce = await rotateAtOnce(ports, received)
     if (atOnce) return atOnce
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const family = await ports.refreshTokenFamilies.find(token.loginId)
       if (!family) throw invalidGrant()
       reports.found?.(family)
-      const response = await actOn(ports, family, presented)
+      const response = await actOn(ports, family, received)
       if (response) return response
     }
     throw new Unavailable('database')
@@ -88,8 +88,8 @@ export function createRefresh(ports: RefreshPorts): Refresh {
  * tells all that they repeat of its family, and the statement compares that with the row. Undefined in any other case:
  * nothing has changed then.
  */
-async function rotateAtOnce(ports: RefreshPorts, presented: Presented): Promise<TokenResponse | undefined> {
-  const { token, now, reports } = presented
+async function rotateAtOnce(ports: RefreshPorts, received: ReceivedToken): Promise<TokenResponse | undefined> {
+  const { token, now, reports } = received
   if (token.expiresAt * 1000 <= now) return undefined
   const { loginId: id, username, generation, counter } = token
   const login = { id, username, generation, counter, expiresAt: Number.POSITIVE_INFINITY }
@@ -103,20 +103,20 @@ async function rotateAtOnce(ports: RefreshPorts, presented: Presented): Promise<
 async function actOn(
   ports: RefreshPorts,
   family: RefreshTokenFamily,
-  presented: Presented,
+  received: ReceivedToken,
 ): Promise<TokenResponse | undefined> {
-  const { now, retryWindowMs, arrivedMs } = presented
+  const { now, retryWindowMs, arrivedMs } = received
   const waitedMs = ports.clock.monotonic() - arrivedMs
-  const decision = decideRefresh(family, presented.token, { now, retryWindowMs, waitedMs })
+  const decision = decideRefresh(family, received.token, { now, retryWindowMs, waitedMs })
   switch (decision) {
     case 'rotate':
     case 'repeat': {
-      const tokens = decision === 'rotate' ? await rotate(ports, family) : await repeat(ports, family, presented)
-      return tokens && answer(ports, { ...tokens, login: family, reports: presented.reports })
+      const tokens = decision === 'rotate' ? await rotate(ports, family) : await repeat(ports, family, received)
+      return tokens && answer(ports, { ...tokens, login: family, reports: received.reports })
     }
     case 'late':
     case 'reuse':
-      await presented.reports.reused?.()
+      await received.reports.reused?.()
       await ports.revokeLogin({ id: family.id, username: family.username, reason: 'reuse' })
       throw invalidGrant(decision === 'late' ? lateDetail(retryWindowMs) : reuseDetail)
     case 'refuse':
@@ -147,7 +147,7 @@ async function rotate(ports: RefreshPorts, family: Family): Promise<NewTokens | 
 async function repeat(
   ports: RefreshPorts,
   family: Family,
-  { token: { counter }, arrivedMs, retryWindowMs }: Presented,
+  { token: { counter }, arrivedMs, retryWindowMs }: ReceivedToken,
 ): Promise<NewTokens | undefined> {
   const times = tokenTimes(ports.lifetimes, unixSeconds(ports.clock.now()), unixSeconds(family.expiresAt))
   const { accessExpiresAt } = times

@@ -50,7 +50,10 @@ export function createRevokeLogin({ database, publisher, clock }: RevokeLoginPor
     key: ({ id }) => id.toLowerCase(),
     run: async (revocations) => {
       const input = revocations.map(({ id, username, reason, at }, ordinal) => ({
-        ...{ ordinal, reason, at, id: isUuid(id) ? id : null },
+        ordinal,
+        reason,
+        at,
+        id: isUuid(id) ? id : null,
         // A text that is no user name is no user's.
         username: isUsername(username) ? foldUsername(username) : null,
       }))

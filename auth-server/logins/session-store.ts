@@ -3,7 +3,7 @@
  * callers, and times come from the caller's clock, as for refresh token families.
  */
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
-import { requireTimeline } from '../../shared/platform/database/timeline.ts'
+import { requirePrimary } from '../../shared/platform/history/history.ts'
 import type { KnownSession } from '../../shared/protocol/authentication/session/session-times.ts'
 import { instanceIdSql } from '../users/change-counter.ts'
 import type { Role } from '../users/rights.ts'
@@ -134,6 +134,6 @@ interface FoundSession<Session> {
 }
 
 const ofInstance = <Session>(found: FoundSession<Session> | undefined): OfInstance<Session> | undefined =>
-  found && { session: found.session, instanceId: requireTimeline(found.instanceId) }
+  found && { session: found.session, instanceId: requirePrimary(found.instanceId) }
 
 const timestamp = (ms: number) => new Date(ms).toISOString()

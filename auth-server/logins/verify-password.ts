@@ -64,12 +64,12 @@ interface CredentialRow {
  */
 export function verifyPassword(
   ports: VerifyPasswordPorts,
-  presented: PasswordAttempt,
+  received: PasswordAttempt,
 ): Promise<PasswordHolder | undefined> {
-  const { username, clientAddress: address, patienceMs } = presented
+  const { username, clientAddress: address, patienceMs } = received
   const account = isUsername(username) ? username : undefined
   const attempt = { account, address, ...(patienceMs === undefined ? {} : { patienceMs }) }
-  return ports.loginThrottle.attempt(attempt, () => compare(ports, presented))
+  return ports.loginThrottle.attempt(attempt, () => compare(ports, received))
 }
 
 async function compare(
@@ -112,11 +112,11 @@ export interface VerifyBasicPorts extends VerifyPasswordPorts {
 }
 
 /** Checks the password of HTTP Basic, for both servers (RFC 7617). @throws as `verifyPassword` */
-export async function verifyBasic(ports: VerifyBasicPorts, presented: BasicAttempt): Promise<ProvedUser | undefined> {
+export async function verifyBasic(ports: VerifyBasicPorts, received: BasicAttempt): Promise<ProvedUser | undefined> {
   const loginThrottle = notingRefusals(ports.loginThrottle, 'basic', recordRefusals(ports.audit))
-  const holder = await verifyPassword({ ...ports, loginThrottle }, { ...presented, patienceMs: basicPatienceMs })
+  const holder = await verifyPassword({ ...ports, loginThrottle }, { ...received, patienceMs: basicPatienceMs })
   if (!holder) return undefined
-  await rehashPassword(ports, holder, presented.password)
+  await rehashPassword(ports, holder, received.password)
   const { username, userId, version } = holder
   return { username, userId, version }
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { refusalOf } from '../../shared/protocol/authentication/authenticate.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import type { LoginThrottle } from '../../shared/protocol/login-throttle/login-throttle.ts'
@@ -63,7 +64,8 @@ export interface ClientPorts {
 export function createClientAuthentication(ports: ClientPorts): AuthenticateClient {
   const ownerOf = async (key: StoredSigningKey | undefined): Promise<Client | undefined> => {
     const owner = key && (await ports.principal(key.username))
-    return key && owner?.enabled && owner.userId === key.userId ? { key, owner } : undefined
+    if (!key || owner?.userId !== key.userId) return undefined
+    return refusalOf(owner, { generation: undefined, loginId: key.id, tokenId: undefined }) ? undefined : { key, owner }
   }
   const bySecret = async ({ clientId, secret }: SecretCredentials, address: string) => {
     const client = await ownerOf(await ports.apiKeys.authenticateClient(clientId, secret))

@@ -64,6 +64,12 @@ export interface AskAtLogin {
    *   `too-many-attempts`
    */
   require(holder: ProvedPassword, request: FactorRequest): Promise<string | null | undefined>
+  /**
+   * True for a right one-time code or recovery code of this user, which is used then. A wrong one counts, as at a
+   * login.
+   * @throws ProblemError `too-many-attempts`
+   */
+  isRightFactor(userId: string, request: FactorRequest): Promise<boolean>
 }
 
 /** The systems and settings that the second factor of logins uses. */
@@ -98,18 +104,28 @@ export function createAskAtLogin(ports: AskAtLoginPorts): AskAtLogin {
       if (!state.required) return null
       return state.factors.length === 0 ? enrol(ports, state, request) : check(ports, state, request)
     },
+    async isRightFactor(userId, request) {
+      const state = await factorState(database, userId, secondFactorRoles)
+      return state !== undefined && (await attempt(ports, state, request)) !== undefined
+    },
   }
 }
 
-/** Checks the answer. Wrong ones count for the login throttle, as wrong passwords do. */
 async function check(ports: AskAtLoginPorts, state: FactorState, request: FactorRequest): Promise<string> {
-  const { answer, clientAddress: address } = request
+  const { answer } = request
   if (answer.code === undefined && answer.passkey === undefined) throw await required(ports, state)
-  const { username: account } = state
-  const used = await ports.loginThrottle.attempt({ account, address }, () => useFactor(ports, state, answer))
+  const used = await attempt(ports, state, request)
   if (used === undefined) throw invalidFactor()
+  return used
+}
+
+/** Checks the answer; undefined for a wrong one, which counts for the login throttle as a wrong password does. */
+async function attempt(ports: AskAtLoginPorts, state: FactorState, { answer, clientAddress, onFactor }: FactorRequest) {
+  const { username: account } = state
+  const who = { account, address: clientAddress }
+  const used = await ports.loginThrottle.attempt(who, () => useFactor(ports, state, answer))
   if (used !== 'recovery-code') return used
-  await request.onFactor?.('recovery-code-used', account)
+  await onFactor?.('recovery-code-used', account)
   return 'otp'
 }
 

@@ -142,8 +142,13 @@ async function confirmPasskey(
   if (!registered) throw notConfirmed('The passkey does not answer this challenge from a page of this server.')
   const { transports, ...material } = registered
   const factor = {
-    ...{ id: ports.ids.uuid(), userId: owner.userId, kind: 'passkey' as const, name },
-    ...{ ...material, transports: [...transports], createdAt: new Date(ports.clock.now()) },
+    id: ports.ids.uuid(),
+    userId: owner.userId,
+    kind: 'passkey' as const,
+    name,
+    ...material,
+    transports: [...transports],
+    createdAt: new Date(ports.clock.now()),
   }
   await whenPublished(ports.publisher, addFactor(ports, owner, { factor, method: 'hwk' }))
   return stateOf(ports, owner)

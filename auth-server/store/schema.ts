@@ -220,6 +220,8 @@ export const apiKeys = authSchema.table(
     formerPublicKeyPem: text('former_public_key_pem'),
     formerUntil: time('former_until'),
     requireBodyHash: boolean('require_body_hash').notNull(),
+    /** Made or confirmed with a second factor. Others are suspended while their owner has or needs one. */
+    confirmed: boolean().notNull().default(false),
     /** The rights of the key, of those that its owner has; null: all of them. */
     rights: text().array(),
     createdAt: time('created_at').notNull(),

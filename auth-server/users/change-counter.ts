@@ -1,6 +1,11 @@
 /** The row that counts the changes of principals and names the instance. */
 import type { Database } from '../../shared/platform/database/database.ts'
-import { requireTimeline, timelineSql } from '../../shared/platform/database/timeline.ts'
+import {
+  formerHistoriesSql,
+  historyNumberSql,
+  historySql,
+  requirePrimary,
+} from '../../shared/platform/history/history.ts'
 import type { Succession } from '../../shared/protocol/principal/succession.ts'
 
 /** The error message when the row is missing. */
@@ -19,18 +24,18 @@ export class OtherInstance extends Error {
   override readonly name = 'OtherInstance'
 }
 
-/** SQL for the instance id of a timeline, in the form of `timelineSql`. */
-const instanceIdOf = (timeline: string): string => {
-  const digest = `encode(sha256(convert_to(c.installation_id || ' ' || ${timeline}, 'UTF8')), 'hex')`
+/** SQL for the instance id in a history. */
+const instanceIdOf = (history: string): string => {
+  const digest = `encode(sha256(convert_to(c.installation_id || ' ' || ${history}, 'UTF8')), 'hex')`
   return `overlay(overlay(left(${digest}, 32) placing '8' from 13) placing '8' from 17)::uuid::text`
 }
 
 /**
  * SQL for the instance id, in a statement over `auth.principal_change_counter c`: a UUID made of the installation id in
- * that row and of the timeline (version 8, RFC 9562 §5.8). A version number means one change within one instance only,
+ * that row and of the history (version 8, RFC 9562 §5.8). A version number means one change within one instance only,
  * so whatever reads version numbers reads this with the same statement. Null on a standby.
  */
-export const instanceIdSql = instanceIdOf(timelineSql)
+export const instanceIdSql = instanceIdOf(historySql)
 
 const counterSql = `select c.value::text as value, ${instanceIdSql} as "instanceId"
   from auth.principal_change_counter c`
@@ -39,24 +44,19 @@ const counterSql = `select c.value::text as value, ${instanceIdSql} as "instance
 export async function readChangeCounter(database: Pick<Database, 'query'>): Promise<ChangeCounter> {
   const [row] = await database.query<{ value: string; instanceId: string | null }>(counterSql)
   if (!row) throw new TypeError(noCounter)
-  return { instanceId: requireTimeline(row.instanceId), value: Number(row.value) }
+  return { instanceId: requirePrimary(row.instanceId), value: Number(row.value) }
 }
 
-const numberedTimeline = `(pg_control_system()).system_identifier || '.' || upper(lpad(to_hex(t.number), 8, '0'))`
-
-/** The ids of the last eight timelines before this one. A promotion takes the next number, or skips some. */
-const successionSql = `select json_build_object('instanceId', ${instanceIdSql}, 'timeline', p.number, 'formers',
-    array(select ${instanceIdOf(numberedTimeline)}
-      from generate_series(greatest(1, p.number - 8), p.number - 1) t(number))) as succession
-  from auth.principal_change_counter c,
-    lateral (select ('x' || split_part(${timelineSql}, '.', 2))::bit(32)::int as number) p`
+const successionSql = `select json_build_object('instanceId', ${instanceIdSql}, 'number', p.number, 'formers',
+    array(select ${instanceIdOf('f.history')} from (${formerHistoriesSql('p.number')}) f)) as succession
+  from auth.principal_change_counter c, lateral (select ${historyNumberSql} as number) p`
 
 /** Reads which instances came before this one on the same cluster. @throws Unavailable */
 export async function readSuccession(database: Pick<Database, 'query'>): Promise<Succession> {
   type Found = Omit<Succession, 'instanceId'> & { readonly instanceId: string | null }
   const [row] = await database.query<{ readonly succession: Found }>(successionSql)
   if (!row) throw new TypeError(noCounter)
-  return { ...row.succession, instanceId: requireTimeline(row.succession.instanceId) }
+  return { ...row.succession, instanceId: requirePrimary(row.succession.instanceId) }
 }
 
 /** Checks that data come from the expected instance. @throws OtherInstance */

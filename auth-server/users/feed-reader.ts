@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { requireTimeline } from '../../shared/platform/database/timeline.ts'
+import { requirePrimary } from '../../shared/platform/history/history.ts'
 import {
   type FeedMessage,
   heartbeatIntervalMs,
@@ -127,7 +127,7 @@ class Reader implements FeedReader {
     if (!row) throw new TypeError(noCounter)
     const { instanceId, counter, changes } = row.read
     const isCut = changes.length > maxChanges
-    return { instanceId: requireTimeline(instanceId), counter, changes, isCut, readAt }
+    return { instanceId: requirePrimary(instanceId), counter, changes, isCut, readAt }
   }
 }
 

@@ -211,7 +211,7 @@ class Publisher implements PrincipalPublisher {
     if (this.#problem !== undefined) return undefined
     try {
       const instanceId = await this.instanceId()
-      const since = await this.#ports.cache.moment()
+      const since = await this.#ports.cache.time()
       return (await this.#ports.cache.getVersioned(publishedVersionKey(instanceId))) && { instanceId, since }
     } catch {
       return undefined

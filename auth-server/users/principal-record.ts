@@ -5,7 +5,7 @@
 
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { requireTimeline } from '../../shared/platform/database/timeline.ts'
+import { requirePrimary } from '../../shared/platform/history/history.ts'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import { foldUsername, type PrincipalRecord, secondFactorMark } from '../../shared/protocol/principal/record.ts'
@@ -33,7 +33,7 @@ export interface PrincipalFacts {
 export const tokensAliveSince = (clock: Clock): string =>
   new Date(clock.now() - clockToleranceSeconds * 1000).toISOString()
 
-/** SQL for the ids of live logins without a second factor, if the user `u` needs one. */
+/** SQL for the ids of live logins and API keys that have no second factor, if the user `u` needs one. */
 const withoutFactorSql = (aliveSince: string, demand: string): string => `
     union all select f.id, f.created_at from auth.login_families f
     where ${demand} and f.user_id = p.user_id and f.second_factor is null and f.ended_at is null
@@ -41,7 +41,10 @@ const withoutFactorSql = (aliveSince: string, demand: string): string => `
       and (f.generation = p.generation or f.id::text = p.kept_login_id)
     union all select s.id, s.created_at from auth.sessions s
     where ${demand} and s.user_id = p.user_id and s.second_factor is null and s.ended_at is null
-      and s.expires_at > ${aliveSince} and (s.generation = p.generation or s.id::text = p.kept_login_id)`
+      and s.expires_at > ${aliveSince} and (s.generation = p.generation or s.id::text = p.kept_login_id)
+    union all select k.id, k.created_at from auth.api_keys k
+    where ${demand} and k.user_id = p.user_id and not k.confirmed and k.revoked_at is null
+      and (k.expires_at is null or greatest(k.tokens_expire_at, k.expires_at) > ${aliveSince})`
 
 /**
  * SQL for the `PrincipalFacts` of a row `p` of auth.principals, as JSON. `aliveSince` is SQL for `tokensAliveSince`. A
@@ -111,6 +114,6 @@ export async function readPrincipal(
   const sql = readSql(secondFactorRoles)
   const [row] = await database.query<{ instanceId: string | null; facts: PrincipalFacts | null }>(sql, parameters)
   if (!row) throw new TypeError(noCounter)
-  const instanceId = requireTimeline(row.instanceId)
+  const instanceId = requirePrimary(row.instanceId)
   return { instanceId, record: row.facts ? toPrincipalRecord(row.facts) : undefined }
 }

@@ -12,7 +12,7 @@ import { randomUUID } from 'node:crypto'
 import { type Cache, type CacheTime, runsOf } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { requireTimeline } from '../../shared/platform/database/timeline.ts'
+import { requirePrimary } from '../../shared/platform/history/history.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import {
   type FeedMessage,
@@ -110,7 +110,7 @@ export async function publishPrincipals(ports: PublishPorts, start: PublicationS
   const { cache, clock } = ports
   const { instanceId } = start
   let readAt = clock.monotonic()
-  const since = await cache.moment()
+  const since = await cache.time()
   const publishedVersion = await establishPublishedVersion(ports, since, start)
   const after = Math.min(start.cursor ?? publishedVersion, publishedVersion)
   const published = Math.max(start.cursor ?? publishedVersion, publishedVersion)
@@ -121,7 +121,7 @@ export async function publishPrincipals(ports: PublishPorts, start: PublicationS
     await putRecords(cache, { instanceId, facts: batch.tail }, since)
     await series.announce(changesOf(batch))
     readAt = clock.monotonic()
-    readTime = await cache.moment()
+    readTime = await cache.time()
     batch = await readBatch(ports, batch.tail[batchSize - 1]?.version ?? after, start)
   }
   if (batch.counter < published)
@@ -172,7 +172,7 @@ async function readBatch(ports: PublishPorts, after: number, start: PublicationS
   const parameters = [String(after), tokensAliveSince(clock), JSON.stringify(start.reloads)]
   const [row] = await database.query<{ batch: Batch }>(batchSql(secondFactorRoles), parameters)
   if (!row) throw new TypeError(noCounter)
-  assertSameInstance({ instanceId: requireTimeline(row.batch.instanceId) }, start.instanceId)
+  assertSameInstance({ instanceId: requirePrimary(row.batch.instanceId) }, start.instanceId)
   return row.batch
 }
 

@@ -22,16 +22,13 @@ const affectedSql = `select u.username from auth.users u, auth.principal_change_
   where c.second_factor_roles is distinct from $1::text::text[]
     and (cardinality(u.rights) > 0 or u.roles && (coalesce(c.second_factor_roles, '{}') || $1::text::text[]))`
 
-/** Stands in the stored list since the demand goes by rights too. It is no role. */
-const byRights = 'by rights'
-
 /**
  * Announces another SECOND_FACTOR_ROLES than that of the start before: the record of each user whom it may concern gets
  * a new version, so that no server goes on with a record of the former demand. Repeatable after an
  * interruption. @throws Unavailable
  */
 export async function announceSecondFactorRoles(database: Database, roles: readonly Role[]): Promise<void> {
-  const list = `{${[...roles, byRights].map((name) => `"${name}"`).join(',')}}`
+  const list = `{${roles.join(',')}}`
   const affected = await database.query<{ username: string }>(affectedSql, [list])
   for (const { username } of affected) {
     await changePrincipal(database, username, async () => ({ result: undefined, change: {} }))

@@ -84,8 +84,17 @@ function batches(name: string, database: Database, size: number): Subject {
 
 const at = '2026-01-01T00:00:00.000Z'
 const newDeal = {
-  ...{ name: 'Fleet of twelve vans', price: 1_250_000, currency: 'EUR', owner_id: 'alice', status: 'open' },
-  ...{ penalty_total: 0, task_count: 0, created_at: at, created_by: 'alice', updated_at: at, updated_by: 'alice' },
+  name: 'Fleet of twelve vans',
+  price: 1_250_000,
+  currency: 'EUR',
+  owner_id: 'alice',
+  status: 'open',
+  penalty_total: 0,
+  task_count: 0,
+  created_at: at,
+  created_by: 'alice',
+  updated_at: at,
+  updated_by: 'alice',
 }
 
 function changedRow(id: string, version: number) {
@@ -97,7 +106,17 @@ function changedRow(id: string, version: number) {
 }
 
 const eventRow = (id: string, sequence: number) => ({
-  ...{ id: randomUUID(), deal_id: id, sequence, deal_version: sequence, type: 'deal.held', currency: 'EUR' },
-  ...{ data: { reason: 'The customer asked for time', code: null }, occurred_at: at, actor: 'alice' },
-  ...{ actor_user_id: randomUUID(), use_case: 'HoldDeal', style: 'resource', correlation_id: randomUUID() },
+  id: randomUUID(),
+  deal_id: id,
+  sequence,
+  deal_version: sequence,
+  type: 'deal.held',
+  currency: 'EUR',
+  data: { reason: 'The customer asked for time', code: null },
+  occurred_at: at,
+  actor: 'alice',
+  actor_user_id: randomUUID(),
+  use_case: 'HoldDeal',
+  style: 'resource',
+  correlation_id: randomUUID(),
 })

@@ -1,7 +1,6 @@
 /** The environment of the benchmark: its own database on a real PostgreSQL, and a Redis that no other Keyhold uses. */
 import { Redis } from 'ioredis'
 import postgres from 'postgres'
-import { onOneServer } from '../../shared/platform/cache/lanes.ts'
 import { parseRedisUrl } from '../../shared/platform/redis/redis-url.ts'
 import { feedChannel } from '../../shared/protocol/principal/change-feed.ts'
 import { createScratchDatabase, type ScratchDatabase } from '../../test/support/stores/scratch-database.ts'
@@ -68,7 +67,7 @@ async function requireUnusedRedis(url: string): Promise<void> {
   let listeners: number
   try {
     await redis.connect()
-    listeners = (await redis.pubsub('CHANNELS', onOneServer(feedChannel('*')))).length
+    listeners = (await redis.pubsub('CHANNELS', feedChannel('*'))).length
   } catch {
     throw new NotPossible('The benchmark needs Redis: set BENCH_REDIS_URL (default: 127.0.0.1:6379).')
   } finally {

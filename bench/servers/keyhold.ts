@@ -63,7 +63,12 @@ export async function startKeyhold(environment: Environment): Promise<Keyhold> {
   const token = await logIn(authOrigin, admin)
   const [user = admin] = await makeUsers(authOrigin, { token, prefix: 'bench', count: 1 })
   return {
-    ...{ auth, deal, authOrigin, user, variables, ...start },
+    auth,
+    deal,
+    authOrigin,
+    user,
+    variables,
+    ...start,
     keysDir: variables.KEYS_DIR,
     accessToken: await logIn(authOrigin, user),
     logIn: () => logIn(authOrigin, user),

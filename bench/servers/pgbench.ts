@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { findPostgresBinaries } from '../../test/support/processes/postgres-server.ts'
+import { findPostgresBinaries } from '../../test/support/processes/stores/postgres-server.ts'
 import { NotPossible } from './environment.ts'
 
 const execute = promisify(execFile)

@@ -4,8 +4,15 @@ import Table from 'cli-table3'
 const none = { top: '', 'top-mid': '', 'top-left': '', 'top-right': '', bottom: '', 'bottom-mid': '' }
 const plain = {
   ...none,
-  ...{ 'bottom-left': '', 'bottom-right': '', left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '' },
-  ...{ 'right-mid': '', middle: '  ' },
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: '  ',
 }
 
 /** Rows as aligned columns below their titles. Wide characters count as two columns. */

@@ -21,7 +21,12 @@ export type ImportState = z.output<typeof schema>
 
 /** The state at the begin of a file. */
 export const beginning = (key: string): ImportState => ({
-  ...{ key, rows: 0, done: 0, replayed: 0, refused: 0, refusedBytes: 0 },
+  key,
+  rows: 0,
+  done: 0,
+  replayed: 0,
+  refused: 0,
+  refusedBytes: 0,
 })
 
 /** Keeps the state of one import. */

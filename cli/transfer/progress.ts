@@ -36,8 +36,14 @@ export function createProgress(options: ProgressOptions): Progress {
 function bar({ stream, unit }: ProgressOptions, rateOf: (rows: number) => number, total: number): Progress {
   const format = `{bar} {percentage}% | {rows} ${unit} | {rate}/s | {eta_formatted} left`
   const shown = new SingleBar({
-    ...{ stream, format, hideCursor: true, clearOnComplete: false, etaBuffer: 50, fps: 4 },
-    ...{ barCompleteChar: '#', barIncompleteChar: '.' },
+    stream,
+    format,
+    hideCursor: true,
+    clearOnComplete: false,
+    etaBuffer: 50,
+    fps: 4,
+    barCompleteChar: '#',
+    barIncompleteChar: '.',
   })
   shown.start(total, 0, { rows: 0, rate: 0 })
   return {

@@ -109,9 +109,17 @@ async function runImport(name: string, options: ImportOptions, ports: TransferPo
   }
   const { input, errors } = ports.streams
   const result = await importDeals(await ports.dealServer(), {
-    ...{ file, input, format, refusedFile, delimiter: delimiterOf(options), key: keyOf(options.key) },
-    ...{ batchRows: options.batch, batches: options.parallel, fromBegin: options.restart === true },
-    ...{ patienceMs: options.patience * 1000, signal: ports.interrupted() },
+    file,
+    input,
+    format,
+    refusedFile,
+    delimiter: delimiterOf(options),
+    key: keyOf(options.key),
+    batchRows: options.batch,
+    batches: options.parallel,
+    fromBegin: options.restart === true,
+    patienceMs: options.patience * 1000,
+    signal: ports.interrupted(),
     startProgress: (total, rowsBefore) => createProgress({ stream: errors, total, unit: 'rows', rowsBefore }),
     onResume: (rows) => ports.warn(`Going on after ${counted(rows)} rows of an earlier import.`),
     onIgnored: (names) => ports.warn(`An import leaves these columns out: ${names.join(', ')}.`),
@@ -136,9 +144,14 @@ async function runExport(name: string | undefined, options: ExportOptions, ports
     return value === undefined ? [] : [[option.attributeName(), String(value)] as const]
   })
   const rows = await exportDeals(await ports.dealServer(), {
-    ...{ file, output: ports.streams.output, format, delimiter: delimiterOf(options) },
-    ...{ escapesFormulas: options.spreadsheet === true, query: Object.fromEntries(texts) },
-    ...{ patienceMs: options.patience * 1000, signal: ports.interrupted() },
+    file,
+    output: ports.streams.output,
+    format,
+    delimiter: delimiterOf(options),
+    escapesFormulas: options.spreadsheet === true,
+    query: Object.fromEntries(texts),
+    patienceMs: options.patience * 1000,
+    signal: ports.interrupted(),
     startProgress: (total) => createProgress({ stream: ports.streams.errors, total, unit: 'deals' }),
   }).catch((error: unknown) => {
     // A reader that closes the pipe, such as `head`, needs no more.

@@ -104,7 +104,12 @@ export class Sender {
   async #call({ method, path, headers, json, repeatForMs, isCookie = false }: CredentialCall): Promise<Response> {
     const server = 'auth'
     const plain: Repeatable = {
-      ...{ server, method, isCookie, signal: undefined, isStream: false, credential: undefined },
+      server,
+      method,
+      isCookie,
+      signal: undefined,
+      isStream: false,
+      credential: undefined,
       url: this.#options.origins.auth + path,
       headers: new Headers({ ...(json !== undefined && { 'content-type': 'application/json' }), ...headers }),
       body: json === undefined ? undefined : new TextEncoder().encode(JSON.stringify(json)),
@@ -177,7 +182,10 @@ export class Sender {
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(new Error('no answer in time')), this.#options.timeoutMs ?? 30_000)
     const init: RequestInit = {
-      ...{ method, headers, redirect: 'manual', signal: AbortSignal.any([late.signal, ...(signal ? [signal] : [])]) },
+      method,
+      headers,
+      redirect: 'manual',
+      signal: AbortSignal.any([late.signal, ...(signal ? [signal] : [])]),
       ...(body && { body }),
       ...(knowsCookies && { credentials: isCookie ? 'include' : 'omit' }),
     }

@@ -9,7 +9,8 @@ const refusals = {
   'recent-login-required':
     'Send your password in the member "password", or log in again and repeat this within five minutes.',
   'second-factor-login-required':
-    'This user has a second factor, or needs one. Log in with it, and send the request with that login.',
+    'This user has a second factor, or needs one. Send the request with a login that has it, or with password and a ' +
+    'right one-time code.',
   'wrong-password': 'The password is not right.',
 } as const
 
@@ -19,11 +20,11 @@ const isRefusal = (code: unknown): code is keyof typeof refusals =>
 /** Asks the auth server: only it knows when a login began, and the password. */
 export const askForRecentProof =
   ({ authClient, serviceSecret: secret }: AskForPasswordsPorts): RequireRecentProof =>
-  async ({ username, userId, scheme, credential }, { password, clientAddress }) => {
+  async ({ username, userId, scheme, credential }, { password, code: oneTimeCode, clientAddress }) => {
     const { loginId = null, carriesPassword = false } = credential
-    const passwordSealed =
-      password === undefined ? null : sealInternally(password, { secret, purpose: recentProofPurpose })
-    const body = { username, userId, scheme, loginId, carriesPassword, passwordSealed, clientAddress }
+    const sent = JSON.stringify({ password, code: oneTimeCode })
+    const proofSealed = sealInternally(sent, { secret, purpose: recentProofPurpose })
+    const body = { username, userId, scheme, loginId, carriesPassword, proofSealed, clientAddress }
     const question = questionOf(recentProofExchange, { path: {}, body })
     const answer = await authClient.ask({ ...question, deadlineMs: passwordDeadlineMs })
     if (answer.status === 204) return

@@ -3,6 +3,7 @@
  * a shorter one while the auth server is frozen.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
+import { createHedge } from '../../shared/platform/concurrency/hedge.ts'
 import { frozenAfterMs } from '../../shared/platform/concurrency/liveness.ts'
 import { type Traced, traceparent } from '../../shared/platform/http/trace.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
@@ -86,6 +87,9 @@ export interface AuthClientPorts {
 /** The deadline of a response of an auth server that is not frozen, in milliseconds. */
 const usualDeadlineMs = 3_000
 
+/** A read goes out again after a time in which an auth server that is not frozen answers nearly always. */
+const hedging = { afterMs: 200, maxAttempts: 5, maxFurther: 10 }
+
 interface AuthRequest {
   /** Path and query. */
   readonly target: string
@@ -93,6 +97,8 @@ interface AuthRequest {
   readonly headers: Headers
   readonly body?: string
   readonly deadlineMs?: number | undefined
+  /** Ends the request when another one was answered. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** A document that is quick to load: probes request it. */
@@ -105,19 +111,21 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
   const { secret } = ports
   const send = createSend(ports)
   const requestOf = signRequests(ports)
+  const hedge = createHedge(hedging)
   // Caches may stand before the documents: that they do not come says nothing of whether questions are answered.
   const questions = refuseWhileFrozen(send, () => light(requestOf(feedQuestion)))
   const documents = refuseWhileFrozen(send, () => light(documentRequest(lightDocument)))
-  const [request, requestDocument] = [failFast(questions.ask), failFast(documents.ask)]
-  const ask = async (question: InternalQuestion): Promise<InternalResponse> => {
+  const askOnce = async (question: InternalQuestion, signal?: AbortSignal): Promise<InternalResponse> => {
     const asked = requestOf(question)
     const before = ports.followed?.()
-    const answer = await request(asked)
+    const answer = await questions.ask({ ...asked, signal })
     requireProved(answer, { secret, nonce: asked.nonce })
     const { status, headers, text } = answer
     handOn(headers, before, ports)
     return { status, headers, body: text === '' ? undefined : parseJson(text) }
   }
+  const ask = (question: InternalQuestion): Promise<InternalResponse> =>
+    question.method === 'GET' ? hedge((signal) => askOnce(question, signal)) : askOnce(question)
   return {
     ask,
     stop: () => {
@@ -147,7 +155,7 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
       return readFeedLines(open, { secret, nonce: asked.nonce, onHead })
     },
     document: async (path) => {
-      const { status, text } = await requestDocument(documentRequest(path))
+      const { status, text } = await hedge((signal) => documents.ask({ ...documentRequest(path), signal }))
       if (status === 200) return parseJson(text)
       throw new Unavailable('auth-server', { cause: new Error(`${path} answered ${status}`) })
     },
@@ -189,10 +197,11 @@ function handOn(
 
 /** @throws Unavailable without a response before the deadline or the abort */
 function createSend({ authUrl, fetch }: AuthClientPorts) {
-  return async ({ target, deadlineMs = usualDeadlineMs, ...init }: AuthRequest, abort: AbortController) => {
+  return async ({ target, deadlineMs = usualDeadlineMs, signal, ...init }: AuthRequest, abort: AbortController) => {
     const deadline = setTimeout(() => abort.abort(new Error(`no answer in ${deadlineMs} ms`)), deadlineMs)
     try {
-      const response = await fetch(authUrl + target, { ...init, signal: abort.signal, redirect: 'error' })
+      const ends = signal ? AbortSignal.any([abort.signal, signal]) : abort.signal
+      const response = await fetch(authUrl + target, { ...init, signal: ends, redirect: 'error' })
       return { status: response.status, headers: response.headers, text: await response.text() }
     } catch (cause) {
       throw new Unavailable('auth-server', { cause })
@@ -208,29 +217,6 @@ function documentRequest(target: string): AuthRequest {
 }
 
 const light = (request: AuthRequest): AuthRequest => ({ ...request, deadlineMs: frozenAfterMs })
-
-/** After a failure, only one request at a time waits for the auth server until it responds. All others fail at once. */
-function failFast<Parameters extends unknown[], Result>(
-  ask: (...parameters: Parameters) => Promise<Result>,
-): (...parameters: Parameters) => Promise<Result> {
-  let isAway = false
-  let isProbing = false
-  return async (...parameters) => {
-    const isProbe = isAway
-    if (isProbe && isProbing) throw new Unavailable('auth-server')
-    if (isProbe) isProbing = true
-    try {
-      const result = await ask(...parameters)
-      isAway = false
-      return result
-    } catch (error) {
-      isAway = true
-      throw error
-    } finally {
-      if (isProbe) isProbing = false
-    }
-  }
-}
 
 function parseJson(text: string): unknown {
   try {

@@ -83,7 +83,7 @@ async function followOnce(
   try {
     for await (const line of authClient.feedLines(from, watched.signal)) {
       const now = clock.monotonic()
-      watched.heard()
+      watched.noteData()
       if (line.end) readAt = sentAt + line.end.readMs
       if (watched.signal.aborted || readAt > now + clockToleranceMs) break
       if (feed.position()?.instance !== from.instance) break
@@ -105,23 +105,23 @@ async function followOnce(
   return lines
 }
 
-/** A signal that is aborted when nothing is heard for a while. */
+/** A signal that is aborted when no data comes for a while. */
 function watch(clock: Clock, stopped: AbortSignal) {
   const abort = new AbortController()
   const end = () => abort.abort()
-  let heardAt = clock.monotonic()
+  let dataAt = clock.monotonic()
   const look = async () => {
     while (!abort.signal.aborted) {
       await pause(lookIntervalMs, abort.signal)
-      if (clock.monotonic() - heardAt > silentAfterMs) end()
+      if (clock.monotonic() - dataAt > silentAfterMs) end()
     }
   }
   stopped.addEventListener('abort', end, { once: true })
   void look()
   return {
     signal: abort.signal,
-    heard: () => {
-      heardAt = clock.monotonic()
+    noteData: () => {
+      dataAt = clock.monotonic()
     },
     end: () => {
       stopped.removeEventListener('abort', end)

@@ -13,7 +13,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ZodType } from 'zod'
-import type { Cache, Told } from '../../shared/platform/cache/cache.ts'
+import type { Cache, CacheRuns } from '../../shared/platform/cache/cache.ts'
 import type { Listener } from '../../shared/platform/cache/channel-listeners.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
@@ -52,7 +52,7 @@ export interface PrincipalFeed {
   /** True while entries of the cache can be believed, too. */
   isCacheCurrent(): boolean
   /** In which runs entries of the cache can be believed, as the last message of Redis told. */
-  cacheRuns(): Told
+  cacheRuns(): CacheRuns
   /** When the feed was current last, on the monotonic clock; minus infinity when never. */
   lastCurrentAt(): number
   /** Grows whenever a message may have been missed. */
@@ -162,8 +162,8 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
 
   observeInstance(instanceId: string, before: string | undefined): void {
     // A response to a request from before the last change of instances is outdated.
-    const isNews = instanceId !== before && before === this.#instanceId
-    if (isNews && !this.#stopping.signal.aborted) this.#follow(instanceId)
+    const isOther = instanceId !== before && before === this.#instanceId
+    if (isOther && !this.#stopping.signal.aborted) this.#follow(instanceId)
   }
 
   onOtherInstance(listener: () => void): void {
@@ -178,7 +178,7 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     return this.#isRedisCurrent() && this.#cacheUpTo >= (this.#followedUpTo ?? 0)
   }
 
-  cacheRuns(): Told {
+  cacheRuns(): CacheRuns {
     return { runs: this.#cacheRuns }
   }
 
@@ -197,8 +197,8 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
 
   needsStream(): boolean {
     const now = this.#ports.clock.monotonic()
-    const heardAt = Math.max(this.#readAt.redis, this.#beganAt)
-    if (now - heardAt > streamAfterMs || this.#ports.cache.isSilent()) this.#missedAt = now
+    const readAt = Math.max(this.#readAt.redis, this.#beganAt)
+    if (now - readAt > streamAfterMs || this.#ports.cache.isSilent()) this.#missedAt = now
     return now - this.#missedAt <= streamKeptMs
   }
 
@@ -274,9 +274,9 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     ]
   }
 
-  #subscribe(instanceId: string, channel: string, hear: Listener): Promise<() => Promise<void>> {
+  #subscribe(instanceId: string, channel: string, onText: Listener): Promise<() => Promise<void>> {
     const subscription = this.#ports.cache.subscribe(channel, (text, heldUpMs) => {
-      if (this.#instanceId === instanceId) hear(text, heldUpMs)
+      if (this.#instanceId === instanceId) onText(text, heldUpMs)
     })
     subscription.catch((err: unknown) => this.#ports.log.error({ err }, 'The change feed cannot be followed'))
     return subscription
@@ -293,7 +293,7 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     const message = this.#parse(feedMessageSchema, text)
     if (!message) return
     this.#raiseMinVersions(message.changes)
-    this.#hearRedis(message, heldUpMs)
+    this.#advanceCache(message, heldUpMs)
   }
 
   #onPart(text: string, heldUpMs: number): void {
@@ -301,7 +301,7 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     if (!part) return
     this.#raiseMinVersions(part.changes)
     const span = this.#series.add(part)
-    if (span) this.#hearRedis(span, heldUpMs)
+    if (span) this.#advanceCache(span, heldUpMs)
   }
 
   #parse<Message>(schema: ZodType<Message>, text: string): Message | undefined {
@@ -311,7 +311,7 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     return message
   }
 
-  #hearRedis(span: Omit<FeedMessage, 'changes'>, heldUpMs: number): void {
+  #advanceCache(span: Omit<FeedMessage, 'changes'>, heldUpMs: number): void {
     this.#cacheUpTo = Math.max(this.#cacheUpTo, span.upTo)
     this.#cacheRuns = span.runs
     this.#advance(span, 'redis', this.#ports.clock.monotonic() - heldUpMs - span.ageMs)

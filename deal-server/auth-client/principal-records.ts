@@ -8,7 +8,7 @@
  * instance than the feed follows.
  */
 import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
-import type { Cache, Told } from '../../shared/platform/cache/cache.ts'
+import type { Cache, CacheRuns } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Traced } from '../../shared/platform/http/trace.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
@@ -185,12 +185,12 @@ async function fetchRecord(
 async function readCache(
   { feed, cache }: Pick<PrincipalRecordsPorts, 'feed' | 'cache'>,
   name: string,
-  told?: Told,
+  among?: CacheRuns,
 ): Promise<InstancePrincipal | undefined> {
   const instanceId = feed.instanceId()
   if (instanceId === undefined) return undefined
   try {
-    const entry = await cache.getVersioned(principalKey(instanceId, name), told)
+    const entry = await cache.getVersioned(principalKey(instanceId, name), among)
     const record = entry && parsePrincipalRecord(entry.value)
     return record && { instanceId, record }
   } catch {

@@ -46,7 +46,7 @@ export function refuseWhileFrozen<Question, Received>(
       waiting.set(controller, reject)
       liveness.watch()
       const answered = (answer: Received) => {
-        liveness.heard()
+        liveness.noteAnswer()
         resolve(answer)
       }
       send(question, controller)

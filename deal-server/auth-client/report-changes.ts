@@ -42,7 +42,6 @@ export function createChangeReports({ authClient, log, waitMs = 5_000 }: ChangeR
   const areStored = async (changes: readonly ReportedChange[]): Promise<boolean> => {
     try {
       const question = questionOf(webhookChangesExchange, { path: {}, body: { changes: [...changes] } })
-      // An auth server of the release before does not know the route.
       return (await authClient.ask(question)).status === 204
     } catch (error) {
       if (error instanceof Unavailable) return false

@@ -4,16 +4,16 @@ import type { LogState } from './event-log.ts'
 /** Measures how long the log has not grown although events were committed. */
 export class EventLag {
   readonly #clock: Clock
-  #waiting: { readonly slice: number; readonly since: number } | undefined
+  #waiting: { readonly position: number; readonly since: number } | undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   /** Takes the result of a read of the log. */
-  observe({ isHeldBack, lastSlice: slice }: LogState): void {
-    if (!isHeldBack) this.#waiting = undefined
-    else if (this.#waiting?.slice !== slice) this.#waiting = { slice, since: this.#clock.monotonic() }
+  observe({ isIncomplete, lastPosition: position }: LogState): void {
+    if (!isIncomplete) this.#waiting = undefined
+    else if (this.#waiting?.position !== position) this.#waiting = { position, since: this.#clock.monotonic() }
   }
 
   /** The lag in milliseconds; 0 when all events are visible. */

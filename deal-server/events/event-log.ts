@@ -1,15 +1,9 @@
 /**
- * The port to the events of all deals, in the order in which readers see them. The log is a sequence of slices. A slice
- * has what was committed since the one before, and never changes. So no event ever appears before an event that was
- * visible earlier (docs/deal-model.md#event-order). `store/event-log.ts` implements it.
+ * The port to the events of all deals, in the order of their positions. An event enters the log behind all that are
+ * there. So no event ever appears before an event that was visible earlier (docs/deal-model.md#event-order).
+ * `store/event-log.ts` implements it.
  */
-import { timelineMark } from '../../shared/platform/database/timeline.ts'
-
-/**
- * The id of the timeline (`shared/platform/database/timeline.ts`). When it changes, another server took over, and
- * positions and numbers of transactions may stand for other events than before.
- */
-export type TimelineId = string
+import type { LogTimeline, Place, TimelineId } from './position.ts'
 
 /** An event as it was stored. Amounts in `data` are minor units of `currency`. */
 export interface StoredEvent {
@@ -34,64 +28,8 @@ export interface StoredEvent {
   readonly schemaVersion: number
 }
 
-/**
- * A position as clients see it: the number, a hyphen, and a mark of the timeline, without which the number may stand
- * for another event.
- */
-export const markedPosition = ({ position, timeline }: Pick<StoredEvent, 'position' | 'timeline'>): string =>
-  `${position}-${timelineMark(timeline)}`
-
-/** A position that a client brings back. Without a mark, the number is one of the present timeline. */
-export interface GivenPosition {
-  readonly position: number
-  readonly mark: string | undefined
-}
-
-const positionPattern = /^(0|[1-9]\d{0,14})(?:-([0-9a-f]{12}))?$/
-
-/** Reads a position; undefined for other text. */
-export function parsePosition(text: string): GivenPosition | undefined {
-  const [, position, mark] = positionPattern.exec(text) ?? []
-  return position === undefined ? undefined : { position: Number(position), mark }
-}
-
-/** A place in the order of the log. */
-export interface Place {
-  /** 0: before there were slices. */
-  readonly slice: number
-  /** Comes before the position where events are in the order of their transactions; else 0. */
-  readonly turn: number
-  readonly position: number
-  /** The id of the event there, where it is known. */
-  readonly id?: string | undefined
-}
-
-/** The place before all events. */
-export const beginning: Place = { slice: 0, turn: 0, position: 0 }
-
-/** True when `a` comes first. */
-export const isBefore = (a: Place, b: Place): boolean =>
-  a.slice - b.slice < 0 || (a.slice === b.slice && (a.turn < b.turn || (a.turn === b.turn && a.position < b.position)))
-
-/** A timeline on which slices were made. */
-export interface LogTimeline {
-  readonly timeline: TimelineId
-  /** The first slice that was made on it. */
-  readonly firstSlice: number
-}
-
-/**
- * True when the event at this place was there on the timeline with this mark: its slice was made before the next one
- * began. A position of an event that was lost may have been given out again since.
- */
-export const wasThereOn = (mark: string, { slice }: Pick<Place, 'slice'>, timelines: readonly LogTimeline[]): boolean =>
-  timelines.some(
-    ({ timeline }, index) =>
-      timelineMark(timeline) === mark && slice < (timelines[index + 1]?.firstSlice ?? Number.POSITIVE_INFINITY),
-  )
-
-/** An event with its place. */
-export interface LoggedEvent extends StoredEvent, Omit<Place, 'id'> {
+/** An event of the log. */
+export interface LoggedEvent extends StoredEvent {
   /** True for events of a deleted or purged deal, except the deletion. Set only for reads with `hidesDeleted`. */
   readonly isHidden?: boolean
 }
@@ -108,14 +46,14 @@ export interface EventPage {
   readonly timeline: TimelineId
   /** True when no more events are visible now. */
   readonly isLast: boolean
-  /** True when committed events are not visible yet. Then it is worth to read again soon. */
-  readonly isHeldBack: boolean
-  /** The last slice. */
-  readonly lastSlice: number
+  /** True when committed events could not enter the log: nothing can be written now. */
+  readonly isIncomplete: boolean
+  /** Of the last event in the log. */
+  readonly lastPosition: number
 }
 
 /** The state of the log, for readiness and metrics. */
-export type LogState = Pick<EventPage, 'isHeldBack' | 'lastSlice'>
+export type LogState = Pick<EventPage, 'isIncomplete' | 'lastPosition'>
 
 /** Options of a read. */
 export interface ReadOptions {
@@ -134,10 +72,8 @@ export interface LogSnapshot {
   readonly timelines: readonly LogTimeline[]
   /** The last visible event; the beginning when there is none. */
   readonly last: Place
-  /** The place of the event at the given position; undefined without such an event, and while it is not visible. */
+  /** The place of the event at the given position; undefined without such an event. */
   readonly place: Place | undefined
-  /** True when the event at the given position is there, but not visible yet. */
-  readonly isNotVisible: boolean
 }
 
 /** Reads the events of all deals. */
@@ -148,6 +84,6 @@ export interface EventLog {
   read(after: Place, options: ReadOptions): Promise<EventPage>
   /** The last of these places at which the same event is there, and the present timeline. @throws Unavailable */
   findLast(places: readonly Place[]): Promise<{ readonly place: Place | undefined; readonly timeline: TimelineId }>
-  /** @throws Unavailable */
+  /** The present state. @throws Unavailable also while committed events cannot enter the log */
   state(): Promise<LogState>
 }

@@ -1,19 +1,12 @@
 /**
  * The shared reader of the event log: it reads new events once for all streams of the process. It reads after a
- * wake-up, at an interval, and soon again while events are held back. Without followers it does not read.
+ * wake-up and at an interval. Without followers it does not read.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import type { EventLag } from './event-lag.ts'
-import {
-  beginning,
-  type EventLog,
-  type EventPage,
-  isBefore,
-  type LoggedEvent,
-  type Place,
-  type TimelineId,
-} from './event-log.ts'
+import type { EventLog, EventPage, LoggedEvent } from './event-log.ts'
+import { beginning, isBefore, type Place, type TimelineId } from './position.ts'
 import { type Fork, Trail } from './trail.ts'
 
 /** An event and its text on a stream. */
@@ -57,8 +50,6 @@ export interface ReaderOptions {
 
 /** The shortest time between two reads, in milliseconds. Wake-ups within it share one read. */
 const shortestIntervalMs = 5
-/** The longest time between two reads while events are held back, in milliseconds. */
-const longestHeldBackMs = 250
 
 /** Reads the log for all followers of a process. */
 export class EventReader {
@@ -73,7 +64,6 @@ export class EventReader {
   #runId = ''
   #isRunning = false
   #isWoken = false
-  #heldBackReads = 0
   #wake: () => void = () => undefined
 
   constructor(ports: ReaderPorts, options: ReaderOptions) {
@@ -124,7 +114,7 @@ export class EventReader {
       const started = this.#ports.clock.monotonic()
       const page = await this.#readPage()
       if (page && !page.isLast) continue
-      await this.#pause(started, page)
+      await this.#pause(started)
     }
     this.#isRunning = false
   }
@@ -166,14 +156,9 @@ export class EventReader {
     return page
   }
 
-  async #pause(started: number, page: EventPage | undefined): Promise<void> {
+  async #pause(started: number): Promise<void> {
     const { clock } = this.#ports
-    this.#heldBackReads = page?.isHeldBack ? this.#heldBackReads + 1 : 0
-    const ms =
-      this.#heldBackReads === 0
-        ? this.#options.pollMs
-        : Math.min(longestHeldBackMs, shortestIntervalMs * 2 ** (this.#heldBackReads - 1), this.#options.pollMs)
-    if (!this.#isWoken) await this.#sleep(ms)
+    if (!this.#isWoken) await this.#sleep(this.#options.pollMs)
     const tooEarlyMs = shortestIntervalMs - (clock.monotonic() - started)
     if (this.#followers.size > 0 && tooEarlyMs > 0) await new Promise((resolve) => setTimeout(resolve, tooEarlyMs))
   }

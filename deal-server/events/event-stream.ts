@@ -7,17 +7,9 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { BodyStream } from '../../shared/platform/http/stream.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
-import {
-  beginning,
-  type EventLog,
-  type EventPage,
-  isBefore,
-  type LoggedEvent,
-  type Place,
-  type RunId,
-  type TimelineId,
-} from './event-log.ts'
+import type { EventLog, EventPage, LoggedEvent, RunId } from './event-log.ts'
 import type { EncodedPage, EventReader, Follower } from './event-reader.ts'
+import { beginning, isBefore, type Place, type TimelineId } from './position.ts'
 import type { StreamStart } from './stream-request.ts'
 import { Trail } from './trail.ts'
 
@@ -85,7 +77,6 @@ export class EventStream implements Follower {
   readonly #body: BodyStream
   /** All wanted events up to this place were sent. */
   #place: Place
-  #includes: (event: LoggedEvent) => boolean
   /** The run of the database; known after the first read. */
   #runId: RunId | undefined
   /** The timeline of the place; known after the first read. */
@@ -107,10 +98,9 @@ export class EventStream implements Follower {
     this.#options = options
     this.#opened = of.opened
     this.#body = of.body
-    const { place, timeline, includes } = of.opened.start
+    const { place, timeline } = of.opened.start
     this.#place = place
     this.#timeline = timeline
-    this.#includes = includes
     this.#lastWrite = ports.clock.monotonic()
   }
 
@@ -122,6 +112,8 @@ export class EventStream implements Follower {
     ended.addEventListener('abort', end)
     try {
       this.#write(preamble)
+      const { place, timeline, isReset } = this.#opened.start
+      if (isReset && timeline !== undefined) await this.#send([this.#ports.encodeReset(place, timeline)])
       while (!this.#hasEnded()) {
         if (this.#isOutdated) await this.#reset()
         else {
@@ -180,7 +172,7 @@ export class EventStream implements Follower {
   }
 
   #isWanted(event: LoggedEvent): boolean {
-    return isBefore(this.#place, event) && this.#includes(event)
+    return isBefore(this.#place, event) && this.#opened.isWanted(event)
   }
 
   /**
@@ -200,7 +192,6 @@ export class EventStream implements Follower {
     if (isBefore(common, this.#place)) this.#place = common
     this.#runId = runId
     this.#timeline = timeline
-    this.#includes = this.#opened.isWanted
     this.#isOutdated = false
     await this.#send([this.#ports.encodeReset(this.#place, timeline)])
   }

@@ -6,11 +6,12 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { StreamBody } from '../../shared/platform/http/stream.ts'
 import { UserLimits, type UserLimitsOptions } from '../../shared/platform/http/user-limits.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
-import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { EventLag } from './event-lag.ts'
-import { type EventLog, type LoggedEvent, markedPosition, type Place, type TimelineId } from './event-log.ts'
+import type { EventLog, LoggedEvent } from './event-log.ts'
 import { EventReader } from './event-reader.ts'
 import { EventStream, type StreamOptions, type Visibility } from './event-stream.ts'
+import { markedPosition, type Place, type TimelineId } from './position.ts'
 import { findStart, isWantedBy, type StreamRequest } from './stream-request.ts'
 
 /** The parts that event streams use. */
@@ -71,7 +72,7 @@ export interface EventStreams {
   health(): EventsHealth
   /**
    * The check for readiness.
-   * @throws Unavailable when events are held back for long, or without the database
+   * @throws Unavailable when committed events cannot enter the log, or without the database
    */
   check(): Promise<void>
 }
@@ -86,9 +87,6 @@ const defaults: EventStreamsOptions = {
   maxOfUser: 16,
   maxInAll: 2_000,
 }
-
-/** The largest lag that readiness accepts, in milliseconds. */
-const maxLagMs = 10_000
 
 /** Makes the event streams of one process. */
 export function createEventStreams(
@@ -120,7 +118,6 @@ export function createEventStreams(
     health: () => ({ streams: limits.inAll, lagMs: lag.ms() }),
     check: async () => {
       lag.observe(await log.state())
-      if (lag.ms() > maxLagMs) throw new Unavailable('events')
     },
   }
 }

@@ -1,4 +1,5 @@
-import type { EventLog, EventPage, Place, ReadOptions } from './event-log.ts'
+import type { EventLog, EventPage, ReadOptions } from './event-log.ts'
+import type { Place } from './position.ts'
 
 /**
  * The same log. Callers that read from one place at one time share a read: a wake-up wakes all webhooks of a server,
@@ -7,11 +8,11 @@ import type { EventLog, EventPage, Place, ReadOptions } from './event-log.ts'
 export function createSharedReads(log: Pick<EventLog, 'read'>): Pick<EventLog, 'read'> {
   const underWay = new Map<string, Promise<EventPage>>()
   return {
-    read: ({ slice, turn, position }: Place, options: ReadOptions) => {
-      const key = JSON.stringify([slice, turn, position, options.limit, options.hidesDeleted])
+    read: (after: Place, options: ReadOptions) => {
+      const key = JSON.stringify([after.position, options.limit, options.hidesDeleted])
       const known = underWay.get(key)
       if (known) return known
-      const reading = log.read({ slice, turn, position }, options).finally(() => underWay.delete(key))
+      const reading = log.read(after, options).finally(() => underWay.delete(key))
       underWay.set(key, reading)
       return reading
     },

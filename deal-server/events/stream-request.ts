@@ -1,15 +1,14 @@
-import { timelineMark } from '../../shared/platform/database/timeline.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import type { EventLog, LoggedEvent, LogSnapshot } from './event-log.ts'
 import {
   beginning,
-  type EventLog,
   type GivenPosition,
-  type LoggedEvent,
-  type LogSnapshot,
+  isOfRelease020,
   type Place,
+  positionMark,
   type TimelineId,
   wasThereOn,
-} from './event-log.ts'
+} from './position.ts'
 
 /** The events that a client wants. */
 export interface StreamRequest {
@@ -29,8 +28,8 @@ export interface StreamStart {
   readonly place: Place
   /** The timeline of the place; undefined when it is the beginning of every one. */
   readonly timeline: TimelineId | undefined
-  /** True for an event after the place that belongs to the stream. */
-  includes(event: LoggedEvent): boolean
+  /** True: the position of the client says nothing any more, and all events follow. The stream says so first. */
+  readonly isReset?: boolean
 }
 
 /** The test whether an event is one that the client wants. */
@@ -41,27 +40,25 @@ export const isWantedBy =
 
 /**
  * Finds the start of a stream; undefined when no event has the position. A stream of new events gets those that are
- * committed from now on. A resumed stream gets the events after its position in the order of the log. While the event
- * at the position is not visible yet (clients can get one from a deal's history), that is all that follows.
+ * committed from now on. A resumed stream gets the events after its position.
+ * A position of release 0.2.0 begins anew.
  * @throws ProblemError `outdated-cursor` for a position that the log has lost; Unavailable
  */
 export async function findStart(log: EventLog, request: StreamRequest): Promise<StreamStart | undefined> {
   const { after, mark } = request
-  const isWanted = isWantedBy(request)
-  if (after === 0 && mark === undefined) return { place: beginning, timeline: undefined, includes: isWanted }
+  if (after === 0 && mark === undefined) return { place: beginning, timeline: undefined }
   const snapshot = await log.takeSnapshot(after)
-  const { timeline, last, place, isNotVisible } = snapshot
-  if (after === undefined) return { place: last, timeline, includes: isWanted }
+  const { timeline, last, place } = snapshot
+  if (after === undefined) return { place: last, timeline }
+  if (isOfRelease020(mark, snapshot.timelines)) return { place: beginning, timeline, isReset: true }
   if (!isOfPresent({ position: after, mark }, snapshot)) throw outdatedPosition()
-  if (after === 0) return { place: beginning, timeline, includes: isWanted }
-  if (place) return { place, timeline, includes: isWanted }
-  if (!isNotVisible) return undefined
-  return { place: last, timeline, includes: (event) => event.position !== after && isWanted(event) }
+  if (after === 0) return { place: beginning, timeline }
+  return place && { place, timeline }
 }
 
 /** True for a position of the present timeline, and for one of a former timeline whose event is in this log. */
 export function isOfPresent({ position, mark }: GivenPosition, { timeline, timelines, place }: LogSnapshot): boolean {
-  if (mark === undefined || mark === timelineMark(timeline)) return true
+  if (mark === undefined || mark === positionMark(timeline)) return true
   return (position === 0 || place !== undefined) && wasThereOn(mark, place ?? beginning, timelines)
 }
 

@@ -2,7 +2,8 @@
  * The events that were read last, by the shared reader or by one stream that catches up. After another server took
  * over, they show up to which event its log is the one that clients know.
  */
-import type { EventLog, Place, TimelineId } from './event-log.ts'
+import type { EventLog } from './event-log.ts'
+import type { Place, TimelineId } from './position.ts'
 
 /** More events are lost only by a standby that was far behind. An entry takes a hundred bytes. */
 const defaultMaxPlaces = 10_000
@@ -32,7 +33,7 @@ export class Trail {
   add(timeline: TimelineId, places: readonly Place[]): void {
     if (timeline !== this.#timeline) this.#places = []
     this.#timeline = timeline
-    for (const { slice, turn, position, id } of places) this.#places.push({ slice, turn, position, id })
+    for (const { position, id } of places) this.#places.push({ position, id })
     const tooMany = this.#places.length - this.#maxPlaces
     if (tooMany >= this.#maxPlaces) this.#places.splice(0, tooMany)
   }

@@ -9,7 +9,7 @@ import type { IdSource } from '../../shared/platform/ids.ts'
 
 /** The parts that wake-ups use. */
 export interface WakeUpPorts {
-  readonly cache: Pick<Cache, 'moment' | 'publish' | 'subscribe'>
+  readonly cache: Pick<Cache, 'time' | 'publish' | 'subscribe'>
   readonly ids: Pick<IdSource, 'uuid'>
   /** The id of this instance, when it is known: several instances may share one Redis. */
   instanceId(): string | undefined
@@ -37,7 +37,7 @@ export const createWakeUps = (ports: WakeUpPorts): WakeUps => new CacheWakeUps(p
 class CacheWakeUps implements WakeUps {
   readonly #ports: WakeUpPorts
   readonly #sender: string
-  #moment: CacheTime | undefined
+  #time: CacheTime | undefined
   #isSending = false
   #isDue = false
   #unsubscribe: (() => Promise<void>) | undefined
@@ -78,9 +78,9 @@ class CacheWakeUps implements WakeUps {
   }
 
   async #publish(): Promise<void> {
-    if (this.#moment !== undefined && (await this.#publishSince(this.#moment))) return
-    this.#moment = await this.#ports.cache.moment()
-    await this.#publishSince(this.#moment)
+    if (this.#time !== undefined && (await this.#publishSince(this.#time))) return
+    this.#time = await this.#ports.cache.time()
+    await this.#publishSince(this.#time)
   }
 
   #publishSince(since: CacheTime): Promise<boolean> {

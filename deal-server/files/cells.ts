@@ -10,7 +10,9 @@ export interface ListedDeal extends Readonly<Record<string, unknown>> {
 
 /** The options of `csv-stringify` that give an export its form. */
 export const csvForm = ({ delimiter, escapesFormulas }: CsvForm) => ({
-  ...{ columns: [...exportColumns], delimiter, escape_formulas: escapesFormulas },
+  columns: [...exportColumns],
+  delimiter,
+  escape_formulas: escapesFormulas,
   cast: { boolean: String },
 })
 

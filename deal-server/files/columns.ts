@@ -8,9 +8,24 @@ export const requiredColumns: readonly string[] = ['name', 'price']
 
 /** What an export tells besides. An import leaves them out. */
 const stateColumns = [
-  ...['status', 'held', 'holdReason', 'holdReasonCode', 'heldAt', 'heldBy', 'priceReason', 'completionDateReason'],
-  ...['completionDatePenalty', 'cancelReason', 'cancelPenalty', 'cancelledAt', 'penaltyTotal', 'version', 'createdAt'],
-  ...['createdBy', 'updatedAt', 'updatedBy'],
+  'status',
+  'held',
+  'holdReason',
+  'holdReasonCode',
+  'heldAt',
+  'heldBy',
+  'priceReason',
+  'completionDateReason',
+  'completionDatePenalty',
+  'cancelReason',
+  'cancelPenalty',
+  'cancelledAt',
+  'penaltyTotal',
+  'version',
+  'createdAt',
+  'createdBy',
+  'updatedAt',
+  'updatedBy',
 ] as const
 
 /** The columns of an export as CSV. */
@@ -23,7 +38,12 @@ export const refusalColumns = ['line', 'status', 'code', 'reason'] as const
 export const ignoredColumns: ReadonlySet<string> = new Set([
   ...stateColumns,
   ...refusalColumns,
-  ...['priceText', 'completion', 'deletedAt', 'purgeAt', 'links', 'tasks'],
+  'priceText',
+  'completion',
+  'deletedAt',
+  'purgeAt',
+  'links',
+  'tasks',
 ])
 
 /** The columns of this header that tell of a deal what an import does not bring back. */

@@ -52,7 +52,11 @@ export function readRows(input: NodeJS.ReadableStream, options: ReadOptions): As
 
 async function* readCsv(input: NodeJS.ReadableStream, { delimiter, key, onHeader }: ReadOptions): AsyncGenerator<Row> {
   const parser = parse({
-    ...{ bom: true, delimiter, info: true, relax_column_count: true, skip_empty_lines: true },
+    bom: true,
+    delimiter,
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
     max_record_size: maxRowBytes,
     // All cells from here on are one: the first line of another kind of file may have a million.
     ignore_last_delimiters: maxColumns + 1,

@@ -24,7 +24,6 @@ import type { FindUserId } from '../commands/find-assignable-users.ts'
 import { seesDeleted } from '../commands/presence.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
 import type { EventStreams } from '../events/event-streams.ts'
-import type { BeginReads, DealReader, FreshReads } from '../queries/ports.ts'
 import type { WebhookManagement } from '../webhooks/manage.ts'
 import { createBatches } from './batches.ts'
 import { replayedHeader } from './representations/responses.ts'
@@ -32,13 +31,12 @@ import { markDryRun } from './requests/command-options.ts'
 import type {
   CommandInvocation,
   Invocation,
-  QueryInvocation,
   StreamInvocation,
   StyleRoute,
   WebhookInvocation,
 } from './requests/invocation.ts'
 import { type Received, requestOf } from './requests/request-of.ts'
-import { seenBy, seenHeader } from './requests/seen.ts'
+import type { WithReader } from './requests/seen.ts'
 
 /** The parts that the pipeline uses. */
 export interface PipelinePorts {
@@ -47,9 +45,7 @@ export interface PipelinePorts {
   readonly executeCommand: ExecuteCommand
   /** How many batches may be under way in this process. */
   readonly batches: UserLimitsOptions
-  readonly reader: DealReader
-  /** Where reads may go to replicas; undefined without replicas. */
-  readonly beginReads?: BeginReads | undefined
+  readonly withReader: WithReader
   readonly findUserId: FindUserId
   readonly events: Pick<EventStreams, 'open' | 'canBegin'>
   readonly webhooks: WebhookManagement
@@ -75,11 +71,13 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     if (route.readsBodyLate) return batches.answer(received, () => decode(ports, received)) // limits: 413, 429
     const invocation = await decode(ports, received) // parse and schema: 400, 415, 422
     if (invocation.kind === 'batch') throw new TypeError('A batch reads its body late')
-    if (invocation.kind === 'query') return answerQuery(ports, received, invocation)
     if (invocation.kind === 'stream') return openStream(ports, caller, invocation)
     if (invocation.kind === 'webhook') return manageWebhooks(ports, received, invocation)
-    requireRights(caller, invocation.bound.rights) // right: 403
-    return runCommand(ports, received, invocation)
+    const isQuery = invocation.kind === 'query'
+    requireRights(caller, isQuery ? invocation.rights(caller) : invocation.bound.rights) // right: 403
+    return ports.withReader(request, (reader) =>
+      isQuery ? invocation.answer(reader, caller, ports.findUserId) : runCommand(ports, received, invocation),
+    )
   }
 }
 
@@ -91,27 +89,6 @@ async function decode({ clock }: PipelinePorts, { request, caller, route }: Rece
     if (caller.credential.signature?.isReused && error instanceof ProblemError) throw signatureUsed(clock)
     throw error
   }
-}
-
-async function answerQuery(
-  ports: PipelinePorts,
-  { request, caller }: Received,
-  query: QueryInvocation,
-): Promise<HttpResponse> {
-  requireRights(caller, query.rights(caller)) // right: 403
-  if (!ports.beginReads) return query.answer(ports.reader, caller, ports.findUserId)
-  const reads = ports.beginReads(seenBy(request))
-  try {
-    return await query.answer(reads.reader, caller, ports.findUserId)
-  } finally {
-    sendSeen(request, reads)
-  }
-}
-
-/** Tells the caller what he has seen: also a refusal can show something. */
-function sendSeen(request: HttpRequest, reads: FreshReads): void {
-  const token = reads.token()
-  if (token !== undefined) request.addResponseHeader(seenHeader, token)
 }
 
 function openStream(
@@ -139,14 +116,18 @@ async function manageWebhooks(
   requireRights(caller, rights) // right: 403
   if (proof) {
     requireOwnAccount(caller) // narrowed credential: 403
-    await requireRecentProof(caller, { password: proof.password, clientAddress: request.peer.address }) // 403, 429
+    await requireRecentProof(caller, { ...proof, clientAddress: request.peer.address }) // 403, 429
   }
   const response = await answer(webhooks, caller)
   if (action !== undefined) {
     const target = request.pathParameters.id?.toLowerCase() ?? idInLocation(response)
     const { peer, requestId } = request
     noteWebhookChange({
-      ...{ action, target, actor: caller.username, scheme: caller.scheme, requestId },
+      action,
+      target,
+      actor: caller.username,
+      scheme: caller.scheme,
+      requestId,
       address: peer.address,
     })
   }
@@ -161,18 +142,14 @@ const idInLocation = ({ headers: { location } }: HttpResponse): string => String
  * → decision (409, 422) → commit → encode.
  */
 async function runCommand(
-  { executeCommand, beginReads }: PipelinePorts,
+  { executeCommand }: PipelinePorts,
   received: Received,
   invocation: CommandInvocation,
 ): Promise<HttpResponse> {
-  const reads = beginReads?.(seenBy(received.request))
-  reads?.usePrimary()
   try {
     return invocation.encode(await executeCommand(requestOf(received, invocation)))
   } catch (error) {
     if (error instanceof ReplayedRefusal) received.request.addResponseHeader(replayedHeader.name, replayedHeader.value)
     throw error
-  } finally {
-    if (reads) sendSeen(received.request, reads)
   }
 }

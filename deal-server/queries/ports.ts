@@ -1,4 +1,5 @@
 /** The port of queries to the store: one deal or command, and pages of lists (`store/deals.ts`). */
+import type { Position } from '../../shared/platform/history/position.ts'
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { CommandRecord, DealRepository } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
@@ -142,23 +143,13 @@ export interface DealReader extends Pick<DealRepository, 'load'> {
   assignedTasks(assignee: Assignee, page: PageRequest): Promise<Page<AssignedTask>>
 }
 
-/** Where a read was answered, and why it was the primary. */
-export type ReadPlace =
-  | readonly ['replica', 'fresh']
-  | readonly ['primary', 'no-token' | 'behind' | 'timeline' | 'unavailable']
-
-/** The reads of one request, see docs/contract.md#reads-from-replicas. */
-export interface FreshReads {
-  /** Reads nothing older than what the caller has seen, from a replica where one can tell that. */
+/** The reads of one caller, see docs/contract.md#reads-from-replicas. */
+export interface CallerReads {
+  /** Reads nothing older than what the caller has seen. */
   readonly reader: DealReader
-  /** From now on the request shows or changes what the primary has. */
-  usePrimary(): void
-  /** The token of everything that was read and written; undefined if nothing was. */
-  token(): string | undefined
+  /** Up to where the caller has seen after all that was read and written; undefined while that is unknown. */
+  seen(): Position | undefined
 }
 
-/**
- * Begins the reads of a request. `seen` is the token of what the caller has seen; without it every read goes to the
- * primary. @throws ProblemError `malformed-request` for a text that is no token
- */
-export type BeginReads = (seen: string | undefined) => FreshReads
+/** Begins the reads of a caller who has seen the database up to there; undefined for one who names no position. */
+export type BeginReads = (seen: Position | undefined) => CallerReads

@@ -5,8 +5,10 @@
 import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { findRecent } from '../../shared/platform/database/measure-table.ts'
+import { eventsAfter, positionOf } from '../store/events/event-statements.ts'
+import { eventPositions } from './stored-kinds.ts'
 
-/** A row of `deals.events` as PostgreSQL makes JSON of it, with every column that it has. */
+/** An event with its position, and its row as PostgreSQL makes JSON of it, with every column that it has. */
 export type EventRow = Readonly<Record<string, unknown>> & {
   readonly position: number
   readonly id: string
@@ -23,7 +25,7 @@ export interface EventSelection {
 /** True for a row of `deals.events e` that may be removed: no webhook stands at it or waits for it. */
 const isRemovable = `not exists (select from deals.deals d where d.id = e.deal_id)
   and exists (select from deals.events l where l.deal_id = e.deal_id and l.sequence > e.sequence)
-  and not exists (select from deals.webhooks w where w.position = e.position)
+  and not exists (select from deals.webhooks w where w.position = ${positionOf('e')})
   and not exists (select from deals.webhook_blocked b where b.deal_id = e.deal_id)`
 
 /** How many positions one statement looks at. */
@@ -41,43 +43,45 @@ export async function* readEvents(
   const condition = all ? sql`true` : sql.raw(isRemovable)
   for (let from = first - 1; from < last; from += windowSize) {
     signal.throwIfAborted()
+    const upTo = Math.min(from + windowSize, last)
+    const slices = `(
+      select * from deals.event_slices where last_position > ${from} and last_position <= coalesce(
+        (select min(l.last_position) from deals.event_slices l where l.last_position >= ${upTo}), ${upTo}))`
     const rows = await database.readWithin<{ event: EventRow }>(
-      sql`select to_json(e) as event from deals.events e
-        where e.position > ${String(from)}::text::bigint and e.position <= ${String(from + windowSize)}::text::bigint
+      sql`select to_json(e) as event
+        from (${sql.raw(eventsAfter(String(from), { slices, limit: String(windowSize) }))}) e
+        where e.position <= ${String(upTo)}::text::bigint
           and e.occurred_at < ${new Date(before).toISOString()}::text::timestamptz and ${condition}
         order by e.position`,
       timeoutMs,
     )
     for (const { event } of rows) yield event
-    onProgress?.(Math.min(from + windowSize, last) - first + 1, last - first + 1)
+    onProgress?.(upTo - first + 1, last - first + 1)
   }
 }
 
-/** No event behind the last position is so old: positions follow the time but for seconds; a day is left for them. */
+/** No event behind the last position is so old: positions follow the time but for minutes; a day is left for them. */
 async function range(
   database: Pick<Database, 'readWithin'>,
   before: number,
 ): Promise<{ readonly first: number; readonly last: number }> {
-  const events = { table: 'deals.events', number: 'position', madeAt: 'occurred_at' }
   const [found] = await database.readWithin<{ first: string | null }>(
-    sql`select min(position)::text as first from deals.events`,
+    sql`select min(last_position - total + 1)::text as first from (
+      select * from deals.event_slices order by last_position limit 1) s`,
     timeoutMs,
   )
-  const { first: next } = await findRecent(database, events, before + dayMs)
+  const { first: next } = await findRecent(database, eventPositions, before + dayMs)
   return { first: Number(found?.first ?? 1), last: next - 1 }
 }
 
 const removeSql = `with gone as (
-    delete from deals.events e using json_to_recordset($1::text::json) as r(position bigint, id uuid)
-    where e.position = r.position and e.id = r.id and ${isRemovable} returning 1)
+    delete from deals.events e using json_to_recordset($1::text::json) as r(bucket smallint, number bigint, id uuid)
+    where e.bucket = r.bucket and e.number = r.number and e.id = r.id and ${isRemovable} returning 1)
   select count(*)::text as count from gone`
 
 /** Removes those of these events that may still be removed. Resolves to how many they were. @throws Unavailable */
-export async function removeEvents(
-  database: Pick<Database, 'write'>,
-  events: readonly Pick<EventRow, 'position' | 'id'>[],
-): Promise<number> {
-  const rows = events.map(({ position, id }) => ({ position, id }))
+export async function removeEvents(database: Pick<Database, 'write'>, events: readonly EventRow[]): Promise<number> {
+  const rows = events.map(({ bucket, number, id }) => ({ bucket, number, id }))
   const [row] = await database.write<{ count: string }>(removeSql, [JSON.stringify(rows)])
   return Number(row?.count ?? 0)
 }

@@ -1,5 +1,16 @@
 import type { StoredKind } from '../../shared/platform/database/measure-table.ts'
 
+/** The positions of events, with times: the last one of each slice. */
+export const eventPositions = {
+  table: `(
+    select s.last_position as position, (
+      select e.occurred_at from deals.events e
+      where e.bucket = s.bucket and e.number > s.upto - s.total and e.number <= s.upto order by e.number limit 1
+    ) as occurred_at from deals.event_slices s) e`,
+  number: 'position',
+  madeAt: 'occurred_at',
+}
+
 /** What the tables of the deal server hold. */
 export const dealKinds: readonly StoredKind[] = [
   {
@@ -16,7 +27,7 @@ export const dealKinds: readonly StoredKind[] = [
     name: 'events',
     table: 'deals.events',
     madeAt: 'occurred_at',
-    number: 'position',
+    numbered: eventPositions,
     kept: true,
     removal: 'by `ops events archive --remove`, of purged deals',
   },

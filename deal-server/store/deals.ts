@@ -36,6 +36,9 @@ import { createDealSums, type DealSums } from './sum-deals.ts'
 /** The store of deals, for commands and queries. */
 export interface DealStore extends DealRepository, DealReader {}
 
+/** A replica has no position for the latest events until the primary has put them into slices. */
+const cannotSlice = (): Promise<never> => Promise.reject(new Unavailable('events'))
+
 /** All reads for queries but `loadText`, each by itself. */
 export const createDealReads = (reads: Reads, sums: DealSums): Omit<DealReader, 'loadText'> => ({
   load: async (dealId, key, { forCreation } = { forCreation: false }) => {
@@ -46,7 +49,7 @@ export const createDealReads = (reads: Reads, sums: DealSums): Omit<DealReader, 
   count: sums.count,
   summarize: sums.summarize,
   listCommands: (dealId, page) => listCommands(reads, dealId, page),
-  history: (dealId, page) => readHistory(reads, dealId, page),
+  history: (dealId, page) => readHistory(reads, { dealId, page, slice: cannotSlice }),
   assignedTasks: (assignee, page) => listAssignedTasks(reads, assignee, page),
 })
 
@@ -67,10 +70,11 @@ export function createDealRepository(database: Database, onCommit: () => void = 
       return results
     },
   })
-  const slice = () => database.write(sliceStatement).catch(unlessAway)
+  const slice = () => database.write(sliceStatement)
   return {
     ...createDealReads(database, createDealSums(database)),
-    list: (list) => listDeals(database, list, slice),
+    list: (list) => listDeals(database, list, () => slice().catch(unlessAway)),
+    history: (dealId, page) => readHistory(database, { dealId, page, slice }),
     load: async (dealId, key, { forCreation } = { forCreation: false }) => {
       if (key !== undefined || forCreation) return loadOne({ dealId, key, forCreation })
       return { deal: dealId === undefined ? undefined : await readDeal(dealId), command: undefined, purged: false }

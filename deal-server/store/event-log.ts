@@ -1,19 +1,9 @@
 /** The event log in PostgreSQL: a sequence of slices, each of which is made once and read by everybody. */
 import type { Database } from '../../shared/platform/database/database.ts'
-import { requireTimeline } from '../../shared/platform/database/timeline.ts'
+import { requirePrimary } from '../../shared/platform/history/history.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import {
-  beginning,
-  type EventLog,
-  type EventPage,
-  isBefore,
-  type LoggedEvent,
-  type LogState,
-  type LogTimeline,
-  type Place,
-  type ReadOptions,
-  type TimelineId,
-} from '../events/event-log.ts'
+import type { EventLog, EventPage, LoggedEvent, LogState, ReadOptions } from '../events/event-log.ts'
+import { beginning, isBefore, type LogTimeline, type Place, type TimelineId } from '../events/position.ts'
 import {
   findLastStatement,
   lookStatement,
@@ -23,8 +13,10 @@ import {
 } from './events/event-statements.ts'
 import { rfc3339OfRow } from './rows.ts'
 
-/** A row of `deals.events` with its place, in the form of `json_agg`. */
-export interface EventRow extends PlaceRow {
+/** A row of `deals.events` with its position, in the form of `json_agg`. */
+export interface EventRow {
+  readonly position: number
+  readonly id: string
   readonly deal_id: string
   readonly sequence: number
   readonly deal_version: number
@@ -42,14 +34,6 @@ export interface EventRow extends PlaceRow {
   readonly is_hidden?: boolean
 }
 
-/** A row of the functions that find places. */
-export interface PlaceRow {
-  readonly slice: number
-  readonly turn: number
-  readonly position: number
-  readonly id: string
-}
-
 interface RunRow {
   readonly run: string
   /** Null on a standby. */
@@ -58,50 +42,47 @@ interface RunRow {
 
 /** The result of `findLastStatement`. */
 interface FoundRow extends Pick<RunRow, 'timeline'> {
-  readonly place: PlaceRow | null
+  readonly place: Place | null
 }
 
 interface LookRow {
   readonly isAhead: boolean
-  readonly lastSlice: number
+  readonly lastPosition: number
 }
 
 interface PageRow extends LookRow, RunRow {
   readonly events: EventRow[] | null
-  readonly last: PlaceRow | null
+  readonly last: Place | null
   readonly upTo: number | null
   readonly hasMore: boolean
 }
 
 interface SnapshotRow extends RunRow {
   readonly timelines: readonly LogTimeline[]
-  readonly last: PlaceRow | null
-  readonly place: PlaceRow | null
-  readonly isThere: boolean
+  readonly last: Place | null
+  readonly place: Place | null
 }
 
 /** The event log of a database. */
 export function createEventLog(database: Database): EventLog {
   /** Puts what was committed into slices. @throws Unavailable also while nothing can be written */
   const slice = async (): Promise<LogState> => {
-    const { isAhead, lastSlice } = requireRow(await database.query<LookRow>(lookStatement))
-    return isAhead ? requireRow(await database.write<LogState>(sliceStatement)) : { isHeldBack: false, lastSlice }
+    const { isAhead, ...seen } = requireRow(await database.query<LookRow>(lookStatement))
+    const { lastPosition } = isAhead ? requireRow(await database.write<Omit<LookRow, 'isAhead'>>(sliceStatement)) : seen
+    return { isIncomplete: false, lastPosition }
   }
   return {
     takeSnapshot: async (position) => {
       await slice().catch(unlessAway)
       const parameters = [position === undefined ? null : String(position)]
       const row = requireRow(await database.query<SnapshotRow>(snapshotStatement, parameters))
-      const place = row.place ?? undefined
-      const isNotVisible = row.isThere && place === undefined
-      return { ...runOf(row), timelines: row.timelines, last: row.last ?? beginning, place, isNotVisible }
+      return { ...runOf(row), timelines: row.timelines, last: row.last ?? beginning, place: row.place ?? undefined }
     },
     read: async (after, options) => {
       const page = await readPage(database, after, options)
-      if (!page.isLast || !page.isHeldBack) return page
+      if (!page.isLast || !page.isIncomplete) return page
       const state = await slice().catch(unlessAway)
-      if (state === undefined || state.lastSlice === page.lastSlice) return { ...page, ...state }
-      return { ...(await readPage(database, after, options)), isHeldBack: state.isHeldBack }
+      return state === undefined ? page : { ...(await readPage(database, after, options)), isIncomplete: false }
     },
     findLast: async (places) => {
       await slice()
@@ -109,13 +90,13 @@ export function createEventLog(database: Database): EventLog {
       const row = requireRow(await database.query<FoundRow>(findLastStatement, [JSON.stringify(known)]))
       const isFromBeginning = places.some((one) => !isBefore(beginning, one))
       const place = row.place ?? (isFromBeginning ? beginning : undefined)
-      return { place, timeline: requireTimeline(row.timeline) }
+      return { place, timeline: requirePrimary(row.timeline) }
     },
     state: slice,
   }
 }
 
-/** The next page of what is in slices. `isHeldBack` says whether something is not. */
+/** The next page of what is in slices. `isIncomplete` says whether something is not. */
 async function readPage(
   database: Pick<Database, 'query'>,
   after: Place,
@@ -123,7 +104,7 @@ async function readPage(
 ): Promise<EventPage> {
   const statements = hidesDeleted ? readStatements.hiding : readStatements.whole
   for (let from = after; ; ) {
-    const parameters = [from.slice, from.turn, from.position, limit].map(String)
+    const parameters = [String(from.position), String(limit)]
     const row = requireRow(
       dealId === undefined
         ? await database.query<PageRow>(statements.all, parameters)
@@ -131,7 +112,7 @@ async function readPage(
     )
     if (row.events !== null || !row.hasMore) return pageOf(row, { after, limit })
     // All events of these slices are gone.
-    from = { slice: row.upTo ?? from.slice, turn: Number.MAX_SAFE_INTEGER, position: Number.MAX_SAFE_INTEGER }
+    from = { position: row.upTo ?? from.position }
   }
 }
 
@@ -141,16 +122,16 @@ function pageOf(row: PageRow, { after, limit }: { after: Place; limit: number })
   const read = placeOf(events.at(-1) ?? after)
   const isLast = events.length < limit && !row.hasMore
   const end = isLast && row.last && isBefore(read, row.last) ? row.last : read
-  return { events, end, isLast, isHeldBack: row.isAhead, lastSlice: row.lastSlice, runId, timeline }
+  return { events, end, isLast, isIncomplete: row.isAhead, lastPosition: row.lastPosition, runId, timeline }
 }
 
 /** @throws Unavailable on a standby, which makes no slices */
 function runOf({ run, timeline: found }: RunRow): Pick<EventPage, 'runId' | 'timeline'> {
-  const timeline = requireTimeline(found)
+  const timeline = requirePrimary(found)
   return { runId: `${timeline} ${run}`, timeline }
 }
 
-const placeOf = ({ slice, turn, position, id }: Place): Place => ({ slice, turn, position, id })
+const placeOf = ({ position, id }: Place): Place => ({ position, id })
 
 /** The only row of a result: every statement here returns exactly one. */
 function requireRow<Row>([row]: readonly Row[]): Row {
@@ -165,8 +146,6 @@ function unlessAway(error: unknown): undefined {
 
 /** The event of a row, read from this timeline. */
 export const eventOfRow = (row: EventRow, timeline: TimelineId): LoggedEvent => ({
-  slice: row.slice,
-  turn: row.turn,
   position: row.position,
   timeline,
   id: row.id,

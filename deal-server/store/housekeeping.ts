@@ -78,16 +78,16 @@ const oldAttempts = expiryJob({
 const emptySlices: HousekeepingJob = {
   name: 'slices without events',
   removeBatch: async (drizzle, { limit }) => {
-    await drizzle.select({ slice: sql`last_slice` }).from(sql`deals.slice_events()`)
+    await drizzle.execute(sql`select deals.slice_events()`)
     const hasEvent = sql`exists (
-      select from unnest(oldest.buckets, oldest.counts, oldest.uptos) as r(bucket, many, upto)
-        join deals.events e on e.bucket = r.bucket and e.number > r.upto - r.many and e.number <= r.upto)`
+      select from deals.events e
+      where e.bucket = oldest.bucket and e.number > oldest.upto - oldest.total and e.number <= oldest.upto)`
     const removed = await drizzle
       .delete(eventSlices)
       .where(
-        sql`${eventSlices.slice} in (
-          with oldest as materialized (select * from deals.event_slices order by slice limit ${limit})
-          select oldest.slice from oldest where not ${hasEvent})`,
+        sql`${eventSlices.lastPosition} in (
+          with oldest as materialized (select * from deals.event_slices order by last_position limit ${limit})
+          select oldest.last_position from oldest where not ${hasEvent})`,
       )
       .returning({ one: sql<number>`1` })
     return removed.length

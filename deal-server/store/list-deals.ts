@@ -10,7 +10,7 @@ import type { Parameter, Reads } from '../../shared/platform/database/database.t
 import type { Page, Position } from '../../shared/platform/pagination.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEventType } from '../domain/events.ts'
-import { type LogTimeline, wasThereOn } from '../events/event-log.ts'
+import { type LogTimeline, wasThereOn } from '../events/position.ts'
 import type { DealList, DealSort, DealSortKey } from '../queries/ports.ts'
 import { conditionsOf } from './deal-conditions.ts'
 import {
@@ -18,11 +18,11 @@ import {
   beginColumn,
   beginOfText,
   eventsSince,
-  hasSliceStatement,
+  hasPositionStatement,
   textOfBegin,
 } from './events/begin-of-walk.ts'
 import { type Keyset, orderOf, rangesOf, readRanges } from './keyset.ts'
-import { readMarkedPage, type TimelineRow, timelineColumn } from './marked-pages.ts'
+import { historyColumn, type MarkedRow, outdatedCursor, readMarkedPage } from './marked-pages.ts'
 import { type DealRow, dealOfRow } from './rows.ts'
 import { deals, events } from './schema.ts'
 
@@ -80,19 +80,10 @@ const sortKeys: Readonly<Record<DealSortKey, SortKey>> = {
   },
 }
 
-interface ListedRow extends TimelineRow {
+interface ListedRow extends MarkedRow {
   readonly deal: DealRow
   readonly key: string | number | null
-  readonly snapshot: string | null
-  readonly begin: BeginOfWalk | null
-}
-
-/** The first page, as positions have it. */
-interface FirstPage {
-  /** For servers before release 0.3.0, which know no other form; null when a replica answered. */
-  readonly snapshot: string | null
-  /** Null in the position of such a server. */
-  readonly begin: BeginOfWalk | null
+  readonly begin: BeginOfWalk
 }
 
 /** With so many buckets beyond the last slice, a slice is made first, so that cursors stay short. */
@@ -112,19 +103,19 @@ export function listDeals(
       const read = () => readDeals(database, { ...list, page: { ...list.page, after } })
       const rows = await read()
       const [first] = rows
-      const isLong = after === undefined && (first?.begin?.beyond.length ?? 0) > maxBeyond
+      const isLong = after === undefined && (first?.begin.beyond.length ?? 0) > maxBeyond
       if (!isLong || rows.length <= list.page.limit) return rows
       await slice()
       return read()
     },
     item: ({ deal }) => dealOfRow(deal),
-    position: ({ key, deal, snapshot, begin }) => [key, deal.id, snapshot, begin && textOfBegin(begin)],
+    position: ({ key, deal, begin }) => [key, deal.id, textOfBegin(begin)],
     isKept: async (position, mark) => {
-      const { begin } = firstPageOf(position)
-      if (!begin || begin.beyond.length > 0) return false
-      type Row = { readonly hasSlice: boolean; readonly timelines: readonly LogTimeline[] }
-      const [row] = await database.query<Row>(hasSliceStatement, [String(begin.slice)])
-      return row?.hasSlice === true && wasThereOn(mark, begin, row.timelines)
+      const begin = beginOf(position)
+      if (begin.beyond.length > 0) return false
+      type Row = { readonly hasPosition: boolean; readonly timelines: readonly LogTimeline[] }
+      const [row] = await database.query<Row>(hasPositionStatement, [String(begin.position)])
+      return row?.hasPosition === true && wasThereOn(mark, begin, row.timelines)
     },
   })
 }
@@ -132,31 +123,29 @@ export function listDeals(
 /** True for a list whose order can change during a walk. */
 export const isWalk = ({ sort }: Pick<DealList, 'sort'>): boolean => sortKeys[sort.by].changes !== undefined
 
-const firstPageOf = ([, , snapshot, begin]: Position): FirstPage => ({
-  snapshot: typeof snapshot === 'string' ? snapshot : null,
-  begin: typeof begin === 'string' ? beginOfText(begin) : null,
-})
+/** What the first page saw, as a position has it. @throws ProblemError `outdated-cursor` for one of release 0.2.0 */
+function beginOf([, , text]: Position): BeginOfWalk {
+  const begin = beginOfText(String(text))
+  if (!begin) throw outdatedCursor()
+  return begin
+}
 
 /** The rows of a page. All carry the first page of the walk. */
 async function readDeals(database: Reads, { filter, sort, page }: DealList): Promise<ListedRow[]> {
   const { limit, after } = page
-  const first = after && firstPageOf(after)
-  const isFirst = !first?.begin && !first?.snapshot
-  const changes = isWalk({ sort })
-  const snapshot = isFirst && changes && database.timeline === undefined ? 'pg_current_snapshot()::text' : 'null'
+  const begin = after && beginOf(after)
   const statement = database.drizzle
     .select({
       deal: sql<DealRow>`to_json(listed.deal)`.as('deal'),
       key: sql<ListedRow['key']>`to_json(listed.key)`.as('key'),
-      snapshot: sql<string | null>`${sql.raw(snapshot)}`.as('snapshot'),
-      begin: sql<BeginOfWalk | null>`${isFirst ? beginColumn(changes) : sql.raw('null::json')}`.as('begin'),
-      timeline: timelineColumn,
+      begin: sql<BeginOfWalk>`${begin ? sql.raw('null::json') : beginColumn(isWalk({ sort }))}`.as('begin'),
+      history: historyColumn(database),
     })
-    .from(sql`(${listed({ filter, sort, page }, first)}) listed`)
+    .from(sql`(${listed({ filter, sort, page }, begin)}) listed`)
     .orderBy(orderOf(keysetOf(sort, { key: sql`listed.key`, id: sql`listed.id` })))
     .limit(limit + 1)
   const rows: ListedRow[] = isFrequent({ filter, sort }) ? await runPrepared(database, statement) : await statement
-  return isFirst ? rows : rows.map((row) => ({ ...row, ...first }))
+  return begin ? rows.map((row) => ({ ...row, begin })) : rows
 }
 
 /**
@@ -179,10 +168,10 @@ const keysetOf = ({ by, descending }: DealSort, { key, id }: { key: SQL; id: SQL
 })
 
 /** Selects `(deal, key, id)` of the rows of the page and some more, in no order. */
-function listed({ filter, sort, page: { limit, after } }: DealList, first: FirstPage | undefined): SQL {
+function listed({ filter, sort, page: { limit, after } }: DealList, begin: BeginOfWalk | undefined): SQL {
   const { value, changes } = sortKeys[sort.by]
   const conditions = conditionsOf(filter)
-  const since = changes && first && eventsAfter(first)
+  const since = changes && begin && eventsSince(begin)
   // The planner never estimates an array as large. With an estimate above 200,000 rows it would search without a hash.
   const unchanged = sql`${deals.id} not in (select unnest(array(select deal_id from changed)))`
   const inPlace = readRanges(rangesOf(keysetOf(sort, { key: value, id: sql`${deals.id}` }), after), {
@@ -199,15 +188,6 @@ function listed({ filter, sort, page: { limit, after } }: DealList, first: First
     ) moved where ${or(...moved.map(({ condition }) => condition))})`
   return sql`with changed as materialized (${changedIn(since, changes.types)})
     ${inPlace} union all ${placedAsBefore}`
-}
-
-/** The events that the first page did not see. A position of a server before release 0.3.0 has its snapshot alone. */
-function eventsAfter({ snapshot, begin }: FirstPage): SQL | undefined {
-  if (begin) return eventsSince(begin)
-  if (snapshot === null) return undefined
-  const of = sql`${snapshot}::text::pg_snapshot`
-  return sql`(select * from ${events} where ${events.xid} >= pg_snapshot_xmin(${of})
-    and not pg_visible_in_snapshot(${events.xid}, ${of}))`
 }
 
 /** The first relevant one of these events of each deal. For a deal that is newer, it is the creation. */

@@ -1,21 +1,28 @@
 /**
- * Pages of lists whose positions bear a mark of the database's timeline: after a failover the same position may lie
+ * Pages of lists whose positions bear a mark of the database's history: after a failover the same position may lie
  * elsewhere, so it is refused by name, unless the list can tell that it has kept its meaning.
  */
 import { sql } from 'drizzle-orm'
 import type { Reads } from '../../shared/platform/database/database.ts'
-import { isToken } from '../../shared/platform/database/log-position.ts'
-import { readTimeline, requireTimeline, timelineMark, timelineSql } from '../../shared/platform/database/timeline.ts'
+import {
+  type History,
+  historySqlOf,
+  readPresentHistory,
+  requirePrimary,
+} from '../../shared/platform/history/history.ts'
+import { isPosition } from '../../shared/platform/history/position.ts'
 import { type Page, type PageRequest, type Position, pageOfRows } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { positionMark } from '../events/position.ts'
 
-/** The column `timeline` of the rows of a page. The statement reads it once. */
-export const timelineColumn = sql<string | null>`(select ${sql.raw(timelineSql)})`.as('timeline')
+/** The column `history` of the rows of a page. The statement reads it once. */
+export const historyColumn = (database: Pick<Reads, 'isStandby'>) =>
+  sql<History | null>`(select ${sql.raw(historySqlOf(database))})`.as('history')
 
 /** A row of a page. */
-export interface TimelineRow {
-  /** Null on a standby. */
-  readonly timeline: string | null
+export interface MarkedRow {
+  /** Null when the server is not what it was taken for. */
+  readonly history: History | null
 }
 
 /** How a list reads a page, and what its rows become. */
@@ -24,7 +31,7 @@ export interface MarkedList<Row, Item> {
   read(after: Position | undefined): Promise<readonly Row[]>
   item(row: Row): Item
   position(row: Row): Position
-  /** True when a position of another timeline, whose mark it is, means the same here. No position does without it. */
+  /** True when a position of another history, whose mark it is, means the same here. No position does without it. */
   isKept?(position: Position, mark: string): Promise<boolean>
 }
 
@@ -32,34 +39,32 @@ const markForm = /^[0-9a-f]{12}$/
 
 /**
  * Reads a page.
- * @throws ProblemError `outdated-cursor` for a position of another timeline; Unavailable on a standby
+ * @throws ProblemError `outdated-cursor` for a position of another history; Unavailable as `requirePrimary`
  */
-export async function readMarkedPage<Row extends TimelineRow, Item>(
-  database: Pick<Reads, 'query' | 'timeline'>,
+export async function readMarkedPage<Row extends MarkedRow, Item>(
+  database: Pick<Reads, 'query' | 'isStandby'>,
   { limit, after: given }: PageRequest,
   { read, item, position, isKept }: MarkedList<Row, Item>,
 ): Promise<Page<Item>> {
-  // What readers on replicas add (`fresh-reads.ts`) may reach a server without replicas.
-  const after = isToken(given?.at(-1)) ? given?.slice(0, -1) : given
+  // Servers that read on standbys add the position of the first page. This one may read on the primary alone.
+  const after = isPosition(given?.at(-1)) ? given?.slice(0, -1) : given
   const mark = after?.at(-1)
-  if (after && !(typeof mark === 'string' && markForm.test(mark))) throw outdated()
+  if (after && !(typeof mark === 'string' && markForm.test(mark))) throw outdatedCursor()
   const rows = await read(after?.slice(0, -1))
-  const isOfPresent = !after || timelineMark(await timelineOf(database, rows)) === mark
-  if (!isOfPresent && !(await isKept?.(after.slice(0, -1), String(mark)))) throw outdated()
-  const positionOf = (row: Row): Position => [
-    ...position(row),
-    timelineMark(requireTimeline(row.timeline ?? database.timeline)),
-  ]
+  const isOfPresent = !after || positionMark(await historyOf(database, rows)) === mark
+  if (!isOfPresent && !(await isKept?.(after.slice(0, -1), String(mark)))) throw outdatedCursor()
+  const positionOf = (row: Row): Position => [...position(row), positionMark(requirePrimary(row.history))]
   return pageOfRows(rows, limit, { item, position: positionOf })
 }
 
 /** An empty page has no row to tell. */
-const timelineOf = async (
-  database: Pick<Reads, 'query' | 'timeline'>,
-  [first]: readonly TimelineRow[],
-): Promise<string> => database.timeline ?? (first ? requireTimeline(first.timeline) : readTimeline(database))
+const historyOf = async (
+  database: Pick<Reads, 'query' | 'isStandby'>,
+  [first]: readonly MarkedRow[],
+): Promise<History> => (first ? requirePrimary(first.history) : readPresentHistory(database))
 
-function outdated(): ProblemError {
+/** The refusal of a position of another timeline, and of release 0.2.0. */
+export function outdatedCursor(): ProblemError {
   const message = 'Another PostgreSQL server has taken over since the cursor was made: begin again without it.'
   return new ProblemError('outdated-cursor', message, {
     members: { errors: [{ pointer: '/cursor', code: 'outdated-cursor', message }] },

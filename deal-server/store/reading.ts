@@ -1,14 +1,15 @@
 /** Lists of commands, events and tasks, by Drizzle. They block no writes. */
 import { and, asc, eq, getTableColumns, gte, isNull, or, type SQL, sql } from 'drizzle-orm'
 import type { Reads } from '../../shared/platform/database/database.ts'
-import { requireTimeline } from '../../shared/platform/database/timeline.ts'
+import { requirePrimary } from '../../shared/platform/history/history.ts'
 import { timeOfId } from '../../shared/platform/ids.ts'
 import type { Page, PageRequest, Position } from '../../shared/platform/pagination.ts'
 import type { CommandRecord } from '../commands/ports.ts'
 import type { StoredEvent } from '../events/event-log.ts'
 import type { AssignedTask, Assignee } from '../queries/ports.ts'
+import { positionOf } from './events/event-statements.ts'
 import { type Keyset, orderOf, rangesOf, readRanges } from './keyset.ts'
-import { readMarkedPage, timelineColumn } from './marked-pages.ts'
+import { historyColumn, readMarkedPage } from './marked-pages.ts'
 import { type CommandRow, commandOfRow } from './rows.ts'
 import { commands, deals, events, tasks } from './schema.ts'
 
@@ -27,7 +28,7 @@ export function listCommands(database: Reads, dealId: string, page: PageRequest)
   const read = async (after: Position | undefined) => {
     const [range] = rangesOf(commandOrder, after)
     return database.drizzle
-      .select({ command: sql<CommandRow>`to_json(commands)`, timeline: timelineColumn })
+      .select({ command: sql<CommandRow>`to_json(commands)`, history: historyColumn(database) })
       .from(commands)
       .where(and(eq(commands.dealId, dealId), range?.condition))
       .orderBy(orderOf(commandOrder))
@@ -40,20 +41,42 @@ export function listCommands(database: Reads, dealId: string, page: PageRequest)
   })
 }
 
-/** The events of a deal, oldest first. */
-export function readHistory(database: Reads, dealId: string, page: PageRequest): Promise<Page<StoredEvent>> {
-  const read = async (after: Position | undefined) =>
+/**
+ * The events of a deal, oldest first. `slice` gives positions to those that have none.
+ * @throws Unavailable while that cannot be done
+ */
+export function readHistory(
+  database: Reads,
+  {
+    dealId,
+    page,
+    slice,
+  }: { readonly dealId: string; readonly page: PageRequest; readonly slice: () => Promise<unknown> },
+): Promise<Page<StoredEvent>> {
+  const select = async (after: Position | undefined) =>
     database.drizzle
-      .select({ ...getTableColumns(events), timeline: timelineColumn })
+      .select({
+        ...getTableColumns(events),
+        position: sql<number | null>`to_json(${sql.raw(positionOf('events'))})`,
+        history: historyColumn(database),
+      })
       .from(events)
       .where(and(eq(events.dealId, dealId), after && sql`${events.sequence} > ${String(after[0])}::text::int`))
       .orderBy(asc(events.sequence))
       .limit(page.limit + 1)
+  const read = async (after: Position | undefined) => {
+    const rows = await select(after)
+    if (rows.every(({ position }) => position !== null)) return rows
+    await slice()
+    // Those that were committed meanwhile come behind.
+    return (await select(after)).filter(({ position }) => position !== null)
+  }
   return readMarkedPage(database, page, {
     read,
-    item: ({ data, occurredAt, timeline, ...row }) => ({
+    item: ({ data, occurredAt, history, position, ...row }) => ({
       ...row,
-      timeline: requireTimeline(timeline ?? database.timeline),
+      position: Number(position),
+      timeline: requirePrimary(history),
       data: data as Record<string, unknown>,
       occurredAt: new Date(occurredAt).toISOString(),
     }),
@@ -91,7 +114,7 @@ export function listAssignedTasks(database: Reads, assignee: Assignee, page: Pag
   })
 }
 
-async function readAssignedTasks({ drizzle }: Reads, assignee: Assignee, { limit, after }: PageRequest) {
+async function readAssignedTasks(database: Reads, assignee: Assignee, { limit, after }: PageRequest) {
   const assigned = and(
     eq(sql`lower(${tasks.assigneeId} collate "C")`, assignee.username.toLowerCase()),
     belongsTo(assignee),
@@ -109,8 +132,8 @@ async function readAssignedTasks({ drizzle }: Reads, assignee: Assignee, { limit
     conditions: [assigned],
   })
   const inList = taskOrder({ dueDate: sql`listed.due_date`, id: sql`listed.id`, dealId: sql`listed.deal_id` })
-  return drizzle
-    .select({ task: sql<AssignedTask>`listed.task`, timeline: timelineColumn })
+  return database.drizzle
+    .select({ task: sql<AssignedTask>`listed.task`, history: historyColumn(database) })
     .from(sql`${listed} listed`)
     .orderBy(orderOf(inList))
     .limit(limit + 1)

@@ -9,7 +9,6 @@ import {
   boolean,
   char,
   check,
-  customType,
   date,
   index,
   integer,
@@ -20,7 +19,6 @@ import {
   smallint,
   text,
   timestamp,
-  unique,
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
@@ -32,7 +30,6 @@ export const dealsSchema = pgSchema('deals')
 const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' })
 /** Whole minor units; below 2^53, so exact as a JavaScript number. */
 const minorUnits = (name: string) => bigint(name, { mode: 'number' })
-const transactionId = customType<{ data: string }>({ dataType: () => 'xid8' })
 
 /** One row for each deal: its current state. */
 export const deals = dealsSchema.table(
@@ -153,9 +150,6 @@ export const commands = dealsSchema.table(
 export const events = dealsSchema.table(
   'events',
   {
-    position: bigserial('position', { mode: 'number' }).primaryKey(),
-    /** The writing transaction: readers see only rows below the oldest running transaction. */
-    xid: transactionId('xid').notNull().default(sql`pg_current_xact_id()`),
     id: uuid('id').notNull(),
     dealId: uuid('deal_id').notNull(),
     sequence: integer('sequence').notNull(),
@@ -174,15 +168,14 @@ export const events = dealsSchema.table(
     schemaVersion: integer('schema_version').notNull().default(1),
     /** The actor's immutable id; null in old rows. */
     actorUserId: text('actor_user_id'),
-    /** The bucket of the deal, see `eventCounters`; null in rows from before there were buckets. */
-    bucket: smallint('bucket'),
-    /** Counts the events of the bucket without a gap, from 1. */
-    number: bigint('number', { mode: 'number' }),
+    /** The bucket of the deal, see `eventCounters`. */
+    bucket: smallint('bucket').notNull(),
+    /** Counts the events of the bucket without a gap, those of release 0.2.0 up to 0, all later ones from 1. */
+    number: bigint('number', { mode: 'number' }).notNull(),
   },
   (table) => [
-    unique('events_of_deal').on(table.dealId, table.sequence),
-    index('events_in_order').on(table.xid, table.position),
-    uniqueIndex('events_in_buckets').on(table.bucket, table.number).where(sql`${table.number} is not null`),
+    primaryKey({ name: 'events_of_deal', columns: [table.dealId, table.sequence, table.bucket] }),
+    uniqueIndex('events_in_buckets').on(table.bucket, table.number),
   ],
 )
 
@@ -202,37 +195,33 @@ export const slicedCounters = dealsSchema.table('sliced_counters', {
 })
 
 /**
- * The log of events is a sequence of slices, written by `deals.slice_events` and never changed. A slice has the events
- * that were committed since the one before: of each of its buckets so many, up to a number.
+ * The log of events is a sequence of slices, written by `deals.slice_events` and never changed. A slice has events of
+ * one bucket that entered the log together: so many, up to a number. The position of an event is `last_position` less
+ * how far its number is below `upto`. It is stored nowhere, and stays when other events and slices are removed.
  */
-export const eventSlices = dealsSchema.table('event_slices', {
-  /** Grows, with gaps, and is not below any position in it. */
-  slice: bigint('slice', { mode: 'number' }).primaryKey(),
-  /** True: its events are in the order of (xid, position), as servers before release 0.3.0 read them. */
-  byXid: boolean('by_xid').notNull(),
-  total: integer('total').notNull(),
-  buckets: smallint('buckets').array().notNull(),
-  counts: integer('counts').array().notNull(),
-  uptos: bigint('uptos', { mode: 'number' }).array().notNull(),
-})
+export const eventSlices = dealsSchema.table(
+  'event_slices',
+  {
+    /** The position of its last event. */
+    lastPosition: bigint('last_position', { mode: 'number' }).primaryKey(),
+    bucket: smallint('bucket').notNull(),
+    total: integer('total').notNull(),
+    upto: bigint('upto', { mode: 'number' }).notNull(),
+  },
+  (table) => [uniqueIndex('event_slices_in_buckets').on(table.bucket, table.upto)],
+)
 
-/** The timelines of the database on which slices were made, and the first slice of each. */
+/** The timelines of the database on which slices were made, and the last position before each. */
 export const eventTimelines = dealsSchema.table('event_timelines', {
   ordinal: integer('ordinal').primaryKey(),
   timeline: text('timeline').notNull(),
-  firstSlice: bigint('first_slice', { mode: 'number' }).notNull(),
+  beginsAfter: bigint('begins_after', { mode: 'number' }).notNull(),
 })
 
 /** One row. Whoever makes a slice locks it. */
 export const eventLog = dealsSchema.table('event_log', {
   one: integer('one').primaryKey(),
-  lastSlice: bigint('last_slice', { mode: 'number' }).notNull(),
-  /** The last of the events without a number: all of them come before the first slice. */
-  unnumberedXid: transactionId('unnumbered_xid').notNull(),
-  unnumberedPosition: bigint('unnumbered_position', { mode: 'number' }).notNull(),
-  /** When a server before release 0.3.0 wrote events, give or take some minutes, and on which timeline. */
-  formerSeenAt: time('former_seen_at'),
-  formerTimeline: text('former_timeline'),
+  lastPosition: bigint('last_position', { mode: 'number' }).notNull(),
 })
 
 /** One row for each webhook: where events are sent, how far they were, and which server sends them now. */

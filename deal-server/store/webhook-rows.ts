@@ -1,6 +1,5 @@
 /** Converts rows of webhooks in PostgreSQL's JSON form. Column names are those of `schema.ts`. */
-
-import { timelineMark } from '../../shared/platform/database/timeline.ts'
+import { markedPosition } from '../events/position.ts'
 import type { PauseReason, StoredAttempt, Webhook, WebhookView } from '../webhooks/ports.ts'
 import { rfc3339OfRow } from './rows.ts'
 
@@ -61,15 +60,22 @@ const timeOf = (text: string | null): string | null => (text === null ? null : r
 
 /** The webhook of a row. */
 export const webhookOfRow = (row: WebhookRow): Webhook => ({
-  ...{ id: row.id, url: row.url, types: row.types, deals: row.deals, description: row.description, state: row.state },
+  id: row.id,
+  url: row.url,
+  types: row.types,
+  deals: row.deals,
+  description: row.description,
+  state: row.state,
   pausedReason: row.paused_reason,
   pausedAt: timeOf(row.paused_at),
   createdBy: row.created_by,
   createdAt: rfc3339OfRow(row.created_at),
   updatedAt: rfc3339OfRow(row.updated_at),
   responsible: {
-    ...{ username: row.responsible, userId: row.responsible_user_id },
-    ...{ seesDeleted: row.sees_deleted, generation: row.responsible_generation },
+    username: row.responsible,
+    userId: row.responsible_user_id,
+    seesDeleted: row.sees_deleted,
+    generation: row.responsible_generation,
   },
   secret: row.secret,
   formerSecret: row.former_secret,
@@ -94,13 +100,20 @@ export function viewOfRow({ webhook, blocked, behind_since, timeline }: WaitingR
     blockedDeals: blocked.count,
     nextAttemptAt: timeOf(blocked.next),
     oldestWaitingAt: waiting[0] ?? null,
-    markedPosition: `${webhook.position}-${timelineMark(timeline)}`,
+    markedPosition: markedPosition({ position: webhook.position, timeline }),
   }
 }
 
 /** The attempt of a row. */
 export const attemptOfRow = (row: AttemptRow): StoredAttempt => ({
-  ...{ id: row.id, eventId: row.event_id, type: row.type, dealId: row.deal_id, attempt: row.attempt },
-  ...{ at: rfc3339OfRow(row.at), durationMs: row.duration_ms, outcome: row.outcome },
-  ...{ status: row.status, reason: row.reason },
+  id: row.id,
+  eventId: row.event_id,
+  type: row.type,
+  dealId: row.deal_id,
+  attempt: row.attempt,
+  at: rfc3339OfRow(row.at),
+  durationMs: row.duration_ms,
+  outcome: row.outcome,
+  status: row.status,
+  reason: row.reason,
 })

@@ -5,14 +5,13 @@
 
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { requireTimeline, timelineSql } from '../../shared/platform/database/timeline.ts'
-import { beginning } from '../events/event-log.ts'
+import { historySql, requirePrimary } from '../../shared/platform/history/history.ts'
 import type { BlockedDeal, LoadedWebhook, PauseReason, Progress, WebhookHead, WebhookWork } from '../webhooks/ports.ts'
-import { type EventRow, eventOfRow, type PlaceRow } from './event-log.ts'
-import { isHidden, sliceStatement } from './events/event-statements.ts'
+import { type EventRow, eventOfRow } from './event-log.ts'
+import { isHidden, positionOf } from './events/event-statements.ts'
 import { rfc3339OfRow } from './rows.ts'
 import { type WebhookRow, webhookOfRow } from './webhook-rows.ts'
-import { isNotVisible, placeOfWebhook, rowOfAttempt } from './webhooks.ts'
+import { rowOfAttempt } from './webhooks.ts'
 
 /** So many attempts of a webhook are kept. */
 const keptAttempts = 200
@@ -51,8 +50,7 @@ const releaseStatement = `
 
 /** `$1`: the server; `$2`: text of a uuid array. */
 const loadStatement = `
-  select to_json(w) as webhook, ${placeOfWebhook} as place, ${isNotVisible} as "isNotVisible",
-    ${timelineSql} as timeline,
+  select to_json(w) as webhook, ${historySql} as timeline,
     (select json_agg(b) from deals.webhook_blocked b where b.webhook_id = w.id) as blocked
   from deals.webhooks w
   where w.id = any($2::text::uuid[]) and w.lease_owner = $1::text::uuid and w.state = 'active'`
@@ -76,7 +74,7 @@ const saveStatement = `
       position bigint, failures int, last_success_at timestamptz, last_failure_at timestamptz, last_failure_status int,
       last_failure_reason text, held_until timestamptz, paused_reason text, paused_at timestamptz)
     where w.id = i.id and w.lease_owner = i.owner and w.revision = i.revision and w.state = 'active'
-      and ${timelineSql} = i.timeline
+      and ${historySql} = i.timeline
     returning w.id
   ),
   blocked as (
@@ -102,14 +100,15 @@ const saveStatement = `
   )
   select to_json(id) as id from held`
 
-/** `$1`: a deal; `$2`: a sequence; `$3` to `$5`: a place; `$6`: the limit; `$7`: whether hidden events are marked. */
+/** `$1`: a deal; `$2`: a sequence; `$3`: a position; `$4`: the limit; `$5`: whether hidden events are marked. */
 const waitingStatement = `
-  select ${timelineSql} as timeline, (select json_agg(p order by p.sequence) from (
-      select e.*, p.slice, p.turn, $7::text::boolean and ${isHidden} as is_hidden
-      from deals.events e, lateral deals.place_of(e) p
-      where e.deal_id = $1::text::uuid and e.sequence >= $2::text::int
-        and (p.slice, p.turn, p.position) <= ($3::text::bigint, $4::text::bigint, $5::text::bigint)
-      order by e.sequence limit $6::text::int
+  select ${historySql} as timeline, (select json_agg(p order by p.sequence) from (
+      select e.*, $5::text::boolean and ${isHidden} as is_hidden
+      from (
+        select ${positionOf('e')} as position, e.* from deals.events e
+        where e.deal_id = $1::text::uuid and e.sequence >= $2::text::int
+      ) e
+      where e.position <= $3::text::bigint order by e.sequence limit $4::text::int
     ) p) as events`
 
 /** `$1`: milliseconds. */
@@ -125,8 +124,6 @@ const reportedStatement = `
 
 interface LoadedRow {
   readonly webhook: WebhookRow
-  readonly place: PlaceRow | null
-  readonly isNotVisible: boolean
   readonly timeline: string | null
   readonly blocked: readonly BlockedRow[] | null
 }
@@ -161,22 +158,16 @@ export function createWebhookWork(database: Database): WebhookWork {
     renew: (owner, leaseMs) => idsOf(renewStatement, [owner, String(leaseMs)]),
     release: async (owner) => void (await idsOf(releaseStatement, [owner])),
     load: async (owner, ids) => {
-      const read = () => database.query<LoadedRow>(loadStatement, [owner, `{${ids.join(',')}}`])
-      let rows = await read()
-      if (rows.some((row) => row.isNotVisible)) {
-        await database.write(sliceStatement)
-        rows = await read()
-      }
-      return rows.filter((row) => !row.isNotVisible).map(loadedOfRow)
+      const rows = await database.query<LoadedRow>(loadStatement, [owner, `{${ids.join(',')}}`])
+      return rows.map(loadedOfRow)
     },
     adoptGeneration: async (id, generation) => void (await idsOf(adoptGenerationStatement, [id, String(generation)])),
     save: async (progress) => (await idsOf(saveStatement, parametersOf(progress))).length > 0,
     waiting: async ({ dealId, sequence, upTo, limit, hidesDeleted }) => {
       type Row = { readonly timeline: string | null; readonly events: EventRow[] | null }
-      const place = [upTo.slice, upTo.turn, upTo.position].map(String)
-      const parameters = [dealId, String(sequence), ...place, String(limit), String(hidesDeleted)]
+      const parameters = [dealId, sequence, upTo.position, limit, hidesDeleted].map(String)
       const [row] = await database.query<Row>(waitingStatement, parameters)
-      const timeline = requireTimeline(row?.timeline)
+      const timeline = requirePrimary(row?.timeline)
       return (row?.events ?? []).map((event) => eventOfRow(event, timeline))
     },
     unreportedPauses: async (olderThanMs) => {
@@ -188,13 +179,15 @@ export function createWebhookWork(database: Database): WebhookWork {
   }
 }
 
-const loadedOfRow = ({ webhook, place, timeline, blocked }: LoadedRow): LoadedWebhook => ({
+const loadedOfRow = ({ webhook, timeline, blocked }: LoadedRow): LoadedWebhook => ({
   webhook: webhookOfRow(webhook),
-  place: place ?? beginning,
-  timeline: requireTimeline(timeline),
+  place: { position: webhook.position },
+  timeline: requirePrimary(timeline),
   blocked: (blocked ?? []).map(
     (row): BlockedDeal => ({
-      ...{ dealId: row.deal_id, sequence: row.sequence, attempts: row.attempts },
+      dealId: row.deal_id,
+      sequence: row.sequence,
+      attempts: row.attempts,
       nextAttemptAt: Date.parse(row.next_attempt_at),
       since: rfc3339OfRow(row.since),
     }),
@@ -204,13 +197,27 @@ const loadedOfRow = ({ webhook, place, timeline, blocked }: LoadedRow): LoadedWe
 function parametersOf({ health, blocked, unblocked, attempts, ...progress }: Progress): string[] {
   const { id, owner, revision, timeline, leaseMs, position, pausedReason, pausedAt } = progress
   const saved = {
-    ...{ id, owner, revision, timeline, lease_ms: leaseMs, position, failures: health.failures },
-    ...{ last_success_at: health.lastSuccessAt, last_failure_at: health.lastFailureAt },
-    ...{ last_failure_status: health.lastFailureStatus, last_failure_reason: health.lastFailureReason },
-    ...{ held_until: health.heldUntil, paused_reason: pausedReason, paused_at: pausedAt },
+    id,
+    owner,
+    revision,
+    timeline,
+    lease_ms: leaseMs,
+    position,
+    failures: health.failures,
+    last_success_at: health.lastSuccessAt,
+    last_failure_at: health.lastFailureAt,
+    last_failure_status: health.lastFailureStatus,
+    last_failure_reason: health.lastFailureReason,
+    held_until: health.heldUntil,
+    paused_reason: pausedReason,
+    paused_at: pausedAt,
   }
   const rows = blocked.map(({ dealId, sequence, attempts: failed, nextAttemptAt, since }) => ({
-    ...{ deal_id: dealId, sequence, attempts: failed, next_attempt_at: rfc3339(nextAttemptAt), since },
+    deal_id: dealId,
+    sequence,
+    attempts: failed,
+    next_attempt_at: rfc3339(nextAttemptAt),
+    since,
   }))
   return [
     JSON.stringify(saved),

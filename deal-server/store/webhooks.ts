@@ -1,6 +1,6 @@
 /** The webhooks in PostgreSQL, as clients manage them. The statements of those who send events: `webhook-work.ts`. */
 import type { Database } from '../../shared/platform/database/database.ts'
-import { timelineSql } from '../../shared/platform/database/timeline.ts'
+import { historySql } from '../../shared/platform/history/history.ts'
 import { type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
 import type {
   Attempt,
@@ -11,28 +11,13 @@ import type {
   WebhookStore,
   WebhookView,
 } from '../webhooks/ports.ts'
+import { happenedAfter, positionOf } from './events/event-statements.ts'
 import { type AttemptRow, attemptOfRow, viewOfRow, type WaitingRow } from './webhook-rows.ts'
 
-/** The last event that is not after a position. */
-const lastUpTo = (position: string) => `(select max(position) from deals.events where position <= ${position})`
-
-/**
- * The place of a row of `deals.webhooks w` in the log: that of the last event which is not after its position. Null
- * without such an event, and while no slice has it.
- */
-export const placeOfWebhook = `(select to_json(p) from deals.events e, lateral deals.place_of(e) p
-    where e.position = ${lastUpTo('w.position')})`
-
-/** True while no slice has the event at the position of `deals.webhooks w`. */
-export const isNotVisible = `to_json(${placeOfWebhook} is null and ${lastUpTo('w.position')} is not null)`
-
-const view = `to_json(w) as webhook, ${timelineSql} as timeline,
+const view = `to_json(w) as webhook, ${historySql} as timeline,
     (select json_build_object('count', count(*), 'next', min(b.next_attempt_at), 'since', min(b.since))
       from deals.webhook_blocked b where b.webhook_id = w.id) as blocked,
-    (select to_json(deals.happened_after(coalesce(p.slice, 0), coalesce(p.turn, 0), coalesce(p.position, 0)))
-      from (select ${lastUpTo('w.position')} as position) l left join deals.events e on e.position = l.position
-        left join lateral deals.place_of(e) p on true
-      where p.slice is not null or l.position is null) as behind_since`
+    ${happenedAfter('w.position')} as behind_since`
 
 const findStatement = `select ${view} from deals.webhooks w where w.id = $1::text::uuid`
 
@@ -90,28 +75,17 @@ const replaceSecretsStatement = `
  * log is read again from there.
  */
 const rewindStatement = `
-  with target as (
-    select p.slice, p.turn, p.position from deals.events e left join lateral deals.place_of(e) p on true
-    where e.position = ${lastUpTo('$2::text::bigint')}
-  ),
-  rewound as (
+  with rewound as (
     update deals.webhooks w set position = $2::text::bigint, updated_at = $3::text::timestamptz,
       revision = w.revision + 1
-    where w.id = $1::text::uuid and (
-      not exists (select from target)
-      or (select (t.slice, t.turn, t.position) from target t) < (
-        select (p.slice, p.turn, p.position) from deals.events e, lateral deals.place_of(e) p
-        where e.position = ${lastUpTo('w.position')})
-    )
+    where w.id = $1::text::uuid and w.position > $2::text::bigint
     returning w.id
   ),
   freed as (
     delete from deals.webhook_blocked b using rewound r
     where b.webhook_id = r.id and exists (
-      select from deals.events e left join lateral deals.place_of(e) p on true
-      where e.deal_id = b.deal_id and e.sequence = b.sequence
-        and (not exists (select from target)
-          or (p.slice, p.turn, p.position) > (select t.slice, t.turn, t.position from target t)))
+      select from deals.events e
+      where e.deal_id = b.deal_id and e.sequence = b.sequence and ${positionOf('e')} > $2::text::bigint)
     returning b.deal_id
   )
   select to_json(id) as id from rewound`
@@ -155,16 +129,33 @@ const rowOfSecrets = ({ secret, formerSecret, formerSecretUntil }: SealedSecrets
 
 /** An attempt as a row. */
 export const rowOfAttempt = ({ eventId, type, dealId, attempt, at, durationMs, outcome, status, reason }: Attempt) => ({
-  ...{ event_id: eventId, type, deal_id: dealId, attempt, at, duration_ms: durationMs, outcome, status, reason },
+  event_id: eventId,
+  type,
+  deal_id: dealId,
+  attempt,
+  at,
+  duration_ms: durationMs,
+  outcome,
+  status,
+  reason,
 })
 
 const columnsOfResponsible = ({ username, userId, seesDeleted, generation }: Responsible) => ({
-  ...{ responsible: username, responsible_user_id: userId },
-  ...{ responsible_generation: generation, sees_deleted: seesDeleted },
+  responsible: username,
+  responsible_user_id: userId,
+  responsible_generation: generation,
+  sees_deleted: seesDeleted,
 })
 
 const rowOfNew = ({ id, url, types, deals, description, sealedSecret, responsible, at, position }: NewWebhook) => ({
-  ...{ id, url, types, deals, description, secret: sealedSecret, created_at: at, position },
+  id,
+  url,
+  types,
+  deals,
+  description,
+  secret: sealedSecret,
+  created_at: at,
+  position,
   ...columnsOfResponsible(responsible),
 })
 
@@ -213,7 +204,10 @@ export function createWebhookStore(database: Database): WebhookStore {
     sealedSecrets: async () => {
       const rows = await database.query<{ readonly sealed: SealedRow }>(sealedStatement)
       return rows.map(({ sealed: { id, secret, former_secret, former_secret_until } }) => ({
-        ...{ id, secret, formerSecret: former_secret, formerSecretUntil: former_secret_until },
+        id,
+        secret,
+        formerSecret: former_secret,
+        formerSecretUntil: former_secret_until,
       }))
     },
     reseal: async (id, before, sealed) => {

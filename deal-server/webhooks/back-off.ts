@@ -2,7 +2,7 @@
 
 /** The pauses before each retry, in milliseconds: the schedule that Standard Webhooks recommends. */
 export const standardRetriesMs: readonly number[] = [
-  ...[5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 50_400_000, 72_000_000, 86_400_000],
+  5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 50_400_000, 72_000_000, 86_400_000,
 ]
 
 /** A failed attempt. */

@@ -123,5 +123,9 @@ export class BlockedDeals {
 }
 
 const storedFormOf = ({ dealId, sequence, attempts, nextAttemptAt, since }: WaitingDeal): BlockedDeal => ({
-  ...{ dealId, sequence, attempts, nextAttemptAt, since },
+  dealId,
+  sequence,
+  attempts,
+  nextAttemptAt,
+  since,
 })

@@ -57,7 +57,14 @@ export async function deliver(
   const { status, reason } = judge(outcome)
   return {
     attempt: {
-      ...{ eventId, type, dealId, attempt, at: rfc3339(at), durationMs, status, reason },
+      eventId,
+      type,
+      dealId,
+      attempt,
+      at: rfc3339(at),
+      durationMs,
+      status,
+      reason,
       outcome: reason === null ? 'delivered' : 'failed',
     },
     retryAfterMs: 'status' in outcome ? retryAfterMs(outcome.retryAfter, clock.now()) : undefined,

@@ -35,8 +35,16 @@ export interface DispatcherOptions extends WorkerOptions {
 
 /** The defaults; `owner` has none. */
 export const dispatcherDefaults: Omit<DispatcherOptions, 'owner'> = {
-  ...{ leaseMs: 6_000, renewMs: 2_000, lookMs: 1_000, pollMs: 1_000, stopGraceMs: 2_000 },
-  ...{ pageSize: 200, concurrency: 8, maxRequests: 32, maxBlocked: 1_000, downAfter: 10 },
+  leaseMs: 6_000,
+  renewMs: 2_000,
+  lookMs: 1_000,
+  pollMs: 1_000,
+  stopGraceMs: 2_000,
+  pageSize: 200,
+  concurrency: 8,
+  maxRequests: 32,
+  maxBlocked: 1_000,
+  downAfter: 10,
   retriesMs: standardRetriesMs,
 }
 

@@ -8,7 +8,8 @@ import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { addressInHost, mayReach, type Network } from '../../shared/platform/webhooks/reachable-address.ts'
 import { newWebhookSecret } from '../../shared/platform/webhooks/sign-message.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
-import { type EventLog, parsePosition } from '../events/event-log.ts'
+import type { EventLog } from '../events/event-log.ts'
+import { parsePosition } from '../events/position.ts'
 import { isOfPresent, outdatedPosition } from '../events/stream-request.ts'
 import type { Delivered, Delivery, Receiver } from './deliver.ts'
 import type {
@@ -96,7 +97,10 @@ export function createWebhookManagement(ports: ManagementPorts): WebhookManageme
   const tests = new Permits(maxTests)
   const now = () => rfc3339(clock.now())
   const responsibleOf = ({ username, userId, rights, generation }: Who): Responsible => ({
-    ...{ username, userId, seesDeleted: rights.has(restoring), generation },
+    username,
+    userId,
+    seesDeleted: rights.has(restoring),
+    generation,
   })
   const announced = <Result>(result: Result): Result => {
     onChange()
@@ -161,7 +165,11 @@ async function rotate({ store, secrets, clock }: ManagementPorts, id: string): P
 async function sendTest({ store, deliver, clock, ids }: ManagementPorts, id: string): Promise<Attempt> {
   const webhook = found(await store.find(id))
   const delivery: Delivery = {
-    ...{ eventId: ids.uuid(), type: testEventType, timestamp: rfc3339(clock.now()), dealId: null, attempt: 1 },
+    eventId: ids.uuid(),
+    type: testEventType,
+    timestamp: rfc3339(clock.now()),
+    dealId: null,
+    attempt: 1,
     data: { webhook: id },
   }
   const sent = await deliver(webhook, { delivery })
@@ -207,8 +215,7 @@ async function positionOf(log: Pick<EventLog, 'takeSnapshot'>, after: string | u
   const snapshot = await log.takeSnapshot(given?.position)
   if (!given) return snapshot.last.position
   if (!isOfPresent(given, snapshot)) throw outdatedPosition()
-  const isThere = snapshot.place !== undefined || snapshot.isNotVisible
-  if (given.position !== 0 && !isThere) throw invalidPosition('There is no event at this position.')
+  if (given.position !== 0 && !snapshot.place) throw invalidPosition('There is no event at this position.')
   return given.position
 }
 

@@ -3,7 +3,8 @@
  * Rules: docs/webhooks.md.
  */
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
-import type { LoggedEvent, Place, TimelineId } from '../events/event-log.ts'
+import type { LoggedEvent } from '../events/event-log.ts'
+import type { Place, TimelineId } from '../events/position.ts'
 
 /** Why a webhook is paused. */
 export type PauseReason =
@@ -238,7 +239,7 @@ export interface WebhookWork {
   renew(owner: string, leaseMs: number): Promise<readonly string[]>
   /** Leaves all webhooks of this server to others. */
   release(owner: string): Promise<void>
-  /** Those of these webhooks that this server has and that are active, if the events at their positions are visible. */
+  /** Those of these webhooks that this server has and that are active. */
   load(owner: string, ids: readonly string[]): Promise<readonly LoadedWebhook[]>
   /** Stores the credential generation of the responsible user of a webhook without one. */
   adoptGeneration(id: string, generation: number): Promise<void>

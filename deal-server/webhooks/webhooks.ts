@@ -77,7 +77,13 @@ export function createWebhooks(ports: WebhooksPorts, config: WebhookConfig, tuni
   const reportPauses = createPauseReports({ work, report: ports.report, logger })
   const dispatcher = createDispatcher(
     {
-      ...{ log, represent, clock, logger, onAttempt, deliver: attempt, random: Math.random },
+      log,
+      represent,
+      clock,
+      logger,
+      onAttempt,
+      deliver: attempt,
+      random: Math.random,
       work: { ...work, load: loadWithGenerations(work, principals) },
       findStanding: createFindStanding(principals, restoring),
       onPause: ({ id }, reason) => {
@@ -93,7 +99,15 @@ export function createWebhooks(ports: WebhooksPorts, config: WebhookConfig, tuni
   const { onChange = look } = ports
   return {
     management: createWebhookManagement({
-      ...{ store, log, secrets, deliver: attempt, allowedNetworks, restoring, clock, ids, onChange },
+      store,
+      log,
+      secrets,
+      deliver: attempt,
+      allowedNetworks,
+      restoring,
+      clock,
+      ids,
+      onChange,
     }),
     look,
     wakeUp: () => dispatcher.wakeUp(),

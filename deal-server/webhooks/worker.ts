@@ -9,7 +9,8 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Permits } from '../../shared/platform/concurrency/permits.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { EventLog, EventPage, LoggedEvent, Place } from '../events/event-log.ts'
+import type { EventLog, EventPage, LoggedEvent } from '../events/event-log.ts'
+import type { Place } from '../events/position.ts'
 import { pauseAfter } from './back-off.ts'
 import { BlockedDeals, type NextEvent, type WaitingDeal } from './blocked-deals.ts'
 import type { Delivered, Delivery, Receiver } from './deliver.ts'
@@ -58,8 +59,6 @@ export interface WorkerOptions {
 const outagePauseMs = 500
 /** How often a position is stored that moved without any attempt, in milliseconds. */
 const positionAfterMs = 2_000
-/** The longest pause between two reads while events are held back, in milliseconds. */
-const longestHeldBackMs = 250
 /** The shortest pause before a retry, in milliseconds: other work of the process goes on. */
 const shortestPauseMs = 5
 const waitingLimit = 50
@@ -81,7 +80,6 @@ export class WebhookWorker {
   #runId: string | undefined
   #pause: PauseReason | undefined
   #isStopping = false
-  #heldBackReads = 0
   #isWoken = false
   #wake: () => void = () => undefined
   #running: Promise<void> = Promise.resolve()
@@ -175,7 +173,7 @@ export class WebhookWorker {
     this.#place = page.end
     this.#progress.position = page.end.position
     await this.#saveIfDue()
-    return page.isLast ? Math.min(this.#nextRetryMs(), this.#heldBackMs(page)) : 0
+    return page.isLast ? this.#nextRetryMs() : 0
   }
 
   /** What the responsible user may see; undefined when that cannot be known, or when the webhook is paused for it. */
@@ -295,7 +293,10 @@ export class WebhookWorker {
       if (!standing) throw new Unavailable('principals')
       deal.hasMore = false
       const events = await this.#ports.work.waiting({
-        ...{ dealId: deal.dealId, sequence: deal.sequence, upTo: this.#taken, limit: waitingLimit },
+        dealId: deal.dealId,
+        sequence: deal.sequence,
+        upTo: this.#taken,
+        limit: waitingLimit,
         hidesDeleted: !standing.seesDeleted,
       })
       for (const event of events) if (!(await this.#retryEvent(deal, event))) return this.#saveIfDue()
@@ -374,13 +375,6 @@ export class WebhookWorker {
 
   async #saveIfDue(): Promise<void> {
     if (this.#progress.isDue(positionAfterMs)) await this.#progress.save()
-  }
-
-  /** How soon to read again while events are held back. */
-  #heldBackMs({ isHeldBack }: EventPage): number {
-    this.#heldBackReads = isHeldBack ? this.#heldBackReads + 1 : 0
-    if (this.#heldBackReads === 0) return this.#options.pollMs
-    return Math.min(longestHeldBackMs, 5 * 2 ** (this.#heldBackReads - 1), this.#options.pollMs)
   }
 
   /** Waits for a wake-up, at most `ms`. */

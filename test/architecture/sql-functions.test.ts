@@ -15,7 +15,7 @@ describe.each([
   })
 
   it('are named by the page of the architecture', () => {
-    expect(files.size).toBeGreaterThan(4)
+    expect(files.size).toBeGreaterThan(3)
     expect([...files.keys()].filter((name) => !page.includes(`\`${schema}.${name}\``))).toEqual([])
   })
 })

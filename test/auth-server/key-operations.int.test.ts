@@ -71,7 +71,12 @@ describeOnDatabases('the recording of what is done to keys', (open) => {
     return { stop, keyRing, audit, metrics }
   }
   const operation = (reason?: string, operator: string | undefined = 'erin'): KeyRingOperation => ({
-    ...{ directory, bits: 2048, rules, clock, operator, reason },
+    directory,
+    bits: 2048,
+    rules,
+    clock,
+    operator,
+    reason,
   })
   const recorded = async () => {
     const { items } = await readEntries(opened.database, { after: before, limit: 1000, filter: { action: 'key.*' } })

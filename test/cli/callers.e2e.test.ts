@@ -35,7 +35,9 @@ describeEmbedded('npx keyhold', (openBackend) => {
   })
 
   const environment = () => ({
-    ...{ XDG_CONFIG_HOME: home, KEYHOLD_AUTH_URL: stack.auth.url, KEYHOLD_DEAL_URL: stack.deal.url },
+    XDG_CONFIG_HOME: home,
+    KEYHOLD_AUTH_URL: stack.auth.url,
+    KEYHOLD_DEAL_URL: stack.deal.url,
   })
 
   /** Runs the program in this process. */

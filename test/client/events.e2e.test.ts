@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bearer, createKeyhold, events, isReset, type KeyholdEvent } from '../../client/src/index.ts'
-import { type Relay, startRelay } from '../support/processes/relay.ts'
+import { type Relay, startRelay } from '../support/processes/proxies/relay.ts'
 import { describeEmbedded } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 

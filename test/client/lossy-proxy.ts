@@ -1,4 +1,4 @@
-import { startRelay } from '../support/processes/relay.ts'
+import { startRelay } from '../support/processes/proxies/relay.ts'
 
 /** A TCP relay that loses answers. */
 export interface LossyProxy {

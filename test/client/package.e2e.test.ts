@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeInBrowser, openBrowser } from '../support/clients/browser.ts'
+import { describeInBrowser, openBrowser } from '../support/clients/pages/browser.ts'
 import { openEmbedded } from '../support/stores/backends.ts'
 import { digestSecretOf, openStack, type Stack } from '../support/worlds/stack.ts'
 
@@ -59,8 +59,14 @@ function readmeProgram({ auth, deal }: Stack): string {
 }
 
 const compilerOptions = {
-  ...{ module: 'nodenext', target: 'es2022', lib: ['es2022', 'dom'], strict: true, skipLibCheck: false },
-  ...{ types: ['node'], typeRoots: [join(root, 'node_modules/@types')], outDir: 'out' },
+  module: 'nodenext',
+  target: 'es2022',
+  lib: ['es2022', 'dom'],
+  strict: true,
+  skipLibCheck: false,
+  types: ['node'],
+  typeRoots: [join(root, 'node_modules/@types')],
+  outDir: 'out',
 }
 
 describe('the package of the typed client', () => {

@@ -77,7 +77,9 @@ describeOnce('commands in a batch and alone', (openBackend) => {
         for (const way of ['together', 'alone'] as const) {
           const ids = [randomUUID(), randomUUID(), randomUUID()]
           const lines = steps.map(({ deal, row }) => ({
-            ...{ id: key(), deal: ids[deal], action: row?.useCase ?? 'CreateDeal' },
+            id: key(),
+            deal: ids[deal],
+            action: row?.useCase ?? 'CreateDeal',
             params: row?.params ?? { name: 'deal', price: 1 },
           }))
           const outcomes =

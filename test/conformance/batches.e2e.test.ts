@@ -141,7 +141,10 @@ describeBackends('batches of commands', (openBackend) => {
       const [a, b, c] = [randomUUID(), randomUUID(), randomUUID()]
       await batch([creation(a), creation(b), creation(c)])
       const rename = (deal: string, ifMatch?: string) => ({
-        ...{ id: key(), deal, action: 'RenameDeal', params: { newName: 'new' } },
+        id: key(),
+        deal,
+        action: 'RenameDeal',
+        params: { newName: 'new' },
         ...(ifMatch === undefined ? {} : { ifMatch }),
       })
       const lines = [rename(a), rename(b, '"1"'), rename(c, 'nonsense'), rename(c, 'W/"1"')]
@@ -174,9 +177,20 @@ describeBackends('batches of commands', (openBackend) => {
         '{"id":"proto","action":"CreateDeal","params":{"__proto__":1}}',
       ])
       expect(summary(outcomes)).toEqual([
-        ...['invalid-body', 201, 'invalid-body', 'invalid-body', 'invalid-body', 'invalid-value', 'invalid-body'],
-        ...['invalid-value', 'invalid-body', 'deal-mismatch', 'body-too-large', 'repeated-command-id'],
-        ...['invalid-body', 'invalid-body'],
+        'invalid-body',
+        201,
+        'invalid-body',
+        'invalid-body',
+        'invalid-body',
+        'invalid-value',
+        'invalid-body',
+        'invalid-value',
+        'invalid-body',
+        'deal-mismatch',
+        'body-too-large',
+        'repeated-command-id',
+        'invalid-body',
+        'invalid-body',
       ])
       expect(outcomes.map(({ line }) => line)).toEqual(outcomes.map((_, index) => index + 1))
       expect(outcomes[1]?.id).toBe(repeated.id)
@@ -281,7 +295,10 @@ describeBackends('batches of commands', (openBackend) => {
       const deal = randomUUID()
       const renames = (from: number) =>
         Array.from({ length: 500 }, (_, index) => ({
-          ...{ id: key(), deal, action: 'RenameDeal', params: { newName: `name ${from + index}` } },
+          id: key(),
+          deal,
+          action: 'RenameDeal',
+          params: { newName: `name ${from + index}` },
         }))
       const running = batch([creation(deal), ...renames(0)], { token: access })
       await eventually(async () => {
@@ -326,7 +343,11 @@ describeBackends('batches of commands', (openBackend) => {
       await batch([creation(deal, { description: '\u{1f600}'.repeat(4000) })])
       // Refusals that show the whole deal: more than the connection takes at once.
       const lines = Array.from({ length: 400 }, () => ({
-        ...{ id: key(), deal, action: 'RenameDeal', params: { newName: 'x' }, ifMatch: '"9"' },
+        id: key(),
+        deal,
+        action: 'RenameDeal',
+        params: { newName: 'x' },
+        ifMatch: '"9"',
       }))
       const pausedAt = creations(1)
       const sent = begin([...lines.slice(1), ...pausedAt])

@@ -46,8 +46,13 @@ async function runRow(row: TableRow, sendWith: SendWith): Promise<number> {
 }
 
 const queries = (dealId: string): readonly string[] => [
-  ...[`/rest/v1/deals/${dealId}`, '/rest/v1/deals?limit=1', `/rest/v1/deals/${dealId}/history`],
-  ...[`/query/Deal/${dealId}`, '/query/Deals/open', '/query/AssignedTask/alice', `/query/DealHistory/${dealId}`],
+  `/rest/v1/deals/${dealId}`,
+  '/rest/v1/deals?limit=1',
+  `/rest/v1/deals/${dealId}/history`,
+  `/query/Deal/${dealId}`,
+  '/query/Deals/open',
+  '/query/AssignedTask/alice',
+  `/query/DealHistory/${dealId}`,
 ]
 
 describeBackends('every use case in every style under every scheme', (openBackend) => {

@@ -2,8 +2,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { unixSeconds } from '../../shared/platform/clock.ts'
 import { rememberSecret } from '../support/clients/http-client.ts'
-import { markupCorpus, shownErrors, shownSecrets, showsAsText } from '../support/clients/page-text.ts'
-import { signIn } from '../support/clients/sign-in.ts'
+import { markupCorpus, shownErrors, shownSecrets, showsAsText } from '../support/clients/pages/page-text.ts'
+import { signIn } from '../support/clients/pages/sign-in.ts'
 import { type ClientKey, signUrl } from '../support/clients/signing.ts'
 import { type ConsoleWorld, expectPage, openConsole, type PageReader } from '../support/worlds/console-world.ts'
 import { passwordOf } from '../support/worlds/stack.ts'
@@ -49,7 +49,10 @@ it('refuses forms of other sites, and changes nothing', async () => {
       method: 'POST',
       body: new URLSearchParams(fields as Record<string, string>).toString(),
       headers: {
-        ...{ cookie, accept: 'text/html', origin: 'https://evil.test', 'sec-fetch-site': 'cross-site' },
+        cookie,
+        accept: 'text/html',
+        origin: 'https://evil.test',
+        'sec-fetch-site': 'cross-site',
         'content-type': 'application/x-www-form-urlencoded',
       },
     })

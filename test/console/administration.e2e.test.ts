@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rememberSecret } from '../support/clients/http-client.ts'
-import { markupCorpus, shownErrors, shownSecrets, showsAsText, unescaped } from '../support/clients/page-text.ts'
-import { signIn } from '../support/clients/sign-in.ts'
+import { markupCorpus, shownErrors, shownSecrets, showsAsText, unescaped } from '../support/clients/pages/page-text.ts'
+import { signIn } from '../support/clients/pages/sign-in.ts'
 import { type ConsoleWorld, expectPage, openConsole, type PageReader } from '../support/worlds/console-world.ts'
 import { passwordOf } from '../support/worlds/stack.ts'
 

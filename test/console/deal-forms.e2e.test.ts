@@ -188,7 +188,11 @@ it('makes parameters of each kind from a form', async () => {
   const absent = { colour: null, returnBy: null, isFragile: false }
   expect(JSON.parse(String(body.name))).toEqual({
     ...absent,
-    ...{ boxTitle: 'box', numberOfBoxes: 3, deposit: '0.10', sidesUp: ['left', 'top'], extra: { a: [1] } },
+    boxTitle: 'box',
+    numberOfBoxes: 3,
+    deposit: '0.10',
+    sidesUp: ['left', 'top'],
+    extra: { a: [1] },
   })
   expectPage(await reader.get(`/console/deals/${id}?done=label`), 200, 'Done: Stick labels on a deal.', 'fold-label')
 })
@@ -243,7 +247,11 @@ it('shows a comparison also for facts that no deal can have', async () => {
     const facts = { completionDate: odd, price: odd, tasks: odd, state: odd, penaltyTotal: odd, toString: odd }
     for (const _seen of [JSON.stringify(facts), odd]) {
       const reply = await reader.post(`/console/deals/${id}/commands/change-completion-date`, {
-        ...{ _seen, _version: odd, newDate: odd, penaltyAmount: odd, whyChanged: 'x' },
+        _seen,
+        _version: odd,
+        newDate: odd,
+        penaltyAmount: odd,
+        whyChanged: 'x',
       })
       expect([400, 412, 422], reply.text).toContain(reply.status)
     }

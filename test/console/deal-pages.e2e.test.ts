@@ -1,9 +1,9 @@
 /** The page of a deal: hostile texts, rights, deleted deals, long lists; and whole walks in a browser. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { expectAccessible } from '../support/clients/accessibility.ts'
-import { describeInBrowser, openBrowser, type TestBrowser } from '../support/clients/browser.ts'
-import { hostileTexts, unexpectedMarkup } from '../support/clients/markup.ts'
+import { expectAccessible } from '../support/clients/pages/accessibility.ts'
+import { describeInBrowser, openBrowser, type TestBrowser } from '../support/clients/pages/browser.ts'
+import { hostileTexts, unexpectedMarkup } from '../support/clients/pages/markup.ts'
 import {
   type ConsoleWorld,
   expectPage,
@@ -114,7 +114,9 @@ it('shows a deleted deal to those who may restore it, and to no one else', async
 it('stays small with many tasks and a long history, which have pages', async () => {
   const id = await makeDeal(world.stack, token, 'OPEN')
   const commands = Array.from({ length: 40 }, (_, index) => ({
-    ...{ id: `many-${id}-${index}`, deal: id, action: 'AddTask' },
+    id: `many-${id}-${index}`,
+    deal: id,
+    action: 'AddTask',
     params: { title: `task ${index} ${'x'.repeat(180)}`, assigneeId: 'carol', dueDate: '2030-01-01' },
   }))
   expect((await world.stack.deal.send('/commands', { token, json: commands })).status).toBe(200)

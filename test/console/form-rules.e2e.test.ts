@@ -2,9 +2,9 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeInBrowser } from '../support/clients/browser.ts'
+import { describeInBrowser } from '../support/clients/pages/browser.ts'
+import { signIn } from '../support/clients/pages/sign-in.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
-import { signIn } from '../support/clients/sign-in.ts'
 import {
   type ConsoleWorld,
   expectPage,

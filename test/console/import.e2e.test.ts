@@ -1,6 +1,6 @@
 /** Import of files, the dashboard, tasks and webhooks as pages, over plain HTTP. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { signIn } from '../support/clients/sign-in.ts'
+import { signIn } from '../support/clients/pages/sign-in.ts'
 import { type ConsoleWorld, expectPage, openConsole, type PageReader } from '../support/worlds/console-world.ts'
 import { passwordOf } from '../support/worlds/stack.ts'
 
@@ -33,7 +33,9 @@ async function upload(parts: Readonly<Record<string, Part | string>>, contentTyp
     method: 'POST',
     body: new Uint8Array(await whole.arrayBuffer()),
     headers: {
-      ...{ cookie, origin: world.stack.deal.url, accept: 'text/html' },
+      cookie,
+      origin: world.stack.deal.url,
+      accept: 'text/html',
       'content-type': contentType ?? whole.headers.get('content-type') ?? '',
     },
   })

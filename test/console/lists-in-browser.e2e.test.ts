@@ -1,8 +1,8 @@
 /** Lists, changes of many deals, import and the dashboard as a person uses them. */
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { expectAccessible } from '../support/clients/accessibility.ts'
-import { describeInBrowser } from '../support/clients/browser.ts'
+import { expectAccessible } from '../support/clients/pages/accessibility.ts'
+import { describeInBrowser } from '../support/clients/pages/browser.ts'
 import { openConsoleInBrowser, signInOnPage } from '../support/worlds/console-world.ts'
 
 type World = Awaited<ReturnType<typeof openConsoleInBrowser>>
@@ -15,7 +15,8 @@ async function seed({ stack }: World): Promise<string> {
     id: `seed.${index}`,
     action: 'CreateDeal',
     params: {
-      ...{ id: `0198c0de-0000-4000-8000-0000000000${10 + index}`, price: index * 13.5 },
+      id: `0198c0de-0000-4000-8000-0000000000${10 + index}`,
+      price: index * 13.5,
       name: index === 3 ? nasty : `Deal ${10 + index}`,
       ...(index === 4 && { completionDate: '2001-01-01' }),
     },

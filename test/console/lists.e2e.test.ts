@@ -2,7 +2,7 @@
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { exportColumns } from '../../deal-server/files/columns.ts'
-import { signIn } from '../support/clients/sign-in.ts'
+import { signIn } from '../support/clients/pages/sign-in.ts'
 import { type ConsoleWorld, expectPage, openConsole, type PageReader } from '../support/worlds/console-world.ts'
 
 let world: ConsoleWorld
@@ -160,7 +160,9 @@ it('changes the selected deals without a script, once, and shows why a deal was 
   if (!first || !second || !third) throw new Error('too few deals')
   const stale = { ...third, version: third.version + 1 }
   const form = {
-    ...{ bulkId: crypto.randomUUID(), action: 'hold', reason: 'Audit <b>' },
+    bulkId: crypto.randomUUID(),
+    action: 'hold',
+    reason: 'Audit <b>',
     ...selecting([first, second, stale]),
   }
   const reply = await reader.post('/console/deals/bulk', form)
@@ -209,7 +211,9 @@ it.each(['/console/deals/bulk', '/console/deals/import', '/console/webhooks/new'
       method: 'POST',
       body: new URLSearchParams({ ...fields, content, format: 'csv', stage: 'run' }).toString(),
       headers: {
-        ...{ cookie, origin: 'https://evil.test', 'sec-fetch-site': 'cross-site' },
+        cookie,
+        origin: 'https://evil.test',
+        'sec-fetch-site': 'cross-site',
         'content-type': 'application/x-www-form-urlencoded',
       },
     })

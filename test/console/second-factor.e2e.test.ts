@@ -1,9 +1,9 @@
 import { Secret, TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { expectAccessible } from '../support/clients/accessibility.ts'
-import { describeInBrowser } from '../support/clients/browser.ts'
 import { rememberSecret } from '../support/clients/http-client.ts'
+import { expectAccessible } from '../support/clients/pages/accessibility.ts'
+import { describeInBrowser } from '../support/clients/pages/browser.ts'
 import { freePort } from '../support/processes/free-port.ts'
 import { openConsoleInBrowser, signInOnPage } from '../support/worlds/console-world.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { expectAccessible } from '../support/clients/accessibility.ts'
-import { describeInBrowser } from '../support/clients/browser.ts'
-import { signIn } from '../support/clients/sign-in.ts'
+import { expectAccessible } from '../support/clients/pages/accessibility.ts'
+import { describeInBrowser } from '../support/clients/pages/browser.ts'
+import { signIn } from '../support/clients/pages/sign-in.ts'
 import {
   type ConsoleWorld,
   expectPage,

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Exchange, Reply, Sent } from '../support/clients/http-client.ts'
 import { send } from '../support/clients/http-client.ts'
-import { cookieSetBy } from '../support/clients/sign-in.ts'
+import { cookieSetBy } from '../support/clients/pages/sign-in.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/processes/free-port.ts'
 import { selfSigned } from '../support/processes/self-signed.ts'
@@ -65,10 +65,14 @@ describe.skipIf(!hasProgram('haproxy'))('both servers behind deploy/haproxy/hapr
     writeFileSync(join(folder, 'certificate.pem'), certPem + keyPem)
     const [one, two] = stack.deals
     environment = {
-      ...{ KEYHOLD_HOST: 'localhost', KEYHOLD_CERTIFICATE: join(folder, 'certificate.pem') },
-      ...{ KEYHOLD_HTTP_BIND: `127.0.0.1:${ports.http}`, KEYHOLD_HTTPS_BIND: `127.0.0.1:${ports.https}` },
-      ...{ KEYHOLD_HTTPS_PORT: String(ports.https), KEYHOLD_AUTH: `127.0.0.1:${stack.auth.port}` },
-      ...{ KEYHOLD_DEAL_1: `127.0.0.1:${one?.port}`, KEYHOLD_DEAL_2: `127.0.0.1:${two?.port}` },
+      KEYHOLD_HOST: 'localhost',
+      KEYHOLD_CERTIFICATE: join(folder, 'certificate.pem'),
+      KEYHOLD_HTTP_BIND: `127.0.0.1:${ports.http}`,
+      KEYHOLD_HTTPS_BIND: `127.0.0.1:${ports.https}`,
+      KEYHOLD_HTTPS_PORT: String(ports.https),
+      KEYHOLD_AUTH: `127.0.0.1:${stack.auth.port}`,
+      KEYHOLD_DEAL_1: `127.0.0.1:${one?.port}`,
+      KEYHOLD_DEAL_2: `127.0.0.1:${two?.port}`,
     }
     proxy = spawn('haproxy', ['-db', '-f', configuration], { env: { PATH: process.env.PATH, ...environment } })
     for (const stream of [proxy.stdout, proxy.stderr]) stream?.on('data', (data) => (output += data))

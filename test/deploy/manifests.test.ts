@@ -85,7 +85,9 @@ describe('the manifests of Kubernetes', () => {
     expect(pod?.terminationGracePeriodSeconds).toBeGreaterThan(Number(environment.DRAIN_SECONDS) + 10)
     expect(pod?.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
     expect(container?.securityContext).toEqual({
-      ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
     })
     const labels = deployment?.spec.template.metadata.labels
     expect(deployment?.spec.selector.matchLabels).toEqual(labels)

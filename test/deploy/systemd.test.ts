@@ -151,7 +151,10 @@ describe.skipIf(!canBackUp)('the backup', () => {
   const keys = join(folder, 'keys')
   const back = (environment: Readonly<Record<string, string>>) =>
     run('bash', [script], {
-      ...{ KEYS_DIR: keys, SECRETS_KEY: 'the key', SERVICE_SECRET: 'the secret', BACKUP_DIR: backups },
+      KEYS_DIR: keys,
+      SECRETS_KEY: 'the key',
+      SERVICE_SECRET: 'the secret',
+      BACKUP_DIR: backups,
       ...environment,
     })
   const files = (target: string) => readdirSync(target).sort()

@@ -77,10 +77,20 @@ describe('the pages', () => {
   })
 
   it.each([
-    ...['docs/contract.md', 'docs/deal-model.md', 'docs/schemes.md', 'docs/glossary.md', 'docs/README.md'],
-    ...['docs/architecture.md', 'docs/revocation.md', 'docs/operations.md', 'docs/signed-requests.md'],
-    ...['docs/key-signed-token.md', 'docs/webhooks.md', 'README.md'],
-    ...['CHANGELOG.md', 'CONTRIBUTING.md'],
+    'docs/contract.md',
+    'docs/deal-model.md',
+    'docs/schemes.md',
+    'docs/glossary.md',
+    'docs/README.md',
+    'docs/architecture.md',
+    'docs/revocation.md',
+    'docs/operations.md',
+    'docs/signed-requests.md',
+    'docs/key-signed-token.md',
+    'docs/webhooks.md',
+    'README.md',
+    'CHANGELOG.md',
+    'CONTRIBUTING.md',
   ])('%s has no line of prose over 120 columns', (name) => {
     const long = proseOf(readFileSync(join(root, name), 'utf8')).filter((line) => line.length > 120)
     expect(long).toEqual([])

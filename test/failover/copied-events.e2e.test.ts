@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { beginning, markedPosition, parsePosition } from '../../deal-server/events/event-log.ts'
+import { beginning, markedPosition, parsePosition } from '../../deal-server/events/position.ts'
 import { findStart } from '../../deal-server/events/stream-request.ts'
 import { createDealRepository } from '../../deal-server/store/deals.ts'
 import { createEventLog } from '../../deal-server/store/event-log.ts'
@@ -12,7 +12,7 @@ import type { Position } from '../../shared/platform/pagination.ts'
 import { openPostgres } from '../../shared/platform/postgres/postgres.ts'
 import { commitOf, newDeal } from '../deal-server/store/commits.ts'
 import { eventually } from '../support/eventually.ts'
-import { findPostgresBinaries, PostgresServer } from '../support/processes/postgres-server.ts'
+import { findPostgresBinaries, PostgresServer } from '../support/processes/stores/postgres-server.ts'
 import { migrateBoth } from '../support/stores/migrate-both.ts'
 
 const binaries = findPostgresBinaries()
@@ -66,7 +66,7 @@ describe.skipIf(binaries === undefined)('cursors of events and lists', () => {
       const start = await findStart(log, { after: position, mark, dealId: undefined, types: undefined })
       if (!start) return 'none'
       const { events } = await log.read(start.place, { limit: 10_000 })
-      return events.filter(start.includes).map(({ id }) => id)
+      return events.map(({ id }) => id)
     } catch (error) {
       return (error as { code?: string }).code
     }
@@ -130,7 +130,7 @@ describe.skipIf(binaries === undefined)('cursors of events and lists', () => {
     await goOnIn(copy)
   })
 
-  it('go on in a logical copy that has followed, when its sequences are set', async () => {
+  it('go on in a logical copy that has followed', async () => {
     const server = await PostgresServer.create(binaries ?? '')
     dump(source, server, '--schema-only')
     await source.query('create publication all_deals for tables in schema deals')
@@ -146,7 +146,6 @@ describe.skipIf(binaries === undefined)('cursors of events and lists', () => {
         expect([slots.length, tables.length]).toEqual([1, 0])
       })
       await server.query('drop subscription all_deals')
-      await server.query("select setval('deals.events_position_seq', (select max(position) from deals.events))")
       return open(server)
     }
     await goOnIn(copy)

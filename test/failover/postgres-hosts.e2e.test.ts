@@ -7,7 +7,7 @@ import { campaign } from '../support/campaign.ts'
 import { eventually } from '../support/eventually.ts'
 import { startChild } from '../support/processes/child-server.ts'
 import { freePort } from '../support/processes/free-port.ts'
-import { findPostgresBinaries, PostgresServer } from '../support/processes/postgres-server.ts'
+import { findPostgresBinaries, PostgresServer } from '../support/processes/stores/postgres-server.ts'
 import { openEmbedded } from '../support/stores/backends.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 

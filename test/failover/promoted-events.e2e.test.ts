@@ -1,15 +1,17 @@
 /**
- * Positions and transactions are numbered a second time after a promotion that lost some: streams say `reset` and go
+ * Positions are given a second time after a promotion that lost some: streams say `reset` and go
  * on, and what a client brings back from the lost branch is refused by name.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beginning } from '../../deal-server/events/position.ts'
+import { createEventLog } from '../../deal-server/store/event-log.ts'
 import { campaign } from '../support/campaign.ts'
 import { type EventClient, openEvents, type SentEvent } from '../support/clients/event-client.ts'
 import { expectProblem } from '../support/clients/http-client.ts'
 import { eventually } from '../support/eventually.ts'
-import { findPostgresBinaries } from '../support/processes/postgres-server.ts'
-import { type PromotablePostgres, startPromotablePostgres } from '../support/processes/promotable-postgres.ts'
-import { redisServerInstalled } from '../support/processes/redis-server.ts'
+import { findPostgresBinaries } from '../support/processes/stores/postgres-server.ts'
+import { type PromotablePostgres, startPromotablePostgres } from '../support/processes/stores/promotable-postgres.ts'
+import { redisServerInstalled } from '../support/processes/stores/redis-server.ts'
 import { openPostgresAndRedis } from '../support/stores/backends.ts'
 import { openStack, type Stack, type TestServer } from '../support/worlds/stack.ts'
 
@@ -44,10 +46,8 @@ describe.skipIf(!canRun)('after a promotion, the events and lists of deals', () 
   }
   /** All events, in the order of the log. */
   const log = async (): Promise<string[]> => {
-    const rows = await stack.database.query<{ id: string }>(
-      'select id::text as id from deals.events order by xid, position',
-    )
-    return rows.map(({ id }) => id)
+    const { events } = await createEventLog(stack.database).read(beginning, { limit: 10_000 })
+    return events.map(({ id }) => id)
   }
   const open = (server: TestServer, options: { query?: string; lastEventId?: string } = {}) =>
     openEvents(server, { token: alice, ...options })

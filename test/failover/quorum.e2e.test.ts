@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { campaign } from '../support/campaign.ts'
 import type { Reply, Sent } from '../support/clients/http-client.ts'
 import { eventually } from '../support/eventually.ts'
-import { findPostgresBinaries, PostgresServer } from '../support/processes/postgres-server.ts'
-import { redisServerInstalled } from '../support/processes/redis-server.ts'
+import { findPostgresBinaries, PostgresServer } from '../support/processes/stores/postgres-server.ts'
+import { redisServerInstalled } from '../support/processes/stores/redis-server.ts'
 import { openPostgresAndRedis } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack, type TestServer, type Tokens } from '../support/worlds/stack.ts'
 
@@ -180,7 +180,7 @@ describe.skipIf(binaries === undefined || !redisServerInstalled)('a primary with
     const again = await Promise.all(keys.map(create))
     expect(again.map(({ body }) => body.id)).toEqual(retried.map(({ body }) => body.id))
     for (const key of keys) {
-      const rows = await stack.database.query('select position from deals.events where command_id = $1', [key])
+      const rows = await stack.database.query('select sequence from deals.events where command_id = $1', [key])
       expect(rows).toHaveLength(1)
       expect(await stack.database.query('select id from deals.deals where name = $1', [key])).toHaveLength(1)
     }

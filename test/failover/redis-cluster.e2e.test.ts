@@ -6,7 +6,7 @@ import type { Cache } from '../../shared/platform/cache/cache.ts'
 import { feedKey } from '../../shared/platform/cache/lanes.ts'
 import { feedSlot } from '../../shared/platform/redis/redis-connections.ts'
 import { eventually } from '../support/eventually.ts'
-import { type RedisServer, redisServerInstalled, startRedisCluster } from '../support/processes/redis-server.ts'
+import { type RedisServer, redisServerInstalled, startRedisCluster } from '../support/processes/stores/redis-server.ts'
 import { openTestCache } from '../support/stores/redis-cache.ts'
 
 const channel = feedKey('test:channel')
@@ -40,7 +40,7 @@ describe.skipIf(!redisServerInstalled)('a Redis Cluster', () => {
     const heard: string[] = []
     await cache.subscribe(channel, (message) => void heard.push(message))
     await eventually(async () => {
-      await cache.publish(channel, 'heard', { since: await cache.moment(), maxAgeMs: 500 })
+      await cache.publish(channel, 'heard', { since: await cache.time(), maxAgeMs: 500 })
       expect(heard).toContain('heard')
     })
   }

@@ -3,15 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { campaign } from '../support/campaign.ts'
 import { eventually } from '../support/eventually.ts'
-import { redisSentinelInstalled, startWatchedRedis, type WatchedRedis } from '../support/processes/redis-sentinel.ts'
-import { redisServerInstalled } from '../support/processes/redis-server.ts'
+import {
+  redisSentinelInstalled,
+  startWatchedRedis,
+  type WatchedRedis,
+} from '../support/processes/stores/redis-sentinel.ts'
+import { redisServerInstalled } from '../support/processes/stores/redis-server.ts'
 import { openEmbedded } from '../support/stores/backends.ts'
 import { openTestCache } from '../support/stores/redis-cache.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 const possible = redisServerInstalled && redisSentinelInstalled
 const rounds = campaign({ short: 1, long: 10 })
-const channel = '{keyhold}:test:channel'
+const channel = '{keyhold:feed}:test:channel'
 
 /** Of the Sentinels themselves. */
 const login = '?sentinelPassword=of+sentinels%2F'
@@ -100,7 +104,7 @@ describe.skipIf(!possible)('a master of Redis that three Sentinels watch', () =>
     const heard: string[] = []
     await cache.subscribe(channel, (message) => void heard.push(message))
     await eventually(async () => {
-      await cache.publish(channel, 'heard', { since: await cache.moment(), maxAgeMs: 500 })
+      await cache.publish(channel, 'heard', { since: await cache.time(), maxAgeMs: 500 })
       expect(heard).toContain('heard')
     })
     await cache.close()

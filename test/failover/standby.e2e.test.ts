@@ -1,6 +1,6 @@
 /** The support of this folder: a standby follows, is cut off, and is promoted. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findPostgresBinaries, PostgresServer } from '../support/processes/postgres-server.ts'
+import { findPostgresBinaries, PostgresServer } from '../support/processes/stores/postgres-server.ts'
 
 const binaries = findPostgresBinaries()
 

@@ -7,7 +7,7 @@ import { openPostgres } from '../../shared/platform/postgres/postgres.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import { campaign } from '../support/campaign.ts'
 import { eventually } from '../support/eventually.ts'
-import { findPostgresBinaries, PostgresServer } from '../support/processes/postgres-server.ts'
+import { findPostgresBinaries, PostgresServer } from '../support/processes/stores/postgres-server.ts'
 
 const binaries = findPostgresBinaries()
 

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../shared/platform/database/migrate.ts'
 import { prepareDatabase } from '../../shared/platform/database/prepare.ts'
-import { readTimeline } from '../../shared/platform/database/timeline.ts'
+import { readPresentHistory } from '../../shared/platform/history/history.ts'
 import { openPostgres } from '../../shared/platform/postgres/postgres.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import { findPostgresBinaries, PostgresServer } from '../support/processes/postgres-server.ts'
+import { findPostgresBinaries, PostgresServer } from '../support/processes/stores/postgres-server.ts'
 
 const binaries = findPostgresBinaries()
 
@@ -38,22 +38,22 @@ describe.skipIf(binaries === undefined)('the timeline of a PostgreSQL server', (
   }
 
   it('is read by a role without any right of its own, and is the same after a restart and a crash', async () => {
-    const timeline = await asKeyhold(primary, readTimeline)
+    const timeline = await asKeyhold(primary, readPresentHistory)
     expect(timeline).toMatch(/^\d{19}\.00000001$/)
     await primary.stop()
     await primary.start()
-    expect(await asKeyhold(primary, readTimeline)).toBe(timeline)
+    expect(await asKeyhold(primary, readPresentHistory)).toBe(timeline)
     await primary.kill()
     await primary.start()
-    expect(await asKeyhold(primary, readTimeline)).toBe(timeline)
+    expect(await asKeyhold(primary, readPresentHistory)).toBe(timeline)
   })
 
   it('is none on a standby, and another one as soon as it is promoted', async () => {
-    const [former] = (await asKeyhold(primary, readTimeline)).split('.')
-    await expect(asKeyhold(standby, readTimeline)).rejects.toThrow(Unavailable)
+    const [former] = (await asKeyhold(primary, readPresentHistory)).split('.')
+    await expect(asKeyhold(standby, readPresentHistory)).rejects.toThrow(Unavailable)
     await standby.cutOff()
     await standby.promote()
-    expect(await asKeyhold(standby, readTimeline)).toBe(`${former}.00000002`)
+    expect(await asKeyhold(standby, readPresentHistory)).toBe(`${former}.00000002`)
   })
 
   it('is needed at the start: a role that may not read it is refused in one line', async () => {

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Reply } from '../support/clients/http-client.ts'
 import { answering, type ChildServer, startChild } from '../support/processes/child-server.ts'
 import { freePort } from '../support/processes/free-port.ts'
-import { type HoldingProxy, startHoldingProxy } from '../support/processes/holding-proxy.ts'
+import { type HoldingProxy, startHoldingProxy } from '../support/processes/proxies/holding-proxy.ts'
 import { describePostgresAndRedis } from '../support/stores/backends.ts'
 import { openStack, type Stack, type TestServer, testServer } from '../support/worlds/stack.ts'
 

@@ -14,7 +14,7 @@ import {
   type DealPart,
   openAuthPart,
   openDealPart,
-} from '../support/worlds/freshness-servers.ts'
+} from '../support/worlds/freshness/freshness-servers.ts'
 
 const dealServers = 8
 const seconds = 4

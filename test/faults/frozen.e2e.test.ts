@@ -5,10 +5,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { campaign } from '../support/campaign.ts'
 import type { Reply } from '../support/clients/http-client.ts'
+import { digestClient } from '../support/clients/scheme-clients/digest.ts'
 import { eventually } from '../support/eventually.ts'
 import { type AuthProcess, startAuthProcess } from '../support/processes/auth-process.ts'
-import { createBalancer } from '../support/processes/balancer.ts'
-import { findPostgresBinaries, PostgresServer } from '../support/processes/postgres-server.ts'
+import { createBalancer } from '../support/processes/proxies/balancer.ts'
+import { findPostgresBinaries, PostgresServer } from '../support/processes/stores/postgres-server.ts'
 import { describePostgresAndRedis, openPostgresAndRedis } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
@@ -20,6 +21,7 @@ const basic = (username: string) => `Basic ${Buffer.from(`${username}:${password
 let postgres: PostgresServer
 let stack: Stack
 let auth: AuthProcess
+const balancer = createBalancer()
 
 /** Asks one after the other: all of them are answered so, the first after a while, the others sooner. */
 async function answers(statuses: readonly number[], ask: () => Promise<Reply>): Promise<void> {
@@ -31,7 +33,6 @@ async function answers(statuses: readonly number[], ask: () => Promise<Reply>): 
 describePostgresAndRedis('when everything stands still', () => {
   beforeAll(async () => {
     postgres = await PostgresServer.create(findPostgresBinaries() ?? '')
-    const balancer = createBalancer()
     stack = await openStack(() => openPostgresAndRedis(postgres.url), { dealServer: () => ({ fetch: balancer.fetch }) })
     auth = await startAuthProcess(stack)
     balancer.spreadOver([auth.server.url])
@@ -102,6 +103,26 @@ describePostgresAndRedis('when everything stands still', () => {
       await refresh()
     },
   )
+
+  it('one of two auth servers: first requests by Digest are answered all the same, within a second', async () => {
+    balancer.spreadOver([auth.server.url, stack.auth.url])
+    process.kill(auth.child.pid, 'SIGSTOP')
+    const seen: { status: number; isQuick: boolean }[] = []
+    for (let round = 0; round < campaign({ short: 1, long: 5 }); round += 1) {
+      const deal = await stack.addDealServer()
+      for (const username of ['admin', 'alice', 'bob', 'carol']) {
+        const authorize = await digestClient.open(stack, username)
+        const { headers } = await authorize({ method: 'GET', url: deal.url + list })
+        const startedAt = performance.now()
+        const { status } = await deal.send(list, { headers })
+        seen.push({ status, isQuick: performance.now() - startedAt < waitedAtMostMs })
+      }
+    }
+    process.kill(auth.child.pid, 'SIGCONT')
+    balancer.spreadOver([auth.server.url])
+    await readyAgain()
+    expect(seen).toEqual(seen.map(() => ({ status: 200, isQuick: true })))
+  })
 
   it('the auth server: what is known goes on, the rest is refused', async () => {
     const { access: known } = await stack.logIn('carol')

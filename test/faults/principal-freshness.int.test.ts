@@ -17,7 +17,7 @@ import {
   type DealPart,
   openAuthPart,
   openDealPart,
-} from '../support/worlds/freshness-servers.ts'
+} from '../support/worlds/freshness/freshness-servers.ts'
 
 const rounds = 60
 const right = 'deal.hold'

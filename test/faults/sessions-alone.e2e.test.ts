@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expectProblem } from '../support/clients/http-client.ts'
-import { signIn } from '../support/clients/sign-in.ts'
+import { signIn } from '../support/clients/pages/sign-in.ts'
 import { freePort } from '../support/processes/free-port.ts'
-import { type HoldingProxy, startHoldingProxy } from '../support/processes/holding-proxy.ts'
+import { type HoldingProxy, startHoldingProxy } from '../support/processes/proxies/holding-proxy.ts'
 import { describeBackends } from '../support/stores/backends.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 

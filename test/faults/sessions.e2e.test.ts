@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Reply } from '../support/clients/http-client.ts'
-import { signIn } from '../support/clients/sign-in.ts'
+import { signIn } from '../support/clients/pages/sign-in.ts'
 import { describeBackends, describePostgresAndRedis } from '../support/stores/backends.ts'
 import { openStack, type Stack, type TestServer } from '../support/worlds/stack.ts'
 import { withinASecond } from '../support/worlds/within-a-second.ts'

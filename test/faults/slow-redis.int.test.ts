@@ -7,7 +7,7 @@ import { systemClock } from '../../shared/platform/clock.ts'
 import { migrateDatabase } from '../../shared/platform/database/migrate.ts'
 import { createIdSource } from '../../shared/platform/ids.ts'
 import { eventually } from '../support/eventually.ts'
-import { type SlowRelay, startSlowRelay } from '../support/processes/slow-relay.ts'
+import { type SlowRelay, startSlowRelay } from '../support/processes/proxies/slow-relay.ts'
 import { type Backend, describePostgresAndRedis } from '../support/stores/backends.ts'
 import { openTestCache } from '../support/stores/redis-cache.ts'
 import {
@@ -16,7 +16,7 @@ import {
   type DealPart,
   openAuthPart,
   openDealPart,
-} from '../support/worlds/freshness-servers.ts'
+} from '../support/worlds/freshness/freshness-servers.ts'
 
 const right = 'deal.hold'
 /** One way, in milliseconds: so much more with each heartbeat, up to so much. */

@@ -16,7 +16,7 @@ import { openPostgres } from '../../shared/platform/postgres/postgres.ts'
 import { startChild } from '../support/processes/child-server.ts'
 import { freePort } from '../support/processes/free-port.ts'
 import { preparedKeysDir } from '../support/processes/prepared-keys.ts'
-import { type Relay, startRelay } from '../support/processes/relay.ts'
+import { type Relay, startRelay } from '../support/processes/proxies/relay.ts'
 import { type Backend, describePostgresAndRedis } from '../support/stores/backends.ts'
 
 const ids = createIdSource(clock)

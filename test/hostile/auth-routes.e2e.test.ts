@@ -32,7 +32,12 @@ async function newUser(grants: object = {}) {
 async function subjectOf(caller: string, password: string, ownKey: string): Promise<Subject> {
   const other = await newUser()
   return {
-    ...{ caller, password, ownKey, other: other.username, otherKey: other.key.id, otherToken: other.access },
+    caller,
+    password,
+    ownKey,
+    other: other.username,
+    otherKey: other.key.id,
+    otherToken: other.access,
     newName: `made-${++count}`,
   }
 }
@@ -56,7 +61,9 @@ async function walkOthers(send: Send, [route, entry]: [string, AuthEntry], walk:
   const outcome = outcomeOf(reply, seen(reply))
   const ofRefusal = walk.isNarrowed ? narrowed : refused
   expect({ route, about: 'others', outcome }).toEqual({
-    ...{ route, about: 'others', outcome: walk.rights.includes(right) ? allowed : ofRefusal },
+    route,
+    about: 'others',
+    outcome: walk.rights.includes(right) ? allowed : ofRefusal,
   })
   if (outcome === '403 missing-right' && outcome !== allowed) expect(reply.body.missingRight).toBe(right)
 }
@@ -74,7 +81,9 @@ async function walkOwn(send: Send, [route, entry]: [string, AuthEntry], walk: Wa
   const ofNarrowed = byRight && walk.rights.includes(byRight[0]) ? byRight[1] : narrowed
   const outcome = outcomeOf(await ask(send, route, asked(walk.subject)))
   expect({ route, about: 'own', outcome }).toEqual({
-    ...{ route, about: 'own', outcome: walk.isNarrowed ? ofNarrowed : allowed },
+    route,
+    about: 'own',
+    outcome: walk.isNarrowed ? ofNarrowed : allowed,
   })
 }
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sendLines } from '../support/clients/batch-client.ts'
-import { signIn } from '../support/clients/sign-in.ts'
+import { signIn } from '../support/clients/pages/sign-in.ts'
 import { eventually } from '../support/eventually.ts'
 import { describeOnce } from '../support/stores/backends.ts'
 import { type ConsoleWorld, openConsole } from '../support/worlds/console-world.ts'
@@ -32,7 +32,8 @@ describeOnce('downloads', (openBackend) => {
     // More than sockets hold.
     for (let batch = 0; batch < 4; batch += 1) {
       const deals = Array.from({ length: 1000 }, () => ({
-        ...{ id: randomUUID(), action: 'CreateDeal' },
+        id: randomUUID(),
+        action: 'CreateDeal',
         params: { name: 'deal', price: 1, description },
       }))
       expect((await sendLines(world.stack.deal, deals, { token })).status).toBe(200)

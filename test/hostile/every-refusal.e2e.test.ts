@@ -20,9 +20,19 @@ import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 /** Served without a caller, beside the public documents that are endpoints. */
 const open = [
-  ...['/', '/healthz', '/readyz', '/metrics', '/openapi.json', '/problems', '/problems/:code'],
+  '/',
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/openapi.json',
+  '/problems',
+  '/problems/:code',
   '/.well-known/oauth-protected-resource',
-  ...['/docs', '/docs/assets/:file', '/rest/openapi.json', '/rest/docs', '/rest/docs/assets/:file'],
+  '/docs',
+  '/docs/assets/:file',
+  '/rest/openapi.json',
+  '/rest/docs',
+  '/rest/docs/assets/:file',
 ].map((path) => `GET ${path}`)
 
 /** What the requests of the suite carry. */
@@ -225,7 +235,10 @@ describeEmbedded('every route', (openBackend) => {
           const outcome = { method, path, status, code, allow: headers.allow?.toString().split(', ').sort() }
           const head = methods.includes('GET') ? ['HEAD'] : []
           expect(outcome).toEqual({
-            ...{ method, path, status: 405, code: isOAuth ? 'invalid_request' : 'method-not-allowed' },
+            method,
+            path,
+            status: 405,
+            code: isOAuth ? 'invalid_request' : 'method-not-allowed',
             allow: [...methods, ...head, 'OPTIONS'].sort(),
           })
         }

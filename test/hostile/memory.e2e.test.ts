@@ -26,7 +26,8 @@ const form = (fields: Record<string, string>): RequestInit => ({
   headers: { 'content-type': 'application/x-www-form-urlencoded' },
 })
 const json = (body: unknown, headers: Record<string, string> = {}): RequestInit => ({
-  ...{ method: 'POST', body: JSON.stringify(body) },
+  method: 'POST',
+  body: JSON.stringify(body),
   headers: { 'content-type': 'application/json', ...headers },
 })
 const authorization = (value: string): RequestInit => ({ headers: { authorization: value } })

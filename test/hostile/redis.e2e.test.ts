@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sessionKeyHash } from '../../shared/protocol/authentication/session/session-times.ts'
 import { expectProblem } from '../support/clients/http-client.ts'
-import { signIn } from '../support/clients/sign-in.ts'
+import { signIn } from '../support/clients/pages/sign-in.ts'
 import { eventually } from '../support/eventually.ts'
-import type { RedisServer } from '../support/processes/redis-server.ts'
+import type { RedisServer } from '../support/processes/stores/redis-server.ts'
 import { describePostgresAndRedis } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack, type TestServer } from '../support/worlds/stack.ts'
 

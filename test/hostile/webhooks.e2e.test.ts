@@ -71,7 +71,7 @@ describeBackends('webhooks', (openBackend) => {
       await stack.database.query(
         `update auth.login_families set created_at = created_at - ${old} * interval '1 ms'
          where id = (select f.id from auth.login_families f join auth.users u on u.id = f.user_id
-           where u.username = $1 order by f.created_at desc limit 1) returning 1`,
+           where u.username = $1 order by f.created_at desc, f.id desc limit 1) returning 1`,
         [username],
       )
       return access

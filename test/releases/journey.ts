@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { rememberSecret } from '../support/clients/http-client.ts'
-import { cookieSetBy, formOf } from '../support/clients/sign-in.ts'
+import { cookieSetBy, formOf } from '../support/clients/pages/sign-in.ts'
 import { clientKeyOf, signUrl } from '../support/clients/signing.ts'
 import { eventually } from '../support/eventually.ts'
 import { logIn, type TestServer } from '../support/worlds/stack.ts'

@@ -8,7 +8,7 @@ import { openEvents } from '../support/clients/event-client.ts'
 import { answering, type ChildServer, startChild } from '../support/processes/child-server.ts'
 import { freePort } from '../support/processes/free-port.ts'
 import { preparedKeysDir } from '../support/processes/prepared-keys.ts'
-import { releasedVersion, startReleased } from '../support/processes/released.ts'
+import { describeShared, releasedVersion, startReleased } from '../support/processes/released.ts'
 import { type Backend, describePostgresAndRedis } from '../support/stores/backends.ts'
 import { logIn, type TestServer, testServer } from '../support/worlds/stack.ts'
 import { wholeJourney, workOnDeal } from './journey.ts'
@@ -55,14 +55,23 @@ async function load(token: string, ms: number): Promise<{ deals: string[]; fault
   return { deals, faults }
 }
 
-describePostgresAndRedis(`servers of ${releasedVersion} beside servers of the present code`, (openBackend) => {
+const describeBoth = describeShared(describePostgresAndRedis)
+
+describeBoth(`servers of ${releasedVersion} beside servers of the present code`, (openBackend) => {
   beforeAll(async () => {
     backend = await openBackend()
     const publicOrigin = `http://127.0.0.1:${await freePort()}`
     environment = {
-      ...{ ...backend.environment, DATA_DIR: folder, KEYS_DIR: await preparedKeysDir(), LOG_FORMAT: 'json' },
-      ...{ LOG_LEVEL: 'warn', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1/32', DEAL_PUBLIC_ORIGIN: 'http://deals.test' },
-      ...{ AUTH_PUBLIC_ORIGIN: publicOrigin, ISSUER: publicOrigin, SERVICE_SECRET: 's'.repeat(43) },
+      ...backend.environment,
+      DATA_DIR: folder,
+      KEYS_DIR: await preparedKeysDir(),
+      LOG_FORMAT: 'json',
+      LOG_LEVEL: 'warn',
+      WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1/32',
+      DEAL_PUBLIC_ORIGIN: 'http://deals.test',
+      AUTH_PUBLIC_ORIGIN: publicOrigin,
+      ISSUER: publicOrigin,
+      SERVICE_SECRET: 's'.repeat(43),
     }
     // As an upgrade does it: the former servers serve, then a present auth server migrates beside them.
     const formerAuth = await start(startReleased, 'auth', {})

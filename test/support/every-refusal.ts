@@ -112,6 +112,7 @@ const bodies: Readonly<Record<string, string>> = {
   resetSecondFactors: '{}',
   createApiKey: JSON.stringify({ kind: 'hmac' }),
   rotateApiKey: JSON.stringify({}),
+  confirmApiKey: '{}',
   logIn: '{}',
   usePasswordReset: '{}',
   createKeySignedToken: '{}',
@@ -168,7 +169,12 @@ export function rowOfStyle(route: string): Row {
   const [method = '', path = ''] = route.split(' ')
   const takes = method === 'GET' ? undefined : 'json'
   return {
-    ...{ route, method, path: examplePath(path), kind: 'caller', isForm: false, takes },
+    route,
+    method,
+    path: examplePath(path),
+    kind: 'caller',
+    isForm: false,
+    takes,
     // The commands of a batch are refused one by one.
     needs: path === '/commands' ? undefined : 'right',
     body: takes && method !== 'DELETE' ? JSON.stringify(commandBody(method, path)) : undefined,

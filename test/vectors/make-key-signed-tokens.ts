@@ -27,8 +27,13 @@ const password = 'correct horse battery staple'
 const cost = { memoryKib: 19_456, passes: 2, lanes: 1, salt: Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex') }
 const passwordHash = { ...cost, digest: await digestTokenPassword(password, cost) }
 const bare: KeySignedClaims = {
-  ...{ iat: now, exp: now + 1800, jti: '01890a5d-ac96-774b-bcce-b302099a8057', gen: 7 },
-  ...{ sub: null, address: null, passwordHash: null },
+  iat: now,
+  exp: now + 1800,
+  jti: '01890a5d-ac96-774b-bcce-b302099a8057',
+  gen: 7,
+  sub: null,
+  address: null,
+  passwordHash: null,
 }
 const everything: KeySignedClaims = { ...bare, sub: 'alice', address: '203.0.113.7', passwordHash }
 const longest: KeySignedClaims = { ...everything, sub: 'x'.repeat(64), address: '2001:db8:1:2:3:4:5:6' }

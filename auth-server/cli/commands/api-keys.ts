@@ -28,6 +28,7 @@ const keySchema = z.looseObject({
   expiresSoon: z.boolean(),
   formerUntil: z.string().nullable(),
   lastUsedAt: z.string().nullable(),
+  suspended: z.boolean(),
 })
 
 const newKeySchema = keySchema.extend({ secret: z.string().optional(), privateKeyPem: z.string().optional() })
@@ -191,7 +192,7 @@ async function listAll(admin: AdminClient, username: string | undefined): Promis
 const titles = ['ID', 'KIND', 'USER', 'NAME', 'RIGHTS', 'BODY HASH', 'EXPIRES', 'LAST USED']
 
 const rowOf = (key: Key): string[] => {
-  const { id, kind, username, name, rights, requireBodyHash, expiresAt, expiresSoon, lastUsedAt } = key
+  const { id, kind, username, name, rights, requireBodyHash, expiresAt, expiresSoon, lastUsedAt, suspended } = key
   return [
     id,
     kind,
@@ -200,7 +201,7 @@ const rowOf = (key: Key): string[] => {
     rights?.join(',') ?? 'all of the user',
     requireBodyHash ? 'required' : 'not required',
     expiresAt === null ? 'never' : `${expiresAt}${expiresSoon ? ', soon' : ''}`,
-    lastUsedAt ?? '-',
+    suspended ? 'suspended' : (lastUsedAt ?? '-'),
   ]
 }
 

@@ -37,8 +37,21 @@ interface ExportOptions extends AuditFilter {
 
 /** In CSV, in this order. */
 const columns = [
-  ...['seq', 'at', 'actor', 'action', 'target', 'outcome', 'scheme', 'address', 'requestId', 'count', 'reason'],
-  ...['keyId', 'macBefore', 'mac', 'journal'],
+  'seq',
+  'at',
+  'actor',
+  'action',
+  'target',
+  'outcome',
+  'scheme',
+  'address',
+  'requestId',
+  'count',
+  'reason',
+  'keyId',
+  'macBefore',
+  'mac',
+  'journal',
 ]
 
 /** Adds the command to the group. */

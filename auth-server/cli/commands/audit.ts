@@ -35,7 +35,7 @@ const entrySchema = z.looseObject({
   outcome: z.string(),
   scheme: z.string().nullable(),
   address: z.string().nullable(),
-  count: z.number().default(1),
+  count: z.number(),
 })
 
 type Entry = z.infer<typeof entrySchema>

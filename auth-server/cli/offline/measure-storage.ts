@@ -75,7 +75,7 @@ async function otherTables(
 ): Promise<StoredKind[]> {
   const found = await database.query<{ table: string }>(
     `select format('%I.%I', nspname, relname) as "table" from pg_class c join pg_namespace n on n.oid = relnamespace
-      where nspname = $1::text and relkind in ('r', 'p') and not relispartition and relname not like '\\_\\_%'
+      where nspname = $1::text and relkind in ('r', 'p') and not relispartition and relname <> 'migrations'
         and has_table_privilege(c.oid, 'select')
       order by 1`,
     [schema],

@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto'
 /**
  * The rights of the servers' user as an ACL rule: only keys and channels of Keyhold, no commands for operators, and no
  * commands that show names of other keys. Scripts need INFO and TIME to find out the cache run. In a Redis Cluster,
- * clients need CLUSTER SLOTS to find keys, the second pattern of keys and channels, and sharded channels (Redis 7).
+ * clients need CLUSTER SLOTS to find keys, and sharded channels (Redis 7).
  */
 export const redisRights = [
-  'resetkeys ~{keyhold}:* ~{keyhold:*}:* resetchannels &{keyhold}:* &{keyhold:*}:*',
+  'resetkeys ~{keyhold:*}:* resetchannels &{keyhold:*}:*',
   '-@all +@read +@write +@connection -@dangerous -scan -randomkey -dbsize',
   '+info +time +eval +evalsha +@pubsub -pubsub -psubscribe +cluster|slots',
 ].join(' ')

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { type ApiKey, expiresSoonMs, maxOverlapSeconds } from '../../api-keys/api-key.ts'
 import { time } from '../pipeline/description.ts'
-import { provingPassword } from '../pipeline/proving-password.ts'
+import { proofMembers } from '../pipeline/recent-proof-members.ts'
 
 const unprintable = /\p{Cc}|\p{Cs}/u
 
@@ -41,7 +41,7 @@ export const creationSchema = z.strictObject({
         'A key for another user carries no right that you lack.',
     }),
   expiresAt: z.iso.datetime({ offset: true }).optional(),
-  password: provingPassword,
+  ...proofMembers,
 })
 
 /** The request for new material of a key. */
@@ -53,7 +53,7 @@ export const rotationSchema = z.strictObject({
   expiresAt: z.iso.datetime({ offset: true }).nullable().optional().meta({
     description: 'A new expiry; null for none. It stays when left out.',
   }),
-  password: provingPassword,
+  ...proofMembers,
 })
 
 /** A key as its owner sees it. */
@@ -72,6 +72,9 @@ export const apiKeySchema = z.object({
     description: 'Until when the secret or key pair before the last rotation is accepted too.',
   }),
   lastUsedAt: time.nullable().meta({ description: 'Moves in steps of a minute.' }),
+  suspended: z.boolean().meta({
+    description: 'Made without a second factor, which its owner has or needs now: refused until it is confirmed.',
+  }),
 })
 
 /** A new key, with its secret or private key. */
@@ -100,4 +103,5 @@ export const representApiKey = (
   expiresSoon: expiresAt !== null && expiresAt - now <= expiresSoonMs,
   formerUntil: formerUntil === null || formerUntil <= now ? null : rfc3339(formerUntil),
   lastUsedAt: lastUsedAt === null ? null : rfc3339(lastUsedAt),
+  suspended: key.isSuspended,
 })

@@ -6,21 +6,21 @@ import type { Clock } from '../../../shared/platform/clock.ts'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
-import type { RequireRecentProof } from '../../../shared/protocol/authentication/recent-proof.ts'
 import { foldUsername, isUsername } from '../../../shared/protocol/principal/record.ts'
 import type { ApiKeyRequest } from '../../api-keys/api-key.ts'
 import type { OfOwner } from '../../api-keys/api-key-rows.ts'
 import type { ApiKeysForCallers } from '../../api-keys/api-keys.ts'
+import { factorRequired, type ProveRecently } from '../../logins/recent-proof.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
 import { component, pageOf } from '../pipeline/description.ts'
 import { defineEndpoint, type Endpoint } from '../pipeline/endpoint.ts'
-import { proofProblems } from '../pipeline/proving-password.ts'
+import { proofOf, proofProblems, proofSchema } from '../pipeline/recent-proof-members.ts'
 import { apiKeySchema, creationSchema, newApiKeySchema, representApiKey, rotationSchema } from './api-key-schemas.ts'
 
 /** Services that the endpoints of API keys use. */
 export interface ApiKeysEndpointPorts {
   readonly apiKeys: ApiKeysForCallers
-  readonly requireRecentProof: RequireRecentProof
+  readonly requireRecentProof: ProveRecently
   readonly lists: Lists
   readonly clock: Clock
 }
@@ -64,9 +64,9 @@ const createApiKey = ({ apiKeys, requireRecentProof, clock }: ApiKeysEndpointPor
       apiKeys.refuseImpossible(wanted)
       return wanted
     },
-    handle: async ({ request, caller, body: { password }, checked: wanted }) => {
-      await requireRecentProof(caller, { password, clientAddress: request.peer.address })
-      const { key, ...shownOnce } = await apiKeys.create(wanted, caller)
+    handle: async ({ request, caller, body, checked: wanted }) => {
+      const { withFactor: isConfirmed } = await requireRecentProof(caller, proofOf(request, body))
+      const { key, ...shownOnce } = await apiKeys.create({ ...wanted, isConfirmed }, caller)
       return {
         body: { ...representApiKey(key, clock.now()), ...shownOnce },
         headers: { location: `/api-keys/${key.id}` },
@@ -76,7 +76,7 @@ const createApiKey = ({ apiKeys, requireRecentProof, clock }: ApiKeysEndpointPor
 
 function requestedKey(
   caller: Caller,
-  { expiresAt, password: _, ...sent }: z.output<typeof creationSchema>,
+  { expiresAt, password: _, code: __, ...sent }: z.output<typeof creationSchema>,
 ): ApiKeyRequest {
   const { username = caller.username } = sent
   return { ...sent, username, expiresAt: expiresAt === undefined ? undefined : Date.parse(expiresAt) }
@@ -158,12 +158,38 @@ const rotateApiKey = ({ apiKeys, requireRecentProof, clock }: ApiKeysEndpointPor
     response: newApiKeyComponent,
     problems: [...proofProblems, 'not-found', 'too-many-key-pairs'],
     audit: ({ path }) => ({ action: 'api-key.rotated', target: path.id.toLowerCase() }),
-    handle: async ({ request, caller, path, body: { password, expiresAt, ...rotation } }) => {
-      await requireRecentProof(caller, { password, clientAddress: request.peer.address })
-      const expiry = expiresAt == null ? expiresAt : Date.parse(expiresAt)
+    handle: async ({ request, caller, path, body }) => {
+      const { withFactor: isConfirmed } = await requireRecentProof(caller, proofOf(request, body))
+      const { publicKeyPem, overlapSeconds, expiresAt: sent } = body
+      const expiresAt = sent == null ? sent : Date.parse(sent)
+      const rotation = { publicKeyPem, overlapSeconds, expiresAt, isConfirmed }
       const by = { owner: reachOf(caller), grantor: caller }
-      const { key, ...shownOnce } = await apiKeys.rotate(path.id.toLowerCase(), { ...rotation, expiresAt: expiry }, by)
+      const { key, ...shownOnce } = await apiKeys.rotate(path.id.toLowerCase(), rotation, by)
       return { body: { ...representApiKey(key, clock.now()), ...shownOnce } }
+    },
+  })
+
+const confirmApiKey = ({ apiKeys, requireRecentProof, clock }: ApiKeysEndpointPorts) =>
+  defineEndpoint({
+    ...ofOneKey,
+    method: 'POST',
+    path: '/api-keys/:id/confirm',
+    id: 'confirmApiKey',
+    summary: 'Confirm an API key that was made without a second factor',
+    description:
+      'A key that was made without a second factor is suspended while its owner has or needs one. Needs a login with ' +
+      'the factor, or your password and a one-time code. Do not confirm a key that you do not know: revoke it.',
+    body: jsonBody(proofSchema, { required: false }),
+    status: 200,
+    success: { description: 'The key, which is good again.' },
+    response: apiKeyComponent,
+    problems: [...proofProblems, 'not-found'],
+    audit: ({ path }) => ({ action: 'api-key.confirmed', target: path.id.toLowerCase() }),
+    handle: async ({ request, caller, path, body }) => {
+      const { withFactor } = await requireRecentProof(caller, proofOf(request, body))
+      if (!withFactor) throw factorRequired('Only a login with a second factor confirms a key.')
+      const key = await apiKeys.confirm(path.id.toLowerCase(), { owner: reachOf(caller), grantor: caller })
+      return { body: representApiKey(key, clock.now()) }
     },
   })
 
@@ -187,5 +213,6 @@ export const apiKeysEndpoints = (ports: ApiKeysEndpointPorts): Endpoint[] => [
   listApiKeys(ports),
   getApiKey(ports),
   rotateApiKey(ports),
+  confirmApiKey(ports),
   revokeApiKey(ports),
 ]

@@ -6,7 +6,7 @@ import type { DigestSecrets } from '../../users/digest-secrets.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
 import { component } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
-import { proofProblems, provingPassword } from '../pipeline/proving-password.ts'
+import { proofOf, proofProblems, proofSchema } from '../pipeline/recent-proof-members.ts'
 
 /** Services that the endpoint uses. */
 export interface DigestSecretEndpointPorts {
@@ -35,7 +35,7 @@ export const digestSecretEndpoint = ({ digestSecrets, requireRecentProof }: Dige
       'Needs your password or a login younger than five minutes; for another user every right of that user.',
     tag: 'users',
     caller: 'required',
-    body: jsonBody(z.strictObject({ password: provingPassword }), { required: false }),
+    body: jsonBody(proofSchema, { required: false }),
     right: 'user.manage',
     account: ({ path }) => path.username,
     status: 200,
@@ -44,7 +44,7 @@ export const digestSecretEndpoint = ({ digestSecrets, requireRecentProof }: Dige
     problems: [...proofProblems, 'not-found', 'reserved-user'],
     audit: ({ path }) => ({ action: 'user.digest-secret-made', target: path.username }),
     handle: async ({ request, caller, path, body }) => {
-      await requireRecentProof(caller, { password: body.password, clientAddress: request.peer.address })
+      await requireRecentProof(caller, proofOf(request, body))
       const { username, secret } = await digestSecrets.renewFor(path.username, caller)
       return { body: { username, realm, secret } }
     },

@@ -13,9 +13,13 @@ import { digestSecretExchange, digestSecretPurpose } from '../../../shared/proto
 import {
   passwordExchange,
   passwordPurpose,
-  presentedPasswordSchema,
+  receivedPasswordSchema,
 } from '../../../shared/protocol/internal-api/password.ts'
-import { recentProofExchange, recentProofPurpose } from '../../../shared/protocol/internal-api/recent-proof.ts'
+import {
+  recentProofExchange,
+  recentProofPurpose,
+  sealedProofSchema,
+} from '../../../shared/protocol/internal-api/recent-proof.ts'
 import { sessionExchange } from '../../../shared/protocol/internal-api/session.ts'
 import type { ApiKeys } from '../../api-keys/api-keys.ts'
 import type { StoredSessions } from '../../logins/use-session.ts'
@@ -73,7 +77,7 @@ const passwordEndpoint = ({ verifyBasic, secrets }: CredentialEndpointPorts) =>
   defineInternalEndpoint(passwordExchange, async ({ body: { credential, clientAddress } }) => {
     const opened = openInternally(credential, { secrets, purpose: passwordPurpose })
     if (opened === undefined) throw new ProblemError('invalid-body', 'The credential is not sealed as it should be.')
-    const user = await verifyBasic({ ...presentedPasswordSchema.parse(JSON.parse(opened)), clientAddress })
+    const user = await verifyBasic({ ...receivedPasswordSchema.parse(JSON.parse(opened)), clientAddress })
     if (user) return { body: user }
     throw new ProblemError('invalid-credentials', 'The user name or the password is not right.', {
       headers: { 'www-authenticate': ['Keyhold-Internal'] },
@@ -88,13 +92,12 @@ const sessionEndpoint = ({ sessions }: CredentialEndpointPorts) =>
 
 const recentProofEndpoint = ({ requireRecentProof, secrets }: CredentialEndpointPorts) =>
   defineInternalEndpoint(recentProofExchange, async ({ body }) => {
-    const { username, userId, scheme, loginId, carriesPassword, passwordSealed, clientAddress } = body
-    const password = passwordSealed && openInternally(passwordSealed, { secrets, purpose: recentProofPurpose })
-    if (password === undefined) throw new ProblemError('invalid-body', 'The password is not sealed as it should be.')
+    const { username, userId, scheme, loginId, carriesPassword, proofSealed, clientAddress } = body
+    const opened = openInternally(proofSealed, { secrets, purpose: recentProofPurpose })
+    const proof = sealedProofSchema.safeParse(opened === undefined ? undefined : JSON.parse(opened))
+    if (!proof.success) throw new ProblemError('invalid-body', 'The proof is not sealed as it should be.')
     const credential = { loginId: loginId ?? undefined, carriesPassword }
-    await requireRecentProof(
-      { username, userId, scheme, credential },
-      { password: password ?? undefined, clientAddress },
-    )
+    const { password, code } = proof.data
+    await requireRecentProof({ username, userId, scheme, credential }, { password, code, clientAddress })
     return { body: undefined }
   })

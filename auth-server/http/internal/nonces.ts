@@ -5,6 +5,7 @@
  */
 
 import type { Cache } from '../../../shared/platform/cache/cache.ts'
+import { laneKey, laneOf } from '../../../shared/platform/cache/lanes.ts'
 import type { Clock } from '../../../shared/platform/clock.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { type InternalCaller, internalToleranceSeconds } from '../../../shared/protocol/internal-api/requests.ts'
@@ -27,8 +28,7 @@ const lifeSeconds = 2 * internalToleranceSeconds + 1
 /** After a failure the cache is not used for this time, in milliseconds. So requests do not all wait for it. */
 const pauseMs = 1_000
 
-/** Not in a lane: a server of release 0.1 beside this one uses the same key. */
-const keyOf = (nonce: string): string => `{keyhold}:internal-nonce:${nonce}`
+const keyOf = (nonce: string): string => laneKey(laneOf(nonce), `internal-nonce:${nonce}`)
 
 /** Takes at most 16 MB: a nonce has at most 64 characters. */
 const defaultMaxNonces = 100_000

@@ -740,6 +740,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api-keys/{id}/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm an API key that was made without a second factor
+         * @description A key that was made without a second factor is suspended while its owner has or needs one. Needs a login with the factor, or your password and a one-time code. Do not confirm a key that you do not know: revoke it.
+         */
+        post: operations["confirmApiKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/keys": {
         parameters: {
             query?: never;
@@ -1127,6 +1147,8 @@ export interface components {
             formerUntil: string | null;
             /** @description Moves in steps of a minute. */
             lastUsedAt: string | null;
+            /** @description Made without a second factor, which its owner has or needs now: refused until it is confirmed. */
+            suspended: boolean;
             /** @description Of kind hmac: shown only now. */
             secret?: string;
             /** @description Of kind rsa, where the pair was made here: shown only now. */
@@ -1163,6 +1185,8 @@ export interface components {
             formerUntil: string | null;
             /** @description Moves in steps of a minute. */
             lastUsedAt: string | null;
+            /** @description Made without a second factor, which its owner has or needs now: refused until it is confirmed. */
+            suspended: boolean;
         };
         KeyStatus: {
             items: {
@@ -1291,7 +1315,7 @@ export interface components {
             /** Format: uri */
             instance: string;
             /** @enum {unknown} */
-            code: "ambiguous-parameter" | "body-hash-required" | "body-too-large" | "contradicting-forwarding-headers" | "cross-site" | "dot-segment" | "encoded-unreserved" | "expectation-failed" | "headers-too-large" | "insecure-transport" | "internal-error" | "invalid-body" | "invalid-credentials" | "invalid-cursor" | "invalid-parameter" | "invalid-reset-code" | "invalid-second-factor" | "invalid-session" | "invalid-signature" | "invalid-token" | "invalid-value" | "invalid_grant" | "last-admin" | "login-ended" | "malformed-request" | "method-not-allowed" | "misdirected-request" | "missing-right" | "narrowed-credential" | "not-found" | "principal-disabled" | "recent-login-required" | "request-timeout" | "reserved-user" | "scheme-without-second-factor" | "second-factor-enrolment-required" | "second-factor-login-required" | "second-factor-missing" | "second-factor-not-confirmed" | "second-factor-required" | "several-credentials" | "signature-from-future" | "signature-method-required" | "signature-too-old" | "signature-used" | "stale-nonce" | "token-expired" | "token-password-required" | "too-many-api-keys" | "too-many-attempts" | "too-many-key-pairs" | "too-many-logins" | "too-many-second-factors" | "too-many-streams" | "unauthenticated" | "unavailable" | "unknown-scheme" | "unsupported-media-type" | "user-disabled" | "user-exists" | "wrong-password";
+            code: "ambiguous-parameter" | "api-key-suspended" | "body-hash-required" | "body-too-large" | "contradicting-forwarding-headers" | "cross-site" | "dot-segment" | "encoded-unreserved" | "expectation-failed" | "headers-too-large" | "insecure-transport" | "internal-error" | "invalid-body" | "invalid-credentials" | "invalid-cursor" | "invalid-parameter" | "invalid-reset-code" | "invalid-second-factor" | "invalid-session" | "invalid-signature" | "invalid-token" | "invalid-value" | "invalid_grant" | "last-admin" | "login-ended" | "malformed-request" | "method-not-allowed" | "misdirected-request" | "missing-right" | "narrowed-credential" | "not-found" | "principal-disabled" | "recent-login-required" | "request-timeout" | "reserved-user" | "scheme-without-second-factor" | "second-factor-enrolment-required" | "second-factor-login-required" | "second-factor-missing" | "second-factor-not-confirmed" | "second-factor-required" | "several-credentials" | "signature-from-future" | "signature-method-required" | "signature-too-old" | "signature-used" | "stale-nonce" | "token-expired" | "token-password-required" | "too-many-api-keys" | "too-many-attempts" | "too-many-key-pairs" | "too-many-logins" | "too-many-second-factors" | "too-many-streams" | "unauthenticated" | "unavailable" | "unknown-scheme" | "unsupported-media-type" | "user-disabled" | "user-exists" | "wrong-password";
             /** Format: uuid */
             requestId: string;
             /** @description Each member at fault. */
@@ -2624,6 +2648,8 @@ export interface operations {
                 "application/json": {
                     /** @description Your own password. May be left out when your login is younger than five minutes, or with Basic. */
                     password?: string;
+                    /** @description A one-time code or recovery code of yours beside the password, for users with a second factor whose login has none. */
+                    code?: string;
                 };
             };
         };
@@ -2688,6 +2714,8 @@ export interface operations {
                 "application/json": {
                     /** @description Your own password. May be left out when your login is younger than five minutes, or with Basic. */
                     password?: string;
+                    /** @description A one-time code or recovery code of yours beside the password, for users with a second factor whose login has none. */
+                    code?: string;
                 };
             };
         };
@@ -2768,6 +2796,8 @@ export interface operations {
                 "application/json": {
                     /** @description Your own password. May be left out when your login is younger than five minutes, or with Basic. */
                     password?: string;
+                    /** @description A one-time code or recovery code of yours beside the password, for users with a second factor whose login has none. */
+                    code?: string;
                 };
             };
         };
@@ -2797,6 +2827,8 @@ export interface operations {
                 "application/json": {
                     /** @description Your own password. May be left out when your login is younger than five minutes, or with Basic. */
                     password?: string;
+                    /** @description A one-time code or recovery code of yours beside the password, for users with a second factor whose login has none. */
+                    code?: string;
                 };
             };
         };
@@ -3097,6 +3129,8 @@ export interface operations {
                 "application/json": {
                     /** @description Your own password. May be left out when your login is younger than five minutes, or with Basic. */
                     password?: string;
+                    /** @description A one-time code or recovery code of yours beside the password, for users with a second factor whose login has none. */
+                    code?: string;
                 };
             };
         };
@@ -3131,6 +3165,8 @@ export interface operations {
                 "application/json": {
                     /** @description Your own password. May be left out when your login is younger than five minutes, or with Basic. */
                     password?: string;
+                    /** @description A one-time code or recovery code of yours beside the password, for users with a second factor whose login has none. */
+                    code?: string;
                 };
             };
         };
@@ -3312,6 +3348,8 @@ export interface operations {
                     expiresAt?: string;
                     /** @description Your own password. May be left out when your login is younger than five minutes, or with Basic. */
                     password?: string;
+                    /** @description A one-time code or recovery code of yours beside the password, for users with a second factor whose login has none. */
+                    code?: string;
                 };
             };
         };
@@ -3407,6 +3445,8 @@ export interface operations {
                     expiresAt?: string | null;
                     /** @description Your own password. May be left out when your login is younger than five minutes, or with Basic. */
                     password?: string;
+                    /** @description A one-time code or recovery code of yours beside the password, for users with a second factor whose login has none. */
+                    code?: string;
                 };
             };
         };
@@ -3424,6 +3464,41 @@ export interface operations {
             403: components["responses"]["MissingRightOrRecentLoginRequiredOrSecondFactorLoginRequiredOrWrongPassword"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyKeyPairs"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    confirmApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Your own password. May be left out when your login is younger than five minutes, or with Basic. */
+                    password?: string;
+                    /** @description A one-time code or recovery code of yours beside the password, for users with a second factor whose login has none. */
+                    code?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The key, which is good again. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            403: components["responses"]["MissingRightOrRecentLoginRequiredOrSecondFactorLoginRequiredOrWrongPassword"];
+            404: components["responses"]["NotFound"];
             default: components["responses"]["OtherProblem"];
         };
     };

@@ -340,10 +340,10 @@ export interface paths {
          *     A position is a number, a hyphen and a mark. Clients bring it back as it is. The event `reset` says that another
          *     PostgreSQL server has taken over: what the client got after `position` in its `data` may be lost. All events after
          *     that position follow. Without a position the stream begins now. Events of one deal come in their order.
-         *     Events of different deals come in an order that never changes, which is not that of the numbers in positions. A comment
-         *     every 15 seconds shows that the connection is open. The stream ends when the credential is no longer valid, when the
-         *     right is removed, and when PostgreSQL was restarted. New events are always sent. Of the past events of a deleted deal, a
-         *     caller without the right `deal.restore` gets only the deletion.
+         *     Events of different deals come in an order that never changes. A comment every 15 seconds shows that the connection is
+         *     open. The stream ends when the credential is no longer valid, when the right is removed, and when PostgreSQL was
+         *     restarted. New events are always sent. Of the past events of a deleted deal, a caller without the right `deal.restore`
+         *     gets only the deletion.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -4043,7 +4043,7 @@ export interface components {
             /** Format: uri */
             instance: string;
             /** @enum {unknown} */
-            code: "ambiguous-parameter" | "ambiguous-update" | "batch-too-large" | "body-hash-required" | "body-too-large" | "command-expired" | "command-id-reused" | "command-in-progress" | "contradicting-forwarding-headers" | "cross-site" | "date-out-of-range" | "deal-closed" | "deal-completed" | "deal-exists" | "deal-held" | "deal-mismatch" | "dot-segment" | "employee-unknown" | "encoded-unreserved" | "expectation-failed" | "headers-too-large" | "incomplete-representation" | "inconsistent-attributes" | "insecure-transport" | "internal-error" | "invalid-body" | "invalid-credentials" | "invalid-cursor" | "invalid-parameter" | "invalid-session" | "invalid-signature" | "invalid-token" | "invalid-value" | "login-ended" | "malformed-request" | "method-not-allowed" | "misdirected-request" | "missing-right" | "narrowed-credential" | "not-found" | "open-tasks" | "outdated-cursor" | "penalty-limit" | "penalty-required" | "precondition-failed" | "precondition-required" | "principal-disabled" | "query-too-slow" | "read-only-attribute" | "reason-required" | "recent-login-required" | "repeated-command-id" | "request-timeout" | "scheme-without-second-factor" | "second-factor-login-required" | "several-credentials" | "signature-from-future" | "signature-method-required" | "signature-too-old" | "signature-used" | "stale-nonce" | "task-done" | "task-dropped" | "task-exists" | "task-limit" | "task-not-found" | "token-expired" | "token-password-required" | "too-many-attempts" | "too-many-batches" | "too-many-streams" | "too-many-webhooks" | "unauthenticated" | "unavailable" | "unknown-command" | "unknown-query" | "unknown-scheme" | "unknown-version" | "unsupported-media-type" | "use-case-required" | "wrong-password";
+            code: "ambiguous-parameter" | "ambiguous-update" | "api-key-suspended" | "batch-too-large" | "body-hash-required" | "body-too-large" | "command-expired" | "command-id-reused" | "command-in-progress" | "contradicting-forwarding-headers" | "cross-site" | "date-out-of-range" | "deal-closed" | "deal-completed" | "deal-exists" | "deal-held" | "deal-mismatch" | "dot-segment" | "employee-unknown" | "encoded-unreserved" | "expectation-failed" | "headers-too-large" | "incomplete-representation" | "inconsistent-attributes" | "insecure-transport" | "internal-error" | "invalid-body" | "invalid-credentials" | "invalid-cursor" | "invalid-parameter" | "invalid-session" | "invalid-signature" | "invalid-token" | "invalid-value" | "login-ended" | "malformed-request" | "method-not-allowed" | "misdirected-request" | "missing-right" | "narrowed-credential" | "not-found" | "open-tasks" | "outdated-cursor" | "penalty-limit" | "penalty-required" | "precondition-failed" | "precondition-required" | "principal-disabled" | "query-too-slow" | "read-only-attribute" | "reason-required" | "recent-login-required" | "repeated-command-id" | "request-timeout" | "scheme-without-second-factor" | "second-factor-login-required" | "several-credentials" | "signature-from-future" | "signature-method-required" | "signature-too-old" | "signature-used" | "stale-nonce" | "task-done" | "task-dropped" | "task-exists" | "task-limit" | "task-not-found" | "token-expired" | "token-password-required" | "too-many-attempts" | "too-many-batches" | "too-many-streams" | "too-many-webhooks" | "unauthenticated" | "unavailable" | "unknown-command" | "unknown-query" | "unknown-scheme" | "unknown-version" | "unsupported-media-type" | "use-case-required" | "wrong-password";
             /** Format: uuid */
             requestId: string;
             /** @description Each member at fault. */
@@ -10516,6 +10516,8 @@ export interface operations {
                     after?: string;
                     /** @description The caller's password; not needed within five minutes of a login. */
                     password?: string;
+                    /** @description A one-time code or recovery code beside the password, for users with a second factor whose login has none. */
+                    code?: string;
                 };
             };
         };
@@ -10625,6 +10627,8 @@ export interface operations {
                     state?: "active" | "paused";
                     /** @description The caller's password; not needed within five minutes of a login. */
                     password?: string;
+                    /** @description A one-time code or recovery code beside the password, for users with a second factor whose login has none. */
+                    code?: string;
                 };
                 "application/merge-patch+json": {
                     /**
@@ -10649,6 +10653,8 @@ export interface operations {
                     state?: "active" | "paused";
                     /** @description The caller's password; not needed within five minutes of a login. */
                     password?: string;
+                    /** @description A one-time code or recovery code beside the password, for users with a second factor whose login has none. */
+                    code?: string;
                 };
             };
         };

@@ -76,7 +76,8 @@ const columnsFor = (reader: Reader, today: string): Column<Task>[] => [
     ),
   },
   {
-    ...{ title: texts.dueDate, isShort: true },
+    title: texts.dueDate,
+    isShort: true,
     cell: ({ dueDate }) => <Due date={dueDate} isLate {...{ today, reader }} />,
   },
   { title: texts.assignedAt, isShort: true, cell: ({ assignedAt }) => <Time time={assignedAt} reader={reader} /> },

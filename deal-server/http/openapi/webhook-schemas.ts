@@ -30,11 +30,17 @@ const after = z
   .max(64)
   .meta({ description: 'The position of an event, as streams and histories show it; `0`: the beginning.' })
 
-const password = z
-  .string()
-  .max(1024)
-  .optional()
-  .meta({ description: "The caller's password; not needed within five minutes of a login." })
+const proof = {
+  password: z
+    .string()
+    .max(1024)
+    .optional()
+    .meta({ description: "The caller's password; not needed within five minutes of a login." }),
+  code: z.string().max(100).optional().meta({
+    description:
+      'A one-time code or recovery code beside the password, for users with a second factor whose login has none.',
+  }),
+}
 
 /** The body of a creation. */
 export const creation = z
@@ -46,7 +52,7 @@ export const creation = z
     after: after
       .optional()
       .meta({ description: 'Begin after this position. Left out: with what happens from now on.' }),
-    password,
+    ...proof,
   })
   .meta({ examples: [{ url: 'https://receiver.example/keyhold', types: ['deal.held', 'deal.unheld'] }] })
 
@@ -58,7 +64,7 @@ export const patch = z
     deals: deals.optional(),
     description: description.optional(),
     state: z.enum(['active', 'paused']).optional().meta({ description: '`active`: goes on where it was paused.' }),
-    password,
+    ...proof,
   })
   .meta({ examples: [{ state: 'paused' }] })
 
@@ -141,7 +147,11 @@ export const webhookSchemas = () =>
   })
 
 const field = (name: string, description: string): JsonSchema => ({
-  ...{ name, in: 'header', required: true, description, schema: { type: 'string' } },
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
 })
 
 /** The request that receivers of webhooks get. */

@@ -1,6 +1,7 @@
 import { type DealEventType, eventAmounts } from '../../domain/events.ts'
 import { majorUnits } from '../../domain/money.ts'
-import { markedPosition, type StoredEvent } from '../../events/event-log.ts'
+import type { StoredEvent } from '../../events/event-log.ts'
+import { markedPosition } from '../../events/position.ts'
 
 /** An event in responses: CloudEvents 1.0, with additional members (docs/deal-model.md#event-envelope). */
 export const representEvent = (event: StoredEvent) => ({

@@ -82,8 +82,10 @@ export const dealSummaryParsed = dealSummaryParameters.transform(({ by, ...filte
 export function dealListScope({ filter, sort }: { filter: DealFilter; sort: DealSort }): ListScope {
   const { status, held, ownerId, currency, priceMin, priceMax, completionFrom, completionTo, q } = filter
   const { createdFrom, createdTo, updatedFrom, updatedTo, ids } = filter
-  const former = { status, held, ownerId, currency, priceMin, priceMax, completionFrom, completionTo, q, ...sort }
-  return { list: 'deals', query: { ...former, createdFrom, createdTo, updatedFrom, updatedTo, ids } }
+  const { by, descending } = sort
+  // The signature of a cursor covers the members in this order.
+  const own = { status, held, ownerId, currency, priceMin, priceMax, completionFrom, completionTo, q, by, descending }
+  return { list: 'deals', query: { ...own, createdFrom, createdTo, updatedFrom, updatedTo, ids } }
 }
 
 /** The scope of the history of a deal. */

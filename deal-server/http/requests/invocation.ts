@@ -5,6 +5,7 @@ import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../../shared/platform/http/response.ts'
 import type { Method, Route } from '../../../shared/platform/http/server/routes.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
+import type { RecentProof } from '../../../shared/protocol/authentication/recent-proof.ts'
 import type { ReportedChange } from '../../../shared/protocol/internal-api/webhook-changes.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
 import type { FindUserId } from '../../commands/find-assignable-users.ts'
@@ -93,6 +94,6 @@ export interface WebhookInvocation {
   /** Set for a request that changes or sends something: the action of its entry in the audit log. */
   readonly action?: ReportedChange['action'] | undefined
   /** Set for a request that makes lasting access: it needs recent proof, such as this password. */
-  readonly proof?: { readonly password: string | undefined } | undefined
+  readonly proof?: Pick<RecentProof, 'password' | 'code'> | undefined
   answer(webhooks: WebhookManagement, caller: Caller): Promise<HttpResponse>
 }

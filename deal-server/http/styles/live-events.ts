@@ -5,8 +5,8 @@ import type { Operation } from '../../../shared/platform/http/operation.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { dealEventTypes } from '../../domain/events.ts'
-import { parsePosition } from '../../events/event-log.ts'
 import type { EventStreams } from '../../events/event-streams.ts'
+import { parsePosition } from '../../events/position.ts'
 import type { StreamRequest } from '../../events/stream-request.ts'
 import { dealHistoryQuery } from '../../queries/queries.ts'
 import { uuid } from '../../use-cases/parameters.ts'
@@ -38,10 +38,10 @@ const operation: Operation = {
 A position is a number, a hyphen and a mark. Clients bring it back as it is. The event \`reset\` says that another
 PostgreSQL server has taken over: what the client got after \`position\` in its \`data\` may be lost. All events after
 that position follow. Without a position the stream begins now. Events of one deal come in their order.
-Events of different deals come in an order that never changes, which is not that of the numbers in positions. A comment
-every 15 seconds shows that the connection is open. The stream ends when the credential is no longer valid, when the
-right is removed, and when PostgreSQL was restarted. New events are always sent. Of the past events of a deleted deal, a
-caller without the right \`deal.restore\` gets only the deletion.`,
+Events of different deals come in an order that never changes. A comment every 15 seconds shows that the connection is
+open. The stream ends when the credential is no longer valid, when the right is removed, and when PostgreSQL was
+restarted. New events are always sent. Of the past events of a deleted deal, a caller without the right \`deal.restore\`
+gets only the deletion.`,
   tags: ['resource'],
   query: parameters,
   headers: ['LastEventId'],

@@ -33,7 +33,12 @@ function healthOf({ health, blockedDeals, nextAttemptAt, oldestWaitingAt }: Webh
   const next = [nextAttemptAt, heldUntil].filter((time) => time !== null).sort()
   const lagMs = oldestWaitingAt === null ? 0 : clock.now() - Date.parse(oldestWaitingAt)
   return {
-    ...{ failures, lastSuccessAt, lastFailureAt, lastFailureStatus, lastFailureReason, blockedDeals },
+    failures,
+    lastSuccessAt,
+    lastFailureAt,
+    lastFailureStatus,
+    lastFailureReason,
+    blockedDeals,
     nextAttemptAt: blockedDeals === 0 ? null : (next.at(-1) ?? null),
     lagSeconds: Math.max(0, lagMs / 1000),
   }
@@ -41,6 +46,13 @@ function healthOf({ health, blockedDeals, nextAttemptAt, oldestWaitingAt }: Webh
 
 /** An attempt in responses. */
 export const representAttempt = ({ dealId, eventId, type, attempt, at, ...rest }: Attempt) => ({
-  ...{ eventId, type, deal: dealId, attempt, at, durationMs: rest.durationMs, outcome: rest.outcome },
-  ...{ status: rest.status, reason: rest.reason },
+  eventId,
+  type,
+  deal: dealId,
+  attempt,
+  at,
+  durationMs: rest.durationMs,
+  outcome: rest.outcome,
+  status: rest.status,
+  reason: rest.reason,
 })

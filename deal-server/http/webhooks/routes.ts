@@ -68,24 +68,24 @@ interface Shown {
 
 const collectionRoutes = ({ lists, show, withSecret }: Pick<Shown, 'lists' | 'show' | 'withSecret'>): Defined[] => [
   {
-    ...{
-      method: 'POST',
-      path: '',
-      operation: operations.createOperation,
-      action: 'webhook.created',
-      rights: webhookRights,
-    },
+    method: 'POST',
+    path: '',
+    operation: operations.createOperation,
+    action: 'webhook.created',
+    rights: webhookRights,
     decode: async (request) => {
       readQuery(request, noParameters)
-      const { after, password, ...settings } = await readBodyAs(request, creation)
+      const { after, password, code, ...settings } = await readBodyAs(request, creation)
       return {
-        proof: { password },
+        proof: { password, code },
         answer: async (webhooks, caller) => withSecret(201, await webhooks.create({ ...settings, after }, caller)),
       }
     },
   },
   {
-    ...{ method: 'GET', path: '', operation: operations.listOperation },
+    method: 'GET',
+    path: '',
+    operation: operations.listOperation,
     decode: (request) => {
       const list = lists.open(request, { list: 'webhooks' }, readQuery(request, pageParameters))
       return async (webhooks) =>
@@ -96,30 +96,33 @@ const collectionRoutes = ({ lists, show, withSecret }: Pick<Shown, 'lists' | 'sh
 
 const memberRoutes = ({ shown, withSecret }: Pick<Shown, 'shown' | 'withSecret'>): Defined[] => [
   {
-    ...{ method: 'GET', path: '/:id', operation: operations.readOperation },
+    method: 'GET',
+    path: '/:id',
+    operation: operations.readOperation,
     decode: (request) => {
       const id = idIn(request)
       return async (webhooks) => shown(await webhooks.find(id))
     },
   },
   {
-    ...{
-      method: 'PATCH',
-      path: '/:id',
-      operation: operations.changeOperation,
-      action: 'webhook.changed',
-      rights: webhookRights,
-    },
+    method: 'PATCH',
+    path: '/:id',
+    operation: operations.changeOperation,
+    action: 'webhook.changed',
+    rights: webhookRights,
     decode: async (request) => {
-      const [id, { password, ...change }] = [idIn(request), await readBodyAs(request, patch)]
+      const [id, { password, code, ...change }] = [idIn(request), await readBodyAs(request, patch)]
       return {
-        proof: { password },
+        proof: { password, code },
         answer: async (webhooks, caller) => shown(await webhooks.change(id, change, caller)),
       }
     },
   },
   {
-    ...{ method: 'DELETE', path: '/:id', operation: operations.removeOperation, action: 'webhook.deleted' },
+    method: 'DELETE',
+    path: '/:id',
+    operation: operations.removeOperation,
+    action: 'webhook.deleted',
     decode: async (request) => {
       const id = await idWithoutBody(request)
       return async (webhooks) => {
@@ -129,12 +132,10 @@ const memberRoutes = ({ shown, withSecret }: Pick<Shown, 'shown' | 'withSecret'>
     },
   },
   {
-    ...{
-      method: 'POST',
-      path: '/:id/rotate-secret',
-      operation: operations.rotateOperation,
-      action: 'webhook.secret-rotated',
-    },
+    method: 'POST',
+    path: '/:id/rotate-secret',
+    operation: operations.rotateOperation,
+    action: 'webhook.secret-rotated',
     decode: async (request) => {
       const id = await idWithEmptyBody(request)
       return async (webhooks) => withSecret(200, await webhooks.rotateSecret(id))
@@ -144,27 +145,30 @@ const memberRoutes = ({ shown, withSecret }: Pick<Shown, 'shown' | 'withSecret'>
 
 const deliveryRoutes = ({ lists, shown }: Pick<Shown, 'lists' | 'shown'>): Defined[] => [
   {
-    ...{
-      method: 'POST',
-      path: '/:id/redeliver',
-      operation: operations.redeliverOperation,
-      action: 'webhook.redelivered',
-      rights: webhookRights,
-    },
+    method: 'POST',
+    path: '/:id/redeliver',
+    operation: operations.redeliverOperation,
+    action: 'webhook.redelivered',
+    rights: webhookRights,
     decode: async (request) => {
       const [id, { after }] = [idIn(request), await readBodyAs(request, redelivery)]
       return async (webhooks) => shown(await webhooks.redeliver(id, after))
     },
   },
   {
-    ...{ method: 'POST', path: '/:id/test', operation: operations.testOperation, action: 'webhook.tested' },
+    method: 'POST',
+    path: '/:id/test',
+    operation: operations.testOperation,
+    action: 'webhook.tested',
     decode: async (request) => {
       const id = await idWithEmptyBody(request)
       return async (webhooks) => jsonResponse(200, representAttempt(await webhooks.test(id)), noStore)
     },
   },
   {
-    ...{ method: 'GET', path: '/:id/deliveries', operation: operations.attemptsOperation },
+    method: 'GET',
+    path: '/:id/deliveries',
+    operation: operations.attemptsOperation,
     decode: (request) => {
       const id = idInPath(request)
       const scope = { list: 'webhook deliveries', query: { id } }

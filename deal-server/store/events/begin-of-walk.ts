@@ -1,34 +1,38 @@
 /**
- * What the first page of a walk saw of the log of events: all slices up to one, and of some buckets so many events
- * beyond it. Events of a bucket are numbered without a gap, so this is exact, on a replica too. It names no
+ * What the first page of a walk saw of the log of events: all up to the end of a slice, and of some buckets so many
+ * events beyond it. Events of a bucket are numbered without a gap, so this is exact, on a replica too. It names no
  * transaction, so it means the same in every copy of the database.
  */
 import { type SQL, sql } from 'drizzle-orm'
+import type { Place } from '../../events/position.ts'
+import { timelinesColumn } from './event-statements.ts'
 
 /** The log as the first page saw it. */
-export interface BeginOfWalk {
-  readonly slice: number
-  /** Buckets, and how many of their events were there beyond the slice. */
+export interface BeginOfWalk extends Place {
+  /** Buckets, and how many of their events were there beyond the place. */
   readonly beyond: readonly (readonly [bucket: number, count: number])[]
 }
 
-const ofSlice = sql.raw('(select last_slice from deals.event_log)')
-const beyondSlice = sql.raw(`(select coalesce(json_agg(json_build_array(c.bucket, c.count - s.upto)), '[]')
+const lastPosition = sql.raw('(select last_position from deals.event_log)')
+const beyondSlices = sql.raw(`(select coalesce(json_agg(json_build_array(c.bucket, c.count - s.upto)), '[]')
     from deals.event_counters c join deals.sliced_counters s on s.bucket = c.bucket where c.count > s.upto)`)
 
-/** SQL for a `BeginOfWalk`, in the statement that reads the first page. Only walks need what is beyond the slice. */
+/** SQL for a `BeginOfWalk`, in the statement that reads the first page. Only walks need what is beyond the slices. */
 export const beginColumn = (isWalk: boolean): SQL =>
-  sql`(select json_build_object('slice', ${ofSlice}, 'beyond', ${isWalk ? beyondSlice : sql.raw("'[]'::json")}))`
+  sql`(select json_build_object('position', ${lastPosition}, 'beyond', ${isWalk ? beyondSlices : sql.raw("'[]'::json")}))`
 
 /** The text in a cursor: `57`, or `57:rs.1,a.2`. */
-export const textOfBegin = ({ slice, beyond }: BeginOfWalk): string =>
-  beyond.length === 0 ? String(slice) : `${slice}:${beyond.map((pair) => pair.map(base36).join('.')).join(',')}`
+export const textOfBegin = ({ position, beyond }: BeginOfWalk): string =>
+  beyond.length === 0 ? String(position) : `${position}:${beyond.map((pair) => pair.map(base36).join('.')).join(',')}`
 
 const base36 = (value: number): string => value.toString(36)
 
-/** Reads `textOfBegin`. */
-export function beginOfText(text: string): BeginOfWalk {
-  const [slice, pairs = ''] = text.split(':')
+const beginPattern = /^(\d+)(?::([0-9a-z.,]+))?$/
+
+/** Reads `textOfBegin`; undefined for other text. */
+export function beginOfText(text: string): BeginOfWalk | undefined {
+  const [, position, pairs = ''] = beginPattern.exec(text) ?? []
+  if (position === undefined) return undefined
   const beyond = pairs
     .split(',')
     .filter(Boolean)
@@ -36,21 +40,20 @@ export function beginOfText(text: string): BeginOfWalk {
       const [bucket = '', count = ''] = pair.split('.')
       return [Number.parseInt(bucket, 36), Number.parseInt(count, 36)]
     })
-  return { slice: Number(slice), beyond }
+  return { position: Number(position), beyond }
 }
 
 /**
  * Selects the events of `deals.events e` that the first page did not see. In each bucket they are the last ones: behind
- * those up to the slice, and those beyond it.
+ * those up to the place, and those beyond it.
  */
-export const eventsSince = ({ slice, beyond }: BeginOfWalk): SQL => sql`(
+export const eventsSince = ({ position, beyond }: BeginOfWalk): SQL => sql`(
   select e.* from (
     select c.bucket, c.count as upto, coalesce(f.before, s.upto) + coalesce(b.count, 0) as before
     from deals.event_counters c join deals.sliced_counters s on s.bucket = c.bucket
       left join (
-        select r.bucket, min(r.upto - r.many) as before
-        from deals.event_slices l cross join lateral unnest(l.buckets, l.counts, l.uptos) as r(bucket, many, upto)
-        where l.slice > ${String(slice)}::text::bigint group by r.bucket
+        select l.bucket, min(l.upto - l.total) as before from deals.event_slices l
+        where l.last_position > ${String(position)}::text::bigint group by l.bucket
       ) f on f.bucket = c.bucket
       left join (
         select (p ->> 0)::smallint as bucket, (p ->> 1)::bigint as count
@@ -63,9 +66,6 @@ export const eventsSince = ({ slice, beyond }: BeginOfWalk): SQL => sql`(
   where r.upto > r.before
 )`
 
-/** Whether the log has the slice `$1`, and on which timelines its slices were made. */
-export const hasSliceStatement = `
-  select to_json(last_slice >= $1::text::bigint) as "hasSlice",
-    (select json_agg(json_build_object('timeline', t.timeline, 'firstSlice', t.first_slice) order by t.ordinal)
-      from deals.event_timelines t) as timelines
-  from deals.event_log`
+/** Whether the log has come to the position `$1`, and on which timelines its slices were made. */
+export const hasPositionStatement = `
+  select to_json(last_position >= $1::text::bigint) as "hasPosition", ${timelinesColumn} from deals.event_log`

@@ -49,8 +49,8 @@ export function createCacheSeals({ secrets, clock }: CacheSealsOptions): CacheSe
   const [current] = keys
   if (!current) throw new TypeError('a cache needs a secret')
   const isRight = (text: string, mac: string): boolean => {
-    const presented = Buffer.from(mac, 'base64url')
-    return presented.length === macBytes && keys.some((key) => timingSafeEqual(presented, macOf(key, text)))
+    const sent = Buffer.from(mac, 'base64url')
+    return sent.length === macBytes && keys.some((key) => timingSafeEqual(sent, macOf(key, text)))
   }
   const sender = randomBytes(12).toString('base64url')
   const isNew = createOrder()

@@ -17,16 +17,16 @@ export interface Versioned {
 }
 
 /**
- * A point on the clock of the cache within one run, in a Cluster within one run of each node. `Cache.moment` makes it:
+ * A point on the clock of the cache within one run, in a Cluster within one run of each node. `Cache.time` makes it:
  * `RUN:MILLISECONDS`, or `RUN@RUN,RUN:MILLISECONDS` with the run of the node of the channels first.
  */
 export type CacheTime = string
 
 /**
- * What a message tells of the runs in which it holds. Undefined runs: one node holds all keys, so the message came from
- * there.
+ * The runs in which the entries of a cache count, as a message of the feed says. Undefined runs: one node holds all
+ * keys, so the message came from there.
  */
-export interface Told {
+export interface CacheRuns {
   readonly runs: string | undefined
 }
 
@@ -108,13 +108,13 @@ export interface Cache {
   putVersioned(key: string, entry: Versioned, options: PutOptions): Promise<boolean>
 
   /**
-   * The entry; undefined when there is none that was written in this run of the cache. With `told`: in a Cluster, only
-   * an entry that was put since a moment of those runs, and while they last. @throws Unavailable
+   * The entry; undefined when there is none that was written in this run of the cache. With `among`: in a Cluster, only
+   * an entry that was put since a time of those runs, and while they last. @throws Unavailable
    */
-  getVersioned(key: string, told?: Told): Promise<Versioned | undefined>
+  getVersioned(key: string, among?: CacheRuns): Promise<Versioned | undefined>
 
   /** The present point in time, for a later `putVersioned` or `publish`. @throws Unavailable */
-  moment(): Promise<CacheTime>
+  time(): Promise<CacheTime>
 
   /**
    * Sends `message` to every present subscriber of `channel`, if the run of the channels' node is still that of

@@ -105,7 +105,7 @@ class MemoryCache implements Cache {
     return present && { version: present.version, value: present.value }
   }
 
-  async moment(): Promise<CacheTime> {
+  async time(): Promise<CacheTime> {
     this.#assertOpen()
     return `${this.#runId}:${this.#clock.monotonic()}`
   }
@@ -154,8 +154,8 @@ class MemoryCache implements Cache {
   }
 
   /** The age of a moment, in milliseconds; undefined when it belongs to another run of the cache. */
-  #ageOf(moment: CacheTime): number | undefined {
-    const [runId, milliseconds] = moment.split(':')
+  #ageOf(time: CacheTime): number | undefined {
+    const [runId, milliseconds] = time.split(':')
     return runId === this.#runId ? this.#clock.monotonic() - Number(milliseconds) : undefined
   }
 

@@ -22,7 +22,7 @@ export function createUnsharedCache(clock: Clock, options: MemoryCacheOptions = 
     allowsAttempt: uncounted,
     putVersioned: (...entry) => own.putVersioned(...entry),
     getVersioned: (...key) => own.getVersioned(...key),
-    moment: () => own.moment(),
+    time: () => own.time(),
     publish: (...message) => own.publish(...message),
     subscribe: (...listener) => own.subscribe(...listener),
     isSilent: () => own.isSilent(),

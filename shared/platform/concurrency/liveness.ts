@@ -25,7 +25,7 @@ export const frozenAfterMs = tickMs * frozenAfterTicks
 export class Liveness {
   readonly #options: LivenessOptions
   #timer: NodeJS.Timeout | undefined
-  #wasHeard = false
+  #wasAnswered = false
   #silentTicks = 0
 
   constructor(options: LivenessOptions) {
@@ -41,8 +41,8 @@ export class Liveness {
   }
 
   /** Notes that the server has answered a caller. */
-  heard(): void {
-    this.#wasHeard = true
+  noteAnswer(): void {
+    this.#wasAnswered = true
   }
 
   stop(): void {
@@ -56,8 +56,8 @@ export class Liveness {
       this.#options.onRest?.()
       return
     }
-    this.#silentTicks = this.#wasHeard ? 0 : this.#silentTicks + 1
-    this.#wasHeard = false
+    this.#silentTicks = this.#wasAnswered ? 0 : this.#silentTicks + 1
+    this.#wasAnswered = false
     if (this.#silentTicks === probeAfterTicks) this.#probe()
     if (this.#silentTicks < frozenAfterTicks) return
     this.stop()
@@ -67,7 +67,7 @@ export class Liveness {
   /** A failed probe counts as no answer. Waiting callers get their own errors. */
   #probe(): void {
     this.#options.probe().then(
-      () => this.heard(),
+      () => this.noteAnswer(),
       () => undefined,
     )
   }

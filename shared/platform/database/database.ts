@@ -4,6 +4,7 @@
  */
 import type { SQL } from 'drizzle-orm'
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core'
+import type { Position } from '../history/position.ts'
 import { Unavailable } from '../problems/errors.ts'
 
 /** Drizzle as repositories see it: the common type of both drivers. */
@@ -95,28 +96,20 @@ export interface Database {
   readonly concurrentSessions: boolean
 
   /**
-   * From now on, `note` gets a position in the log with every `query` and `write`, before its result is given: not
-   * before any change that the statement showed or made. It is read behind the statement, without a round trip more.
-   * The embedded engine has no such positions.
+   * From now on, `note` gets a position with every `query` and `write`, before its result is given: not before any
+   * change that the statement showed or made. It is read behind the statement, without a round trip more. The embedded
+   * engine has no such positions.
    */
-  readonly followPositions?: (note: (position: LogPosition) => void) => void
+  readonly followPositions?: (note: (position: Position) => void) => void
 
   /** Waits for running statements, then closes the connections. */
   close(): Promise<void>
 }
 
-/** A position in the log of PostgreSQL (WAL), on a timeline. */
-export interface LogPosition {
-  /** The id of the timeline, see `timelineSql`. */
-  readonly timeline: string
-  /** 16 hexadecimal digits, so that positions of a timeline are ordered as texts. */
-  readonly lsn: string
-}
-
-/** Reads of a database, or of a replica of it. */
+/** Reads of a database, or of a standby of it. */
 export interface Reads extends Pick<Database, 'query' | 'drizzle' | 'readWithin'> {
-  /** The timeline of a replica, which cannot tell it in a statement (`timeline.ts`). */
-  readonly timeline?: string
+  /** True for a standby. */
+  readonly isStandby?: boolean
 }
 
 /** Work of `exclusivelyIfFree`. */

@@ -18,7 +18,7 @@ export const sessionOf = (database: Pick<Drizzle, '_'>): Drizzle['_']['session']
 export function applyMigrations(
   database: Drizzle,
   migrations: MigrationMeta[],
-  config: Required<Pick<MigrationConfig, 'migrationsFolder' | 'migrationsSchema'>>,
+  config: Required<MigrationConfig>,
 ): Promise<void> {
   // Drizzle declares the session of a database without the type parameters that a dialect expects.
   return new PgDialect().migrate(migrations, sessionOf(database) as unknown as PgSession, config)

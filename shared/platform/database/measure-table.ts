@@ -15,6 +15,8 @@ export interface StoredKind {
   readonly madeAt?: string
   /** A column with an index of its own that counts the rows, with few gaps: it finds those of the last days exactly. */
   readonly number?: string
+  /** The same where no column counts the rows. */
+  readonly numbered?: NumberedRows
   /** True when nothing removes rows by itself: then the table grows for ever. */
   readonly kept: boolean
   /** What removes rows, and when. */
@@ -27,6 +29,13 @@ export interface StoredKind {
   /** So many days behind it; at once when left out. */
   readonly removedAfterDays?: number
   readonly removedIf?: string
+}
+
+/** Where numbers of rows and their times are found. */
+export interface NumberedRows {
+  readonly table: string
+  readonly number: string
+  readonly madeAt: string
 }
 
 /** What a table holds. Rows and growth are estimates where the table is large. */
@@ -157,7 +166,7 @@ async function takeSample(
 
 const time = (milliseconds: number): SQL => sql`${new Date(milliseconds).toISOString()}::text::timestamptz`
 
-const millisecondsOf = (moment: SQL): SQL => sql`round(extract(epoch from ${moment}) * 1000)`
+const millisecondsOf = (time: SQL): SQL => sql`round(extract(epoch from ${time}) * 1000)`
 
 interface Recent {
   readonly rows: number
@@ -177,8 +186,9 @@ async function countRecent(
 ): Promise<Recent | undefined> {
   if (kind.madeAt === undefined) return undefined
   if (sample.isWhole) return { rows: sample.recent, oldest: sample.oldest }
-  if (kind.number !== undefined)
-    return findRecent(database, { ...kind, madeAt: kind.madeAt, number: kind.number }, since)
+  const { table, madeAt, number } = kind
+  const numbered = kind.numbered ?? (number === undefined ? undefined : { table, madeAt, number })
+  if (numbered) return findRecent(database, numbered, since)
   return { rows: sample.rows === 0 ? 0 : (rows * sample.recent) / sample.rows, oldest: sample.oldest }
 }
 
@@ -188,7 +198,7 @@ async function countRecent(
  */
 export async function findRecent(
   database: Pick<Database, 'readWithin'>,
-  { table, number, madeAt }: { readonly table: string; readonly number: string; readonly madeAt: string },
+  { table, number, madeAt }: NumberedRows,
   since: number,
 ): Promise<FoundRecent> {
   const [column, from] = [sql.raw(number), sql.raw(table)]

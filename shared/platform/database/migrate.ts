@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sql } from 'drizzle-orm'
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
+import { readPresentHistory } from '../history/history.ts'
 import { type Database, DatabaseError } from './database.ts'
 import { translateDriverError } from './driver-errors.ts'
 import { applyMigrations } from './drizzle-internals.ts'
-import { readTimeline } from './timeline.ts'
+import { replaceFormerJournal } from './former-journal.ts'
 
 /** The migrations of one server. */
 export interface MigrateOptions {
@@ -16,6 +18,9 @@ export interface MigrateOptions {
   readonly waitTimeoutMs?: number
 }
 
+/** The journal of applied migrations, in the server's own schema. */
+const migrationsTable = 'migrations'
+
 /** The first line of a migration before which everything is committed. */
 const ownTransaction = '-- In a transaction of its own'
 
@@ -24,31 +29,36 @@ const ownTransaction = '-- In a transaction of its own'
  * transaction of its own are committed before it. Instances that start together take turns, so that each migration is
  * applied once.
  *
- * @throws DatabaseError when PostgreSQL refuses a migration or to name its timeline, Unavailable when the database is
+ * @throws DatabaseError when PostgreSQL refuses a migration or to name its history, Unavailable when the database is
  * away or a standby, or another instance takes too long
  */
 export async function migrateDatabase(database: Database, options: MigrateOptions): Promise<void> {
   const { migrationsFolder, schema, waitTimeoutMs = 60_000 } = options
   await database.requireSuitable()
   // Servers read it with all that they cache: a role that may not is refused now.
-  await readTimeline(database)
+  await readPresentHistory(database)
   if (await hasAllMigrations(database, options)) return
+  const alone = (work: (drizzle: Database['drizzle']) => Promise<unknown>) =>
+    database.exclusively(`migrations of ${schema}`, (drizzle) => translatingErrors(work(drizzle)), { waitTimeoutMs })
+  await alone((drizzle) => drizzle.execute(sql.raw(replaceFormerJournal(schema))))
   const applied = await lastApplied(database, schema)
   const migrations = readMigrationFiles({ migrationsFolder }).map(withoutSchemaConflict)
-  const migrateTo = (last: number) => async (drizzle: Database['drizzle']) => {
-    try {
-      await applyMigrations(drizzle, migrations.slice(0, last + 1), { migrationsFolder, migrationsSchema: schema })
-    } catch (error) {
-      throw translateDriverError(error)
-    }
-  }
   // On new tables nobody waits for a lock.
   const isLast = (index: number) =>
     index === migrations.length - 1 ||
     (applied !== undefined && migrations[index + 1]?.sql[0]?.startsWith(ownTransaction) === true)
+  const config = { migrationsFolder, migrationsSchema: schema, migrationsTable }
   for (const [index, { folderMillis }] of migrations.entries()) {
     if (!isLast(index) || folderMillis <= (applied ?? Number.NEGATIVE_INFINITY)) continue
-    await database.exclusively(`migrations of ${schema}`, migrateTo(index), { waitTimeoutMs })
+    await alone((drizzle) => applyMigrations(drizzle, migrations.slice(0, index + 1), config))
+  }
+}
+
+async function translatingErrors<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work
+  } catch (error) {
+    throw translateDriverError(error)
   }
 }
 
@@ -67,7 +77,7 @@ interface JournalFile {
 /** The last migration in the database; undefined when there is none, or no journal that can be read. */
 async function lastApplied(database: Database, schema: string): Promise<number | undefined> {
   try {
-    const text = `select max(created_at)::text as last from "${schema}".__drizzle_migrations`
+    const text = `select max(created_at)::text as last from "${schema}".${migrationsTable}`
     const [journal] = await database.query<{ last: string | null }>(text)
     return journal?.last ? Number(journal.last) : undefined
   } catch (error) {

@@ -19,8 +19,17 @@ export interface InnerRequest {
  * request comes from. No other credential goes along.
  */
 const passedOn: ReadonlySet<string> = new Set([
-  ...['cookie', 'origin', 'referer', 'host', 'user-agent', 'traceparent', 'tracestate'],
-  ...['sec-fetch-site', 'sec-fetch-mode', 'sec-fetch-dest', 'sec-fetch-user'],
+  'cookie',
+  'origin',
+  'referer',
+  'host',
+  'user-agent',
+  'traceparent',
+  'tracestate',
+  'sec-fetch-site',
+  'sec-fetch-mode',
+  'sec-fetch-dest',
+  'sec-fetch-user',
 ])
 
 /** Makes the inner request. It has the id, the peer and the origin of the outer one. */

@@ -2,7 +2,7 @@
  * Statements with another one in front of them or behind them, sent together: no round trip more. Each is a statement
  * of its own, so its snapshot is younger than the result of the one in front.
  */
-import type { PositionRow } from '../database/log-position.ts'
+import type { Position, PositionRow } from '../history/position.ts'
 import type { PostgresClient } from './postgres-client.ts'
 import type { PostgresSession } from './postgres-session.ts'
 
@@ -12,7 +12,7 @@ export interface Frame {
   /** True: in front as well as behind. */
   readonly isAround: boolean
   /** Called before the result of the framed statement is given. `before` is undefined unless `isAround`. */
-  note(after: PositionRow | undefined, before: PositionRow | undefined): void
+  note(after: Position | undefined, before: Position | undefined): void
 }
 
 /** What runs statements. */
@@ -35,6 +35,6 @@ async function sendFramed<Result>(
   const ask = () => client.unsafe<PositionRow[]>(text, [], prepared)
   // A query of postgres.js is sent when somebody waits for it, and `all` begins with the first.
   const [before, result, after] = await Promise.all([isAround ? ask() : undefined, work(client), ask()])
-  note(after[0], before?.[0])
+  note(after[0]?.position ?? undefined, before?.[0]?.position ?? undefined)
   return result
 }

@@ -10,15 +10,14 @@ import { frozenAfterMs, Liveness } from '../concurrency/liveness.ts'
 import {
   type Database,
   type Drizzle,
-  type LogPosition,
   type MaintenanceWork,
   type Parameter,
   parameterText,
   type Reads,
 } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
-import { positionOfRow, primaryPositionSql } from '../database/log-position.ts'
 import { retryConflicts } from '../database/transaction-retry.ts'
+import { type Position, primaryPositionSql, standbyPositionSql } from '../history/position.ts'
 import { type Frame, framed, prepared } from './framed-session.ts'
 import type { PostgresClient } from './postgres-client.ts'
 import { adaptToDrizzle, drizzleOver } from './postgres-drizzle.ts'
@@ -57,14 +56,14 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Databa
   return openPostgresAt(parseDatabaseUrl(url), options)
 }
 
-/** A database whose reads can be framed. */
-export interface FramableDatabase extends Database {
-  /** Reads with `frame` on each statement. */
-  framedReads(frame: Frame): Reads
+/** A database that may be a standby. */
+export interface StandbyDatabase extends Database {
+  /** Reads on a standby. `note` gets its positions behind and before each statement. */
+  standbyReads(note: Frame['note']): Reads
 }
 
 /** The same for an address that was read before. */
-export const openPostgresAt = (address: DatabaseAddress, options: PostgresOptions = {}): FramableDatabase =>
+export const openPostgresAt = (address: DatabaseAddress, options: PostgresOptions = {}): StandbyDatabase =>
   new PostgresDatabase(new PostgresServers(address), options)
 
 const probeIntervalMs = 250
@@ -76,7 +75,7 @@ const waitingSql = `select pid || ' ' || query_start as commit from pg_stat_acti
 /** Writes a record to the log of PostgreSQL, and nothing to a table. Every role may do so. */
 const probeSql = "select pg_logical_emit_message(true, 'keyhold', '')::text as position"
 
-class PostgresDatabase implements FramableDatabase {
+class PostgresDatabase implements StandbyDatabase {
   readonly concurrentSessions = true
   readonly drizzle: Drizzle
   readonly #servers: PostgresServers
@@ -131,7 +130,8 @@ class PostgresDatabase implements FramableDatabase {
     return readWithin(this.drizzle, statement, timeoutMs)
   }
 
-  framedReads(frame: Frame): Reads {
+  standbyReads(note: Frame['note']): Reads {
+    const frame: Frame = { text: standbyPositionSql, isAround: true, note }
     // Each of these costs some objects of Drizzle: most reads need none.
     let drizzle: Drizzle | undefined
     const builder = () => {
@@ -139,6 +139,7 @@ class PostgresDatabase implements FramableDatabase {
       return drizzle
     }
     return {
+      isStandby: true,
       get drizzle() {
         return builder()
       },
@@ -147,12 +148,8 @@ class PostgresDatabase implements FramableDatabase {
     }
   }
 
-  followPositions(note: (position: LogPosition) => void): void {
-    const noteRow: Frame['note'] = (row) => {
-      const position = positionOfRow(row)
-      if (position) note(position)
-    }
-    this.#position = { text: primaryPositionSql, isAround: false, note: noteRow }
+  followPositions(note: (position: Position) => void): void {
+    this.#position = { text: primaryPositionSql, isAround: false, note: (position) => position && note(position) }
   }
 
   write<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
@@ -260,7 +257,7 @@ class PostgresDatabase implements FramableDatabase {
       mayBeSilent: () => writes && this.#writes.isWaiting,
       onUnreachable: (reason) => this.#availability.suspend(reason),
       onAsked: () => this.#liveness.watch(),
-      onAnswered: () => this.#liveness.heard(),
+      onAnswered: () => this.#liveness.noteAnswer(),
       onLost: () => this.#sessions.delete(session),
     })
     this.#sessions.add(session)

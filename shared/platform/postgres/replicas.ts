@@ -1,18 +1,18 @@
 /** Standbys of a database that answer reads. Each read is told how much of the log the standby had replayed. */
-import type { LogPosition, Reads } from '../database/database.ts'
+import type { Reads } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
-import { positionOfRow, standbyPositionSql } from '../database/log-position.ts'
+import { areOfOneHistory, earlierOf, laterOf, type Position } from '../history/position.ts'
 import type { Frame } from './framed-session.ts'
-import { type FramableDatabase, openPostgresAt } from './postgres.ts'
+import { openPostgresAt, type StandbyDatabase } from './postgres.ts'
 import { nameOf, parseReplicaUrl } from './postgres-url.ts'
 
-/** The result of a read, and between which positions of the log it was read. */
+/** The result of a read, and between which positions it was read. */
 export interface ReplicaRead<Result> {
   readonly result: Result
   /** Everything before it is in the result. Undefined: the server is no standby. */
-  readonly from: LogPosition | undefined
+  readonly from: Position | undefined
   /** Nothing after it is in the result. */
-  readonly to: LogPosition | undefined
+  readonly to: Position | undefined
 }
 
 /** One standby. */
@@ -20,10 +20,10 @@ export interface Replica {
   /** `host:port`. */
   readonly name: string
   /**
-   * Runs reads; `timeline` is the one that the caller expects. The positions are read on the session of each statement,
-   * in front of it and behind it. @throws as the reads do
+   * Runs reads. The positions are read on the session of each statement, in front of it and behind it. @throws as the
+   * reads do
    */
-  read<Result>(timeline: string, work: (reads: Reads) => Promise<Result>): Promise<ReplicaRead<Result>>
+  read<Result>(work: (reads: Reads) => Promise<Result>): Promise<ReplicaRead<Result>>
   /** Resolves when it answers as a standby. @throws Unavailable */
   check(): Promise<void>
   close(): Promise<void>
@@ -44,28 +44,22 @@ export function openReplicas(url: string | undefined, sessions = 4): Replica[] {
   )
 }
 
-function replicaOver(name: string, database: FramableDatabase): Replica {
-  const read: Replica['read'] = async (timeline, work) => {
-    let [from, to, isStandby]: [LogPosition | undefined, LogPosition | undefined, boolean] = [
-      undefined,
-      undefined,
-      true,
-    ]
+function replicaOver(name: string, database: StandbyDatabase): Replica {
+  const read: Replica['read'] = async (work) => {
+    let [from, to, isStandby]: [Position | undefined, Position | undefined, boolean] = [undefined, undefined, true]
     const note: Frame['note'] = (after, before) => {
-      const [first, last] = [positionOfRow(before), positionOfRow(after)]
-      isStandby &&= first !== undefined && last !== undefined && first.timeline === last.timeline
-      if (first && (from === undefined || first.lsn < from.lsn)) from = first
-      if (last && (to === undefined || last.lsn > to.lsn)) to = last
+      isStandby &&= before !== undefined && after !== undefined && areOfOneHistory(before, after)
+      from = earlierOf(from, before)
+      to = laterOf(to, after)
     }
-    const reads = database.framedReads({ text: standbyPositionSql, isAround: true, note })
-    const result = await work(Object.defineProperty(reads, 'timeline', { value: timeline }))
+    const result = await work(database.standbyReads(note))
     return { result, from: isStandby ? from : undefined, to: isStandby ? to : undefined }
   }
   return {
     name,
     read,
     check: async () => {
-      const { from } = await read('', ({ query }) => query('select 1'))
+      const { from } = await read(({ query }) => query('select 1'))
       if (from === undefined) throw unavailable(`${name} is no standby`)
     },
     close: () => database.close(),

@@ -3,18 +3,17 @@ import {
   assertVersion,
   attemptLifeMs,
   type Cache,
+  type CacheRuns,
   type CacheTime,
   type LimitedKey,
   lifetimeMs,
   type NumberUse,
   type PutOptions,
   runsOf,
-  type Told,
   type Versioned,
 } from '../cache/cache.ts'
 import { type CacheSeals, createCacheSeals, type Opened } from '../cache/cache-seals.ts'
 import { ChannelListeners, type Listener } from '../cache/channel-listeners.ts'
-import { onOneServer } from '../cache/lanes.ts'
 import type { Forgery } from '../cache/report-forgeries.ts'
 import type { Clock } from '../clock.ts'
 import { Availability } from '../concurrency/availability.ts'
@@ -97,7 +96,6 @@ class RedisCache implements Cache {
     this.#availability = new Availability({ probe: () => this.#probe(), probeIntervalMs })
     this.#connections = connectRedis(url, { onError, advice })
     this.#subscriber = new RedisSubscriber({
-      nameOf: (channel) => this.#place(channel),
       connections: this.#connections,
       listeners: new ChannelListeners(options.onListenerError ?? (() => undefined)),
       open: (channel, text) => this.#validValue(this.#seals.openMessage(channel, text), 'message'),
@@ -131,23 +129,23 @@ class RedisCache implements Cache {
 
   async startNumbers(key: string, { number, ttlSeconds }: NumberUse): Promise<void> {
     const argv = [String(number), String(lifetimeMs(ttlSeconds))]
-    await this.#ask((redis) => redis.keyholdStartNumbers(this.#place(key), ...argv))
+    await this.#ask((redis) => redis.keyholdStartNumbers(key, ...argv))
   }
 
   async putVersioned(name: string, entry: Versioned, options: PutOptions): Promise<boolean> {
     assertVersion(entry.version)
-    const key = this.#place(name)
+    const key = name
     const sealed = this.#seals.sealEntry(key, entry, options.ttlSeconds)
     const conditions = [options.ifAbsent ? '1' : '0', this.#timeHere(options.since ?? '')]
     const argv = [String(entry.version), sealed, String(lifetimeMs(options.ttlSeconds)), ...conditions]
     return (await this.#ask((redis) => redis.keyholdPutVersioned(key, ...argv))) === 1
   }
 
-  async getVersioned(name: string, told?: Told): Promise<Versioned | undefined> {
+  async getVersioned(name: string, among?: CacheRuns): Promise<Versioned | undefined> {
     // A message without runs came from one server, where other records were put.
-    if (this.#connections.isCluster && told && told.runs === undefined) return undefined
-    const key = this.#place(name)
-    const stored = await this.#ask((redis) => redis.keyholdGetVersioned(key, told?.runs ?? ''))
+    if (this.#connections.isCluster && among && among.runs === undefined) return undefined
+    const key = name
+    const stored = await this.#ask((redis) => redis.keyholdGetVersioned(key, among?.runs ?? ''))
     if (stored === null) return undefined
     const version = Number(stored[0])
     const opened = this.#seals.openEntry(key, { version, value: stored[1] })
@@ -157,7 +155,7 @@ class RedisCache implements Cache {
     return value === undefined ? undefined : { version, value }
   }
 
-  async moment(): Promise<CacheTime> {
+  async time(): Promise<CacheTime> {
     const isCluster = this.#connections.isCluster
     const times = await this.#ask((redis) => this.#timesOfNodes(redis))
     const [first = '', ...others] = times
@@ -173,7 +171,7 @@ class RedisCache implements Cache {
     message: string,
     { since, maxAgeMs }: { since: CacheTime; maxAgeMs: number },
   ): Promise<boolean> {
-    const channel = this.#place(name)
+    const channel = name
     const conditions = [this.#timeHere(since), String(maxAgeMs), this.#connections.isCluster ? '1' : '0']
     const argv = [channel, this.#seals.sealMessage(channel, message), ...conditions]
     return (await this.#ask((redis) => redis.keyholdPublish(channel, ...argv))) === 1
@@ -188,7 +186,7 @@ class RedisCache implements Cache {
   }
 
   async ping(): Promise<void> {
-    await this.moment()
+    await this.time()
   }
 
   async close(): Promise<void> {
@@ -202,11 +200,6 @@ class RedisCache implements Cache {
     return typeof opened === 'object' ? opened.value : undefined
   }
 
-  /** The name under which a key or a channel is known here. */
-  #place(name: string): string {
-    return this.#connections.isCluster ? name : onOneServer(name)
-  }
-
   /** The time for the scripts; one of no run, if it is of one server that has turned out to be a Cluster since. */
   #timeHere(time: CacheTime): CacheTime {
     const isOver = time !== '' && this.#connections.isCluster && runsOf(time) === undefined
@@ -214,14 +207,14 @@ class RedisCache implements Cache {
   }
 
   #redisKeysOf(keys: readonly LimitedKey[]): string[] {
-    return keys.flatMap(({ key }) => ['failures', 'in-flight'].map((what) => `${this.#place(key)}:${what}`))
+    return keys.flatMap(({ key }) => ['failures', 'in-flight'].map((what) => `${key}:${what}`))
   }
 
   /** One script for each lane: the keys of a script must be on one node. */
   async #useNumbers(uses: readonly UseOfKey[]): Promise<number[]> {
     const answers = new Map<UseOfKey, number>()
     const use = async (ofLane: readonly UseOfKey[]) => {
-      const keys = ofLane.map(({ key }) => this.#place(key))
+      const keys = ofLane.map(({ key }) => key)
       const argv = ofLane.flatMap(({ number, ttlSeconds }) => [String(number), String(lifetimeMs(ttlSeconds))])
       const answered = await this.#ask((redis) => redis.keyholdUseNumbers(keys.length, ...keys, ...argv))
       for (const [at, one] of ofLane.entries()) answers.set(one, answered[at] ?? -1)

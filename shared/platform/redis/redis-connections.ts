@@ -3,7 +3,7 @@
  * a Cluster and a master that Sentinels watch.
  */
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import { feedKey, laneCount, laneKey, onOneServer } from '../cache/lanes.ts'
+import { feedKey, laneCount, laneKey } from '../cache/lanes.ts'
 import { type Advice, isSentinel, oneNodeOfCluster, sentinelLogin, unknownMaster } from './redis-advice.ts'
 import { type CacheScripts, cacheScripts } from './redis-scripts.ts'
 import { slotOf } from './redis-slots.ts'
@@ -32,19 +32,19 @@ export interface RedisConnections {
 }
 
 /** A key on the node of the channels. */
-const momentKey = feedKey('moment')
+const timeKey = feedKey('time')
 
 /** The hash slot of the channels. */
-export const feedSlot = slotOf(momentKey)
+export const feedSlot = slotOf(timeKey)
 
-/** A key of each tag of which entries count with a moment, and its slot. */
-const places = [momentKey, ...Array.from({ length: laneCount }, (_, lane) => laneKey(lane, 'moment'))].map((key) => ({
+/** A key of each tag of which entries count with a cache time, and its slot. */
+const places = [timeKey, ...Array.from({ length: laneCount }, (_, lane) => laneKey(lane, 'time'))].map((key) => ({
   key,
   slot: slotOf(key),
 }))
 
 /** On one server. */
-const onlyNode = { isCluster: false, nodeKeys: () => [onOneServer(momentKey)], lookAgain: () => undefined }
+const onlyNode = { isCluster: false, nodeKeys: () => [timeKey], lookAgain: () => undefined }
 
 /** A connection is closed if a request on it has no answer for this time, in milliseconds. */
 export const deadAfterMs = 1000

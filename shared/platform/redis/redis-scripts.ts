@@ -71,7 +71,7 @@ return 1
 `
 
 // KEYS: any key of the node asked.
-const moment = `${prelude}
+const time = `${prelude}
 return current_run() .. ':' .. string.format('%.0f', milliseconds())
 `
 
@@ -169,7 +169,7 @@ export const cacheScripts = {
   keyholdPutVersioned: { lua: putVersioned, numberOfKeys: 1 },
   keyholdGetVersioned: { lua: getVersioned, numberOfKeys: 1 },
   keyholdRemoveVersion: { lua: removeVersion, numberOfKeys: 1 },
-  keyholdTime: { lua: moment, numberOfKeys: 1 },
+  keyholdTime: { lua: time, numberOfKeys: 1 },
   keyholdPublish: { lua: publish, numberOfKeys: 1 },
   keyholdUseNumbers: { lua: useNumbers },
   keyholdStartNumbers: { lua: startNumbers, numberOfKeys: 1 },

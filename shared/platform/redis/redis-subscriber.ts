@@ -13,8 +13,6 @@ export const silentAfterMs = 200
 /** The connections, the listeners and the limits of a subscriber. */
 export interface RedisSubscriberParts {
   readonly connections: RedisConnections
-  /** The name under which Redis knows a channel. */
-  readonly nameOf: (channel: string) => string
   readonly listeners: ChannelListeners
   /** The message in a text on a channel; undefined when it must be ignored. */
   readonly open: (channel: string, text: string) => string | undefined
@@ -76,9 +74,8 @@ export class RedisSubscriber {
     return async () => {
       remove()
       if (this.#parts.listeners.channels().includes(channel) || this.#connection?.status !== 'ready') return
-      const name = this.#parts.nameOf(channel)
       const { sunsubscribe, unsubscribe } = this.#connection
-      await this.#settled((this.#isSharded ? sunsubscribe : unsubscribe).call(this.#connection, name))
+      await this.#settled((this.#isSharded ? sunsubscribe : unsubscribe).call(this.#connection, channel))
     }
   }
 
@@ -118,21 +115,18 @@ export class RedisSubscriber {
   #attend(connection: Redis): void {
     connection.on('error', this.#parts.onError)
     for (const event of ['message', 'smessage'])
-      connection.on(event, (name: string, text: string) => this.#onMessage(name, text))
+      connection.on(event, (channel: string, text: string) => this.#onMessage(channel, text))
     // The node has ended the subscriptions, because another one has the channels now.
     connection.on('moved', () => this.#leave(connection))
     connection.on('ready', () => this.#subscribeAll(connection))
     connection.on('end', () => this.#connectLater())
   }
 
-  #onMessage(name: string, text: string): void {
-    const { open, nameOf, listeners, clock } = this.#parts
-    const message = open(name, text)
+  #onMessage(channel: string, text: string): void {
+    const { open, listeners, clock } = this.#parts
+    const message = open(channel, text)
     if (message === undefined) return
-    for (const channel of listeners.channels()) {
-      if (nameOf(channel) !== name) continue
-      listeners.addressees(channel)(message, clock.monotonic() - this.#publishedAfter)
-    }
+    listeners.addressees(channel)(message, clock.monotonic() - this.#publishedAfter)
   }
 
   #leave(connection: Redis): void {
@@ -165,14 +159,13 @@ export class RedisSubscriber {
   }
 
   async #listenTo(connection: Redis, channels: readonly string[]): Promise<void> {
-    const names = channels.map(this.#parts.nameOf)
     try {
-      await (this.#isSharded ? connection.ssubscribe(...names) : connection.subscribe(...names))
+      await (this.#isSharded ? connection.ssubscribe(...channels) : connection.subscribe(...channels))
     } catch (error) {
       const isOlder = this.#isSharded && error instanceof Error && /unknown command/.test(error.message)
       if (!isOlder || connection !== this.#connection) throw error
       this.#isSharded = false
-      await connection.subscribe(...names)
+      await connection.subscribe(...channels)
     }
   }
 

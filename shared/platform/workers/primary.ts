@@ -178,7 +178,12 @@ export class Workers {
       child.once('exit', () => resolve(false))
     })
     const member: Running = {
-      ...{ number: child.id, channel, process: child, state: 'starting', readyAt: 0, ready: isReady },
+      number: child.id,
+      channel,
+      process: child,
+      state: 'starting',
+      readyAt: 0,
+      ready: isReady,
       handed: new Map(),
       ended: once(child, 'exit').then(() => undefined),
     }

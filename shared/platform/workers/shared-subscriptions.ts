@@ -91,7 +91,7 @@ export function subscribeByPrimary(cache: Cache, channel: Channel, onListenerErr
     allowsAttempt: (...given) => cache.allowsAttempt(...given),
     putVersioned: (...given) => cache.putVersioned(...given),
     getVersioned: (...given) => cache.getVersioned(...given),
-    moment: () => cache.moment(),
+    time: () => cache.time(),
     publish: (...given) => cache.publish(...given),
     subscribe: async (name, listener) => {
       const remove = listeners.add(name, listener)

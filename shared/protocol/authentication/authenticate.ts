@@ -67,7 +67,7 @@ export interface AuthenticationPorts {
 }
 
 /** The unverified credentials of a request, for routes with a credential of their own in the path. */
-export interface Presented {
+export interface UnverifiedCredentials {
   readonly schemes: readonly SchemeName[]
   /** True for an `Authorization` field of a scheme that is not served. */
   readonly isForeign: boolean
@@ -80,7 +80,7 @@ export interface Authentication {
   readonly authenticate: Authenticate
   readonly recheck: Recheck
   /** The unverified credentials of a request. @throws ProblemError for a credential that is not well-formed */
-  readonly presented: (request: HttpRequest) => Presented
+  readonly findCredentials: (request: HttpRequest) => UnverifiedCredentials
   /** For what a browser sends without a credential too. */
   readonly refuseCrossSite: RefuseCrossSite
 }
@@ -94,9 +94,9 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
     authenticate: async (request) => {
       let tried: SchemeName | 'none' = 'none'
       try {
-        const presented = find(request)
-        if (areSeveral(request, presented)) throw await refuseSeveral(presented.found, request, principals)
-        const { scheme, credential } = requireOne(presented, request, ports.schemes)
+        const received = find(request)
+        if (areSeveral(request, received)) throw await refuseSeveral(received.found, request, principals)
+        const { scheme, credential } = requireOne(received, request, ports.schemes)
         tried = scheme.name
         // Results that are known already are not awaited: each await would cost more than most of these steps.
         const verifying = scheme.verify(credential, request)
@@ -127,7 +127,7 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
       await credential.recheck?.()
       return callerOf(record, credential, scheme)
     },
-    presented: (request) => {
+    findCredentials: (request) => {
       const { found, isForeign } = find(request)
       return {
         schemes: found.map(({ scheme }) => scheme.name),
@@ -245,7 +245,8 @@ const otherGeneration: Refusal = {
 const endedLogin: Refusal = { code: 'login-ended', detail: 'The login this credential belongs to has ended.' }
 
 /**
- * @throws ProblemError `principal-disabled`, `login-ended`, with the header fields that the scheme adds to its refusals
+ * @throws ProblemError `api-key-suspended`; `principal-disabled`, `login-ended`, with the header fields that the scheme
+ *   adds to its refusals
  */
 function requireLive(
   record: PrincipalRecord | undefined,
@@ -255,9 +256,15 @@ function requireLive(
 ): PrincipalRecord {
   const refusal = record ? refusalOf(record, credential) : unknownUser
   if (record && !refusal) return record
+  if (record && refusal === endedLogin && scheme?.name === 'signed-request' && needsSecondFactor(record))
+    throw suspended()
   const { code, detail } = refusal ?? unknownUser
   throw new ProblemError(code, detail, { headers: scheme && request ? scheme.refusalHeaders(request) : {} })
 }
+
+/** The record of a user who needs a factor has the ids of keys that were made without one. */
+const suspended = () =>
+  new ProblemError('api-key-suspended', 'This key was made without a second factor. Its owner must confirm it.')
 
 /** The schemes whose credentials prove a password or one secret alone, at each request. */
 const schemesWithoutFactor: ReadonlySet<SchemeName> = new Set(['basic', 'digest', 'key-signed'])
@@ -268,7 +275,7 @@ export const lacksSecondFactor = (record: PrincipalRecord, scheme: SchemeName): 
 
 /**
  * Refuses schemes that cannot carry a second factor, for principals that need one. A login without a factor stands
- * among the revoked ids of such a principal. API keys are for machines, and stay.
+ * among the revoked ids of such a principal. So does a key that was made without one.
  * @throws ProblemError `scheme-without-second-factor`
  */
 function requireFactorOf(record: PrincipalRecord, scheme: SchemeName): void {

@@ -10,6 +10,8 @@ export interface Proving extends Pick<Caller, 'username' | 'userId' | 'scheme'> 
 export interface RecentProof {
   /** The caller's own password, if the request has it. */
   readonly password: string | undefined
+  /** A one-time code or recovery code beside the password, if the request has it. */
+  readonly code: string | undefined
   /** The client's canonical address. */
   readonly clientAddress: string
 }
@@ -17,9 +19,10 @@ export interface RecentProof {
 /**
  * Refuses a request without recent proof. Proof is the user's password, in the request or in its credential, or a login
  * younger than five minutes. So a stolen token or key alone cannot create access that lasts longer. A user who has a
- * second factor, or needs one, proves it too: the request comes by a login or session that began with one.
+ * second factor, or needs one, proves it too: the request comes by a login or session that began with one, or it has a
+ * one-time code beside the password.
  *
  * @throws ProblemError `wrong-password`, `recent-login-required`, `second-factor-login-required`, `too-many-attempts`
  * @throws Unavailable
  */
-export type RequireRecentProof = (caller: Proving, proof: RecentProof) => Promise<void>
+export type RequireRecentProof = (caller: Proving, proof: RecentProof) => Promise<unknown>

@@ -20,7 +20,7 @@ const internalApiKeySchema = z.object({
   secretSealed: z.string().nullable(),
   /** SPKI PEM, of kind `rsa`. */
   publicKeyPem: z.string().nullable(),
-  /** The material before the last rotation, while it is accepted too. An older auth server knows none. */
+  /** The material before the last rotation, while it is accepted too. */
   former: z
     .object({
       secretSealed: z.string().nullable(),
@@ -28,8 +28,7 @@ const internalApiKeySchema = z.object({
       /** In milliseconds. */
       until: z.number(),
     })
-    .nullable()
-    .default(null),
+    .nullable(),
 })
 
 /** What deal servers verify signed requests with. */

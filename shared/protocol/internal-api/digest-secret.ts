@@ -10,7 +10,7 @@ export const digestSecretExchange = defineExchange({
   method: 'GET',
   path: '/digest-secrets',
   requestBody: undefined,
-  responseBody: z.strictObject({
+  responseBody: z.object({
     username: z.string(),
     userId: z.string(),
     version: z.number().int(),

@@ -66,8 +66,8 @@ export function openFeedLine(
 ): FeedLine | undefined {
   const space = sealed.indexOf(' ')
   const text = sealed.slice(space + 1)
-  const [presented, expected] = [Buffer.from(sealed.slice(0, Math.max(0, space)), 'base64url'), macOf(text, of)]
-  if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) return undefined
+  const [sent, expected] = [Buffer.from(sealed.slice(0, Math.max(0, space)), 'base64url'), macOf(text, of)]
+  if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) return undefined
   return feedLineSchema.safeParse(JSON.parse(text)).data
 }
 

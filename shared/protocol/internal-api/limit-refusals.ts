@@ -10,6 +10,6 @@ export const maxRefusalsAtOnce = 200
 export const limitRefusalsExchange = defineExchange({
   method: 'POST',
   path: '/limit-refusals',
-  requestBody: z.strictObject({ refusals: z.array(limitRefusalSchema).min(1).max(maxRefusalsAtOnce) }),
+  requestBody: z.object({ refusals: z.array(limitRefusalSchema).min(1).max(maxRefusalsAtOnce) }),
   responseBody: undefined,
 })

@@ -6,12 +6,12 @@ import { defineExchange } from './exchange.ts'
 export const passwordPurpose = 'verify-password'
 
 /** What is sealed, as JSON. */
-export const presentedPasswordSchema = z.strictObject({ username: z.string(), password: z.string() })
+export const receivedPasswordSchema = z.object({ username: z.string(), password: z.string() })
 
 /** The answer is a `ProvedUser`. */
 export const passwordExchange = defineExchange({
   method: 'POST',
   path: '/verify-password',
-  requestBody: z.strictObject({ credential: z.string().max(16_384), clientAddress: z.string() }),
-  responseBody: z.strictObject({ username: z.string(), userId: z.string(), version: z.number().int() }),
+  requestBody: z.object({ credential: z.string().max(16_384), clientAddress: z.string() }),
+  responseBody: z.object({ username: z.string(), userId: z.string(), version: z.number().int() }),
 })

@@ -3,8 +3,11 @@ import * as z from 'zod'
 import { schemeNames } from '../authentication/scheme.ts'
 import { defineExchange } from './exchange.ts'
 
-/** What a password is sealed for (`internal-sealing.ts`). */
+/** What the proof is sealed for (`internal-sealing.ts`). */
 export const recentProofPurpose = 'recent-proof'
+
+/** What is sealed. */
+export const sealedProofSchema = z.object({ password: z.string().optional(), code: z.string().optional() })
 
 /** Asks for one caller. */
 export const recentProofExchange = defineExchange({
@@ -18,8 +21,8 @@ export const recentProofExchange = defineExchange({
     loginId: z.string().nullable(),
     /** True when the credential carries the password. */
     carriesPassword: z.boolean(),
-    /** The password in the body of the request, sealed; null without one. */
-    passwordSealed: z.string().max(16_384).nullable(),
+    /** Password and code in the body of the request, as JSON of `sealedProofSchema`, sealed. */
+    proofSealed: z.string().max(16_384),
     clientAddress: z.string(),
   }),
   responseBody: undefined,

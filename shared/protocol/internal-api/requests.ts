@@ -58,10 +58,10 @@ export function callerOfInternalRequest(
   const [, time, nonce, mac] = credentialPattern.exec(credential) ?? []
   if (time === undefined || nonce === undefined || mac === undefined) return undefined
   if (Math.abs(Number(time) - unixSeconds(clock.now())) > internalToleranceSeconds) return undefined
-  const presented = Buffer.from(mac, 'base64url')
+  const sent = Buffer.from(mac, 'base64url')
   const secret = secrets.find((one) => {
     const expected = macOf(request, one, { time, nonce })
-    return presented.length === expected.length && timingSafeEqual(presented, expected)
+    return sent.length === expected.length && timingSafeEqual(sent, expected)
   })
   return secret === undefined ? undefined : { secret, nonce, time: Number(time) }
 }

@@ -51,9 +51,9 @@ export const macOfInternalResponse = (answer: InternalResponseFacts, of: Answere
 
 /** True when the response carries the right MAC for itself and this request. */
 export function isInternalResponse(answer: InternalResponseFacts, of: AnsweredInternalRequest): boolean {
-  const presented = Buffer.from(answer.header(internalMacHeader) ?? '', 'base64url')
+  const sent = Buffer.from(answer.header(internalMacHeader) ?? '', 'base64url')
   const expected = digestOf(answer, of)
-  return presented.length === expected.length && timingSafeEqual(presented, expected)
+  return sent.length === expected.length && timingSafeEqual(sent, expected)
 }
 
 function digestOf({ status, body, header }: InternalResponseFacts, { secret, nonce }: AnsweredInternalRequest): Buffer {

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { knownSessionSchema } from '../authentication/session/session-times.ts'
 import { defineExchange } from './exchange.ts'
 
-const questionSchema = z.strictObject({
+const questionSchema = z.object({
   /** SHA-256 (base64url) of the session key. */
   keyHash: z.string().max(100),
   /** True for an action, which moves the last-action time; false to look only. */
@@ -19,5 +19,5 @@ export const sessionExchange = defineExchange({
   path: '/sessions',
   requestBody: questionSchema,
   /** Null for a session that does not exist, has ended, or is over. */
-  responseBody: z.strictObject({ session: knownSessionSchema.nullable() }),
+  responseBody: z.object({ session: knownSessionSchema.nullable() }),
 })

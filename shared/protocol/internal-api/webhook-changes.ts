@@ -17,7 +17,7 @@ export const webhookActions = [
 ] as const
 
 /** One thing that a user did. */
-const changeSchema = z.strictObject({
+const changeSchema = z.object({
   action: z.enum(webhookActions),
   /** The id of the webhook. */
   target: z.uuid(),
@@ -38,6 +38,6 @@ export type NoteWebhookChanges = (changes: readonly ReportedChange[]) => Promise
 export const webhookChangesExchange = defineExchange({
   method: 'POST',
   path: '/webhook-changes',
-  requestBody: z.strictObject({ changes: z.array(changeSchema).min(1).max(maxChangesAtOnce) }),
+  requestBody: z.object({ changes: z.array(changeSchema).min(1).max(maxChangesAtOnce) }),
   responseBody: undefined,
 })

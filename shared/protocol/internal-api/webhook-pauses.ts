@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { defineExchange } from './exchange.ts'
 
 /** A webhook that a deal server paused. */
-const pauseSchema = z.strictObject({
+const pauseSchema = z.object({
   /** The id of the webhook. */
   id: z.uuid(),
   /** A word of the deal server's, such as `failing`. */
@@ -17,6 +17,6 @@ export type NoteWebhookPauses = (pauses: readonly z.infer<typeof pauseSchema>[])
 export const webhookPausesExchange = defineExchange({
   method: 'POST',
   path: '/webhook-pauses',
-  requestBody: z.strictObject({ pauses: z.array(pauseSchema).min(1).max(100) }),
+  requestBody: z.object({ pauses: z.array(pauseSchema).min(1).max(100) }),
   responseBody: undefined,
 })

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
 import type { AttemptLimit, LimitedKey } from '../../platform/cache/cache.ts'
-import { laneKey, laneOf } from '../../platform/cache/lanes.ts'
+import { attemptKey, laneKey, laneOf } from '../../platform/cache/lanes.ts'
 import { deriveKey } from '../../platform/crypto/derive-key.ts'
 import { clientPrefix, sitePrefix } from '../../platform/http/client-prefix.ts'
 import { foldUsername, isUsername } from '../principal/record.ts'
@@ -59,7 +59,7 @@ export function createAttemptKeys(
     hmacKeys.map((hmacKey) => createHmac('sha256', hmacKey).update(JSON.stringify(parts)).digest('base64url'))
   // Not in lanes: an attempt begins under all of its keys or under none, which takes one script on one node.
   const limited = (limit: AttemptLimit, ...parts: string[]): LimitedKey[] =>
-    names(parts).map((name) => ({ key: `{keyhold}:attempts:${name}`, limit }))
+    names(parts).map((name) => ({ key: attemptKey(name), limit }))
   const loggedIn = (...parts: string[]): string[] =>
     names(parts).map((name) => laneKey(laneOf(name), `logged-in:${name}`))
   const make = (address: string, account: string | undefined): AttemptKeys => {

@@ -61,7 +61,7 @@ export function createFloodFilter<Refusal extends AttributedRefusal>(
   kindOf: (refusal: Refusal) => string,
 ): FloodFilter<Refusal> {
   const floods = new Map<string, Flood<Refusal>>()
-  const isRecent = (moment: number) => monotonic() - moment < intervalMs
+  const isRecent = (time: number) => monotonic() - time < intervalMs
   const grouped = createGrouping<Refusal>(isRecent, monotonic)
   const nameOf = (refusal: Refusal): string =>
     JSON.stringify([kindOf(refusal), foldUsername(refusal.actor ?? refusal.target ?? ''), clientOf(refusal)])
@@ -111,7 +111,7 @@ export function createFloodFilter<Refusal extends AttributedRefusal>(
  * in all.
  */
 function createGrouping<Refusal extends AttributedRefusal>(
-  isRecent: (moment: number) => boolean,
+  isRecent: (time: number) => boolean,
   monotonic: () => number,
 ): (refusal: Refusal, remembered: number) => Refusal {
   const clients = createBoundedCache<{ readonly since: number; readonly named: number }>(rememberedClients)

@@ -11,15 +11,15 @@ import type { Attempt, LoginThrottle } from './login-throttle.ts'
 const nameSchema = z.string().refine(isUsername).nullable()
 
 /** The form in which one is told of. */
-export const limitRefusalSchema = z.strictObject({
-  /** What the secret was presented by. */
+export const limitRefusalSchema = z.object({
+  /** The scheme that carried the secret. */
   scheme: z.enum(['basic', 'digest', 'key-signed']),
   actor: nameSchema,
   target: nameSchema,
   /** The client's canonical address; null for many together, of too many clients to tell apart. */
   address: z.string().max(100).nullable(),
   /** How many equal ones it stands for. */
-  count: z.int().min(1).default(1),
+  count: z.int().min(1),
 })
 
 /** One refusal by a limit, as it stands in the audit log. */

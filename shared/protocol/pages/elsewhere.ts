@@ -4,8 +4,18 @@ import type { ServerName } from '../problems/catalogue.ts'
 /** The first segments of the routes that only one of the servers has. */
 const firstSegments: Readonly<Record<ServerName, readonly string[]>> = {
   auth: [
-    ...['login', 'refresh', 'logout', 'me', 'users', 'sessions', 'api-keys', 'key-signed-tokens'],
-    ...['keys', 'audit', 'oauth', '.well-known'],
+    'login',
+    'refresh',
+    'logout',
+    'me',
+    'users',
+    'sessions',
+    'api-keys',
+    'key-signed-tokens',
+    'keys',
+    'audit',
+    'oauth',
+    '.well-known',
   ],
   deal: ['rest', 'commands', 'command', 'query'],
 }

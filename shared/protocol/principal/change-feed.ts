@@ -36,7 +36,7 @@ const span = {
   upTo: z.number().int(),
   /** The largest possible age of the database read when the message reached the channel, in milliseconds. */
   ageMs: z.number().nonnegative(),
-  /** In which runs of a Redis Cluster the cache holds all that; absent where one node holds it (`Told`). */
+  /** In which runs of a Redis Cluster the cache holds all that; absent where one node holds it (`CacheRuns`). */
   runs: z.string().optional(),
   /** The digests of the published keys (`shared/protocol/internal-api/published-keys.ts`). */
   keys: z.string(),
@@ -44,7 +44,7 @@ const span = {
 
 /** The form of changes. */
 export const changesSchema = z.array(
-  z.strictObject({
+  z.object({
     /** Folded user name. */
     username: z.string(),
     /** The version of the record in the cache, which is the number of the principal's latest change. */
@@ -53,15 +53,15 @@ export const changesSchema = z.array(
 )
 
 /** The form of a message. Readers ignore any other message. */
-export const feedMessageSchema = z.strictObject({ ...span, changes: changesSchema })
+export const feedMessageSchema = z.object({ ...span, changes: changesSchema })
 
 /** One message. */
 export type FeedMessage = z.infer<typeof feedMessageSchema>
 
 /**
  * The channel of series: the parts of one message that has more changes than `maxChangesInMessage`. A message on the
- * feed follows, whose `after` is its `upTo`: it tells readers that have not received the whole series, and those of
- * release 0.1, that they missed something.
+ * feed follows, whose `after` is its `upTo`: it tells readers that have not received the whole series that they missed
+ * something.
  */
 export const seriesChannel = (instanceId: string): string => instanceKey(instanceId, 'principal-feed:series')
 
@@ -72,11 +72,11 @@ export const maxChangesInMessage = 1000
 export const maxPartsInSeries = 20
 
 /** The form of a part. Parts of one series are numbered from 1. The last one says what all of them span. */
-export const feedPartSchema = z.strictObject({
+export const feedPartSchema = z.object({
   series: z.uuid(),
   part: z.number().int().positive(),
   changes: changesSchema,
-  end: z.strictObject(span).optional(),
+  end: z.object(span).optional(),
 })
 
 /** One part of a series. */

@@ -7,7 +7,7 @@ import * as z from 'zod'
 import { ownerKey } from './instance-id.ts'
 
 /** The form of the record in the cache and on the wire. */
-export const principalRecordSchema = z.strictObject({
+export const principalRecordSchema = z.object({
   /** The layout of the record. A reader treats a record with an unknown layout as absent. */
   schema: z.literal(1),
   /** As created: the name of the actor in events and responses. */
@@ -21,7 +21,7 @@ export const principalRecordSchema = z.strictObject({
   /** The credential generation: a credential with another number is refused. */
   generation: z.number().int(),
   /** The one login that stays valid with its former generation: it changed its own password. */
-  keptLogin: z.strictObject({ id: z.string(), generation: z.number().int() }).nullable(),
+  keptLogin: z.object({ id: z.string(), generation: z.number().int() }).nullable(),
   /** Ids of revoked logins whose tokens have not all expired yet, and `secondFactorMark`. */
   revokedIds: z.array(z.string()),
   /**
@@ -35,9 +35,8 @@ export const principalRecordSchema = z.strictObject({
 export type PrincipalRecord = z.infer<typeof principalRecordSchema>
 
 /**
- * Among `revokedIds`: the principal needs a second factor. Then they also hold every live login that had none. Readers
- * of the layout 1 refuse members that they do not know, so a release before this one could not read a record with a
- * member of its own for it. No id has this form.
+ * Among `revokedIds`: the principal needs a second factor. Then they also hold every live login that had none. No id
+ * has this form.
  */
 export const secondFactorMark = 'second-factor-required'
 

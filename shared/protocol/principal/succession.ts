@@ -15,16 +15,16 @@ const lifeSeconds = 86_400
 export interface Succession {
   readonly instanceId: string
   readonly formers: readonly string[]
-  /** The number of the timeline: each promotion has a higher one. */
-  readonly timeline: number
+  /** The number of the history: each promotion has a higher one. */
+  readonly number: number
 }
 
 /** Leaves the notes. @throws Unavailable */
 export async function announceSuccession(
   cache: Pick<Cache, 'putVersioned'>,
-  { instanceId, formers, timeline }: Succession,
+  { instanceId, formers, number }: Succession,
 ): Promise<void> {
-  const note = { version: timeline, value: instanceId }
+  const note = { version: number, value: instanceId }
   await Promise.all(formers.map((former) => cache.putVersioned(keyOf(former), note, { ttlSeconds: lifeSeconds })))
 }
 

@@ -239,6 +239,13 @@ const credentialProblems = {
     meaning: 'Basic, Digest and key-signed tokens prove a password or a secret alone, and this user needs more.',
     remedy: 'Log in with POST /login or POST /sessions and the second factor; programs use an API key.',
   },
+  'api-key-suspended': {
+    status: 403,
+    title: 'The API key is suspended until its owner confirms it',
+    meaning: 'The key was made without a second factor, which its owner has set up since, or needs now.',
+    remedy:
+      'The owner confirms the key with POST /api-keys/{id}/confirm, or at the console, by a login with the factor.',
+  },
   'login-ended': {
     status: 401,
     title: 'The login this credential belongs to has ended',
@@ -296,7 +303,9 @@ const accountProblems = {
     meaning:
       'The user has a second factor, or needs one. A factor, an API key, a Digest secret or a webhook outlives the login ' +
       'that makes it, so a password or a key without the factor is not enough to touch them.',
-    remedy: 'Log in with the second factor, and send the request with that login or session.',
+    remedy:
+      'Log in with the second factor, and send the request with that login or session; or send the password and a ' +
+      'one-time code with the request.',
   },
   'recent-login-required': {
     status: 403,

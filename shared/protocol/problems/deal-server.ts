@@ -35,7 +35,7 @@ const callProblems = {
     status: 400,
     title: 'Another PostgreSQL server has taken over since the cursor was made',
     meaning:
-      'A cursor of a list and the id of an event belong to one timeline of the database. After a failover the same ' +
+      'A cursor of a list and the id of an event belong to one history of the database. After a failover the same ' +
       'numbers may stand for other deals and events.',
     remedy: 'Begin the list again without a cursor. Read the deals again, and open the stream without Last-Event-ID.',
   },

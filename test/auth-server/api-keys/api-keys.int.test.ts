@@ -33,7 +33,7 @@ describeBackends('API keys in the database', (openBackend) => {
     )
     const sealing = createSealing(parseSecretsKeys(Buffer.alloc(32, 1).toString('base64url')))
     const publisher = { waitUntilPublished: async (principalVersion: number) => void settled.push(principalVersion) }
-    apiKeys = createApiKeys({ database, clock, ids, sealing, publisher, pairsPerMinute: 10 })
+    apiKeys = createApiKeys({ database, clock, ids, sealing, publisher, pairsPerMinute: 10, secondFactorRoles: [] })
   })
   afterAll(async () => {
     await database.close()

@@ -194,7 +194,9 @@ describeOnDatabases('the audit log', (open) => {
           ? Promise.reject(new Unavailable('database'))
           : Reflect.apply(opened.database[member], opened.database, given)
     const database = {
-      ...{ query: unlessAway('query'), write: unlessAway('write'), transaction: unlessAway('transaction') },
+      query: unlessAway('query'),
+      write: unlessAway('write'),
+      transaction: unlessAway('transaction'),
     } as unknown as typeof opened.database
     const log = createChainedLog({ database, clock, log: logger as never, secretsKeys })
     const refused = () => log.recordRefusal(event('alice', { outcome: 'too-many-attempts' }))

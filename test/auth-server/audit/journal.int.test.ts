@@ -15,8 +15,16 @@ import { describeOnDatabases, type TestDatabase } from '../support/auth-database
 const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
 
 const pending = (target: string): Pending => ({
-  ...{ at: rfc3339(systemClock.now()), actor: 'admin', action: 'user.changed', target, outcome: 'succeeded', count: 1 },
-  ...{ scheme: 'bearer', address: '203.0.113.7', requestId: '0191e7a0-0000-7000-8000-000000000000', reason: null },
+  at: rfc3339(systemClock.now()),
+  actor: 'admin',
+  action: 'user.changed',
+  target,
+  outcome: 'succeeded',
+  count: 1,
+  scheme: 'bearer',
+  address: '203.0.113.7',
+  requestId: '0191e7a0-0000-7000-8000-000000000000',
+  reason: null,
 })
 const names = (begin: string, count: number) => Array.from({ length: count }, (_, index) => `${begin}-${index}`)
 

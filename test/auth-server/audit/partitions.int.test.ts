@@ -40,7 +40,11 @@ describeOnDatabases('the partitions of the audit log', (open) => {
   }
   const keepHouse = () =>
     createHousekeeping({
-      ...{ database: opened.database, clock, name: 'tests', jobs: [], chores: [cutAuditLog] },
+      database: opened.database,
+      clock,
+      name: 'tests',
+      jobs: [],
+      chores: [cutAuditLog],
       log: { info: () => undefined, warn: (content: unknown) => void warnings.push(content) },
     }).runOnce()
   const cut = () =>

@@ -61,7 +61,9 @@ describeOnDatabases('the search of the audit log', (open) => {
         action: actions[(written * 3) % 5] ?? '',
         target: targets[(written >> 1) % 4] ?? null,
         outcome: outcomes[written % 7 === 0 ? 1 : 0] ?? '',
-        ...{ scheme: null, address: null, requestId: null },
+        scheme: null,
+        address: null,
+        requestId: null,
       })
     }
   }

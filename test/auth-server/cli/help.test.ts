@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createProgram } from '../../../auth-server/cli/program.ts'
 import { readOperatorConfig } from '../../../auth-server/config.ts'
 import { projectVersion } from '../../../shared/platform/project-folder.ts'
-import { opsWith } from '../../support/processes/ops.ts'
+import { opsWith } from '../../support/processes/operators/ops.ts'
 
 const { stdin: input, stdout: output, stderr: errors } = process
 const { program } = await createProgram(readOperatorConfig({}).config, { input, output, errors })

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { rememberSecret } from '../../support/clients/http-client.ts'
 import { answering, type ChildServer, startChild } from '../../support/processes/child-server.ts'
 import { freePort } from '../../support/processes/free-port.ts'
-import { opsProcess, opsWith } from '../../support/processes/ops.ts'
+import { opsProcess, opsWith } from '../../support/processes/operators/ops.ts'
 import { preparedKeysDir } from '../../support/processes/prepared-keys.ts'
 import { logIn, testServer } from '../../support/worlds/stack.ts'
 

@@ -43,7 +43,15 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
   const keysUnder = (secretsKeys = oldKey) => {
     const { database } = opened
     const publisher = { waitUntilPublished: async () => undefined }
-    return createApiKeys({ database, clock, ids, sealing: createSealing(secretsKeys), publisher, pairsPerMinute: 10 })
+    return createApiKeys({
+      database,
+      clock,
+      ids,
+      sealing: createSealing(secretsKeys),
+      publisher,
+      pairsPerMinute: 10,
+      secondFactorRoles: [],
+    })
   }
 
   const digestsUnder = (secretsKeys: typeof oldKey) => {

@@ -157,7 +157,10 @@ describeOnDatabases('login', (open) => {
 
   const withRoomFor = (maxLoginsPerUser: number) =>
     createAuthCore({
-      ...{ database: opened.database, clock, cache: core.cache, publisher: core.publisher },
+      database: opened.database,
+      clock,
+      cache: core.cache,
+      publisher: core.publisher,
       maxLoginsPerUser,
     })
   const sidOf = (answer: { access_token: string }) => String(decodeJwt(answer.access_token).sid)
@@ -216,10 +219,17 @@ describeOnDatabases('login', (open) => {
     }
     const [first, second] = [await begin(), await begin()]
     const displaced = (reason: 'displaced') => ({
-      ...{ id: core.ids.uuid(), userId: user.id, usernameFolded: username.toLowerCase(), generation: 1 },
-      ...{ createdAt: new Date(clock.now()), lastUsedAt: new Date(clock.now()), endedAt: new Date(clock.now()) },
-      ...{ expiresAt: new Date(clock.now() + 1e6), refreshExpiresAt: new Date(clock.now() + 1e6) },
-      ...{ tokensExpireAt: new Date(clock.now() + 1e6), endedReason: reason },
+      id: core.ids.uuid(),
+      userId: user.id,
+      usernameFolded: username.toLowerCase(),
+      generation: 1,
+      createdAt: new Date(clock.now()),
+      lastUsedAt: new Date(clock.now()),
+      endedAt: new Date(clock.now()),
+      expiresAt: new Date(clock.now() + 1e6),
+      refreshExpiresAt: new Date(clock.now() + 1e6),
+      tokensExpireAt: new Date(clock.now() + 1e6),
+      endedReason: reason,
     })
     const many = Array.from({ length: maxDisplacedLogins }, () => displaced('displaced'))
     await opened.database.drizzle.insert(loginFamilies).values(many)

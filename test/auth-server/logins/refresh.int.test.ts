@@ -90,7 +90,10 @@ describeOnDatabases('refresh', (open) => {
 
   it('has a window of its own length when REFRESH_RETRY_WINDOW says so', async () => {
     const short = createAuthCore({
-      ...{ database: opened.database, clock, cache: core.cache, publisher: core.publisher },
+      database: opened.database,
+      clock,
+      cache: core.cache,
+      publisher: core.publisher,
       lifetimes: { refreshRetryWindowSeconds: 5 },
     })
     const [one, other] = [await logIn(), await logIn()]
@@ -128,7 +131,9 @@ describeOnDatabases('refresh', (open) => {
 
   it.each([-60_000, 60_000])('repeats at a server whose clock is %i ms off', async (off) => {
     const other = createAuthCore({
-      ...{ database: opened.database, cache: core.cache, publisher: core.publisher },
+      database: opened.database,
+      cache: core.cache,
+      publisher: core.publisher,
       clock: createTestClock(clock.now() + off),
     })
     for (const [one, repeating] of [

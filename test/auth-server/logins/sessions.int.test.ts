@@ -33,7 +33,9 @@ describeOnDatabases('sessions in the database', (open) => {
     const ports = { ...core, cache, sessionStore, ...limits }
     const sessions = createStoredSessions(ports)
     return {
-      ...{ ...ports, sessions, loginLists: createLoginLists(ports) },
+      ...ports,
+      sessions,
+      loginLists: createLoginLists(ports),
       startSession: createStartSession({ ...ports, sessions }),
     }
   }

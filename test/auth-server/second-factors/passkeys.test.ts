@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { isoCBOR } from '@simplewebauthn/server/helpers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { registeredPasskey } from '../../../auth-server/second-factors/passkeys.ts'
-import { canMakeCertificates } from '../../support/processes/postgres-server.ts'
+import { canMakeCertificates } from '../../support/processes/stores/postgres-server.ts'
 
 const party = { id: 'localhost', origins: ['http://localhost:4000'] }
 const challenge = 'Y2hhbGxlbmdl'

@@ -80,7 +80,11 @@ export function createAuthCore(options: CoreOptions) {
   const publisher =
     options.publisher ??
     createPrincipalPublisher({
-      ...{ database, cache, clock, secondFactorRoles, log: quiet },
+      database,
+      cache,
+      clock,
+      secondFactorRoles,
+      log: quiet,
       publishedKeys: () => 'the same',
     })
   const hashing = createPasswordHashing({

@@ -61,7 +61,7 @@ export async function createUnreliableCache(
     allowsAttempt: (keys) => call((real) => real.allowsAttempt(keys)),
     putVersioned: (key, entry, options) => call((real) => real.putVersioned(key, entry, options)),
     getVersioned: (key) => call((real) => real.getVersioned(key)),
-    moment: () => call((real) => real.moment()),
+    time: () => call((real) => real.time()),
     publish: (channel, message, fresh) => call((real) => real.publish(channel, message, fresh)),
     subscribe: (channel, listener) => inner.subscribe(channel, listener),
     isSilent: () => inner.isSilent(),

@@ -18,8 +18,13 @@ const now = 1_800_000_000
 const clock = { now: () => now * 1000, monotonic: () => 0 }
 const hash = { memoryKib: 64, passes: 1, lanes: 1, salt: Buffer.alloc(16, 1), digest: Buffer.alloc(32, 2) }
 const claims: KeySignedClaims = {
-  ...{ iat: now, exp: now + 1800, jti: '01890a5d-ac96-774b-bcce-b302099a8057', gen: 3 },
-  ...{ sub: 'x'.repeat(64), address: '2001:db8::7', passwordHash: hash },
+  iat: now,
+  exp: now + 1800,
+  jti: '01890a5d-ac96-774b-bcce-b302099a8057',
+  gen: 3,
+  sub: 'x'.repeat(64),
+  address: '2001:db8::7',
+  passwordHash: hash,
 }
 
 describe.each([2048, 3072, 4096])('with a key of %i bits', (modulusLength) => {

@@ -26,9 +26,17 @@ function importing(file: string, options: Partial<ImportOptions> = {}) {
   const format = file.endsWith('csv') ? 'csv' : 'ndjson'
   const notes: string[] = []
   const done = importDeals(options.input ? server : (lossless ?? server), {
-    ...{ file, input: Readable.from([]), format, delimiter: ',', key: undefined },
+    file,
+    input: Readable.from([]),
+    format,
+    delimiter: ',',
+    key: undefined,
     refusedFile: `${file}.refused.${format}`,
-    ...{ batchRows: 20, batches: 4, fromBegin: false, patienceMs: 10_000, firstPauseMs: 2 },
+    batchRows: 20,
+    batches: 4,
+    fromBegin: false,
+    patienceMs: 10_000,
+    firstPauseMs: 2,
     startProgress: () => silent,
     onResume: (rows) => notes.push(`after ${rows}`),
     onIgnored: (names) => notes.push(`without ${names.join(' ')}`),
@@ -43,8 +51,14 @@ async function exporting(options: Partial<ExportOptions> = {}): Promise<{ rows: 
   const output = new PassThrough()
   const reading = textOf(output)
   const rows = await exportDeals(server, {
-    ...{ file: undefined, output, format: 'csv', delimiter: ',', escapesFormulas: false, query: {} },
-    ...{ patienceMs: 1000, startProgress: () => silent },
+    file: undefined,
+    output,
+    format: 'csv',
+    delimiter: ',',
+    escapesFormulas: false,
+    query: {},
+    patienceMs: 1000,
+    startProgress: () => silent,
     ...options,
   })
   output.end()

@@ -11,21 +11,26 @@ const id = '018f0000-0000-7000-8000-000000000001'
 const serviceSecret = 'a service secret of the tests, long enough'
 
 const record = (version: number): PrincipalRecord => ({
-  ...{ schema: 1, username: 'alice', userId: 'u', enabled: true, rights: [], generation: 1 },
-  ...{ keptLogin: null, revokedIds: [], version },
+  schema: 1,
+  username: 'alice',
+  userId: 'u',
+  enabled: true,
+  rights: [],
+  generation: 1,
+  keptLogin: null,
+  revokedIds: [],
+  version,
 })
 
 const told = (version: number, sealedUnder = serviceSecret): InternalApiKey => ({
-  ...{
-    id,
-    kind: 'hmac',
-    username: 'alice',
-    userId: 'u',
-    version,
-    requireBodyHash: true,
-    rights: null,
-    expiresAt: null,
-  },
+  id,
+  kind: 'hmac',
+  username: 'alice',
+  userId: 'u',
+  version,
+  requireBodyHash: true,
+  rights: null,
+  expiresAt: null,
   secretSealed: sealInternally('the secret', { secret: sealedUnder, purpose: apiKeySecretPurpose(id) }),
   publicKeyPem: null,
   former: null,
@@ -52,7 +57,8 @@ function open(
     ...changes,
   })
   return {
-    ...{ ask, store },
+    ask,
+    store,
     become: (version: number) => {
       present = record(version)
     },

@@ -13,9 +13,32 @@ import { proved, provedFetch } from '../../support/worlds/internal-responses.ts'
 const instanceId = randomUUID()
 const secret = 'a service secret of 32 characters or more'
 const record = {
-  ...{ schema: 1, username: 'alice', userId: 'id', enabled: true, rights: [], generation: 1 },
-  ...{ keptLogin: null, revokedIds: [], version: 1 },
+  schema: 1,
+  username: 'alice',
+  userId: 'id',
+  enabled: true,
+  rights: [],
+  generation: 1,
+  keptLogin: null,
+  revokedIds: [],
+  version: 1,
 }
+
+/** A client of an auth server behind this function. */
+const clientOver = (fetch: typeof globalThis.fetch) =>
+  createAuthClient({
+    authUrl: 'http://auth.test',
+    secret,
+    clock: systemClock,
+    ids: createIdSource(systemClock),
+    fetch: provedFetch(fetch, secret),
+  })
+
+/** No answer until the request is ended. */
+const ended = (init: RequestInit | undefined) =>
+  new Promise<Response>((_resolve, reject) =>
+    init?.signal?.addEventListener('abort', () => reject(init.signal?.reason)),
+  )
 
 /** A client of an auth server that gives this one answer. */
 const clientOf = (status: number, body: unknown, instance?: string) => {
@@ -59,7 +82,10 @@ it.each([
     return new Response('{}', { headers })
   }
   const client = createAuthClient({
-    ...{ authUrl: 'http://auth.test', secret, clock: systemClock, ids: createIdSource(systemClock) },
+    authUrl: 'http://auth.test',
+    secret,
+    clock: systemClock,
+    ids: createIdSource(systemClock),
     fetch: provedFetch(fetch, secret),
     followed: () => followed,
     onInstance: (...answer) => void handedOn.push(answer),
@@ -77,7 +103,11 @@ it('follows no redirect, with a question, for a document or for the feed', async
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const authUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const client = createAuthClient({
-    ...{ authUrl, secret, clock: systemClock, ids: createIdSource(systemClock), fetch },
+    authUrl,
+    secret,
+    clock: systemClock,
+    ids: createIdSource(systemClock),
+    fetch,
   })
   try {
     await expect(client.principal('alice')).rejects.toThrow(Unavailable)
@@ -104,36 +134,47 @@ it.each([
   await expect(clientOf(status, body).instanceId()).rejects.toThrow(Unavailable)
 })
 
-it('lets one caller at a time wait for an auth server that does not respond, and all afterwards', async () => {
-  const ids = createIdSource(systemClock)
-  const pending: { resolve: (response: Response) => void; reject: (error: Error) => void }[] = []
-  const fetch = () => new Promise<Response>((resolve, reject) => pending.push({ resolve, reject }))
-  const client = createAuthClient({
-    authUrl: 'http://auth.test',
-    secret,
-    clock: systemClock,
-    ids,
-    fetch: provedFetch(fetch, secret),
-  })
-  const settle = (result: 'answers' | 'fails') => {
-    const headers = { 'keyhold-installation': instanceId }
-    for (const { resolve, reject } of pending.splice(0)) {
-      if (result === 'answers') resolve(new Response(JSON.stringify(record), { headers }))
-      else reject(new Error('timed out'))
-    }
+it('lets no failure of one question make others fail', async () => {
+  const fetch = async (input: string | URL | Request) => {
+    if (String(input).endsWith('/internal/password')) throw new Error('timed out')
+    return new Response(JSON.stringify(record), { headers: { 'keyhold-installation': instanceId } })
   }
-  const first = client.principal('alice')
-  settle('fails')
-  await expect(first).rejects.toThrow(Unavailable)
-  const probe = client.principal('alice')
-  await expect(client.principal('bob')).rejects.toThrow(Unavailable)
-  expect(pending).toHaveLength(1)
-  settle('answers')
-  await probe
-  const both = Promise.all([client.principal('alice'), client.principal('bob')])
-  expect(pending).toHaveLength(2)
-  settle('answers')
-  await both
+  const client = clientOver(fetch)
+  const failing = () => client.ask({ method: 'POST', target: '/password', body: {} })
+  await expect(failing()).rejects.toThrow(Unavailable)
+  const others = Promise.all(['alice', 'bob', 'carol'].map((name) => client.principal(name)))
+  await expect(failing()).rejects.toThrow(Unavailable)
+  expect((await others).map((answer) => answer.record)).toEqual([record, record, record])
+})
+
+it('asks again beside a read that gets no answer, as if a server behind a balancer were frozen, and ends the first', async () => {
+  const sent: (RequestInit | undefined)[] = []
+  const fetch = async (_input: string | URL | Request, init?: RequestInit) => {
+    sent.push(init)
+    if (sent.length === 1) return ended(init)
+    return new Response(JSON.stringify(record), { headers: { 'keyhold-installation': instanceId } })
+  }
+  const client = clientOver(fetch)
+  const startedAt = performance.now()
+  expect((await client.principal('alice')).record).toEqual(record)
+  expect(performance.now() - startedAt).toBeLessThan(900)
+  expect(sent.map((init) => init?.signal?.aborted)).toEqual([true, true])
+  const [first, second] = sent.map((init) => new Headers(init?.headers).get('authorization'))
+  expect(second).not.toBe(first)
+  client.stop()
+})
+
+it('sends a question that changes something once', async () => {
+  let sent = 0
+  const fetch = async (_input: string | URL | Request, init?: RequestInit) => {
+    if (init?.method === 'POST') {
+      sent += 1
+      await new Promise((resolve) => setTimeout(resolve, 700))
+    }
+    return new Response('{}')
+  }
+  await clientOver(fetch).ask({ method: 'POST', target: '/password', body: {} })
+  expect(sent).toBe(1)
 })
 
 it('sends internal requests at once while a public document cannot be loaded', async () => {

@@ -11,8 +11,13 @@ const key = sessionCacheKey('instance', hash)
 /** A deal server's surroundings, all of which can fail. */
 function createWorld() {
   const session: KnownSession = {
-    ...{ id: 'id', username: 'carol', userId: 'user', version: 5, generation: 1 },
-    ...{ lastUsedAt: 0, expiresAt: 1_000_000 },
+    id: 'id',
+    username: 'carol',
+    userId: 'user',
+    version: 5,
+    generation: 1,
+    lastUsedAt: 0,
+    expiresAt: 1_000_000,
   }
   const world = {
     now: 0,

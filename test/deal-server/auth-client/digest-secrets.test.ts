@@ -9,8 +9,15 @@ const serviceSecret = 'a service secret of the tests, long enough'
 const alice = { username: 'alice' }
 
 const recordOf = (version: number): PrincipalRecord => ({
-  ...{ schema: 1, username: 'alice', userId: 'u', enabled: true, rights: [], generation: 1 },
-  ...{ keptLogin: null, revokedIds: [], version },
+  schema: 1,
+  username: 'alice',
+  userId: 'u',
+  enabled: true,
+  rights: [],
+  generation: 1,
+  keptLogin: null,
+  revokedIds: [],
+  version,
 })
 
 /** Secrets over an auth server that can go away; then records come late, as when the feed is silent. */
@@ -29,7 +36,8 @@ function open() {
     serviceSecret,
   })
   return {
-    ...{ secrets, ask },
+    secrets,
+    ask,
     leave: (next: Promise<PrincipalRecord>) => {
       isAway = true
       record = next

@@ -76,7 +76,7 @@ async function open() {
   await feed.start()
   const send = async (channel: string, content: FeedMessage | FeedPart) => {
     now += 1
-    await cache.publish(channel, JSON.stringify(content), { since: await cache.moment(), maxAgeMs: 1 })
+    await cache.publish(channel, JSON.stringify(content), { since: await cache.time(), maxAgeMs: 1 })
     await Promise.resolve()
   }
   return {

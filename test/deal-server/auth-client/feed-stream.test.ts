@@ -1,10 +1,10 @@
 /** Deal servers that follow a stream of an auth server while Redis tells them nothing. In virtual time. */
 import { beforeEach, expect, it, vi } from 'vitest'
-import { mayHold, mayNothing } from '../../support/worlds/freshness-situation.ts'
-import { FreshnessWorld } from '../../support/worlds/freshness-world.ts'
+import { mayHold, mayNothing } from '../../support/worlds/freshness/freshness-situation.ts'
+import { FreshnessWorld } from '../../support/worlds/freshness/freshness-world.ts'
 
 vi.mock('node:timers/promises', async () => {
-  const { virtualSleep } = await import('../../support/worlds/virtual-time.ts')
+  const { virtualSleep } = await import('../../support/worlds/freshness/virtual-time.ts')
   return { setTimeout: virtualSleep }
 })
 

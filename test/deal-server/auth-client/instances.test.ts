@@ -1,10 +1,15 @@
 /** Whose feed a deal server follows: known late, or another one's all of a sudden. In virtual time. */
 import { beforeEach, expect, it, vi } from 'vitest'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
-import { mayHold, mayNothing, openSituation, type Situation } from '../../support/worlds/freshness-situation.ts'
+import {
+  mayHold,
+  mayNothing,
+  openSituation,
+  type Situation,
+} from '../../support/worlds/freshness/freshness-situation.ts'
 
 vi.mock('node:timers/promises', async () => {
-  const { virtualSleep } = await import('../../support/worlds/virtual-time.ts')
+  const { virtualSleep } = await import('../../support/worlds/freshness/virtual-time.ts')
   return { setTimeout: virtualSleep }
 })
 

@@ -1,11 +1,11 @@
 /** One of four auth servers sends the heartbeats of the change feed to eight deal servers. In virtual time. */
 import { beforeEach, expect, it, vi } from 'vitest'
 import type { AuthProcess } from '../../support/processes/freshness-processes.ts'
-import { mayHold, mayNothing } from '../../support/worlds/freshness-situation.ts'
-import { FreshnessWorld } from '../../support/worlds/freshness-world.ts'
+import { mayHold, mayNothing } from '../../support/worlds/freshness/freshness-situation.ts'
+import { FreshnessWorld } from '../../support/worlds/freshness/freshness-world.ts'
 
 vi.mock('node:timers/promises', async () => {
-  const { virtualSleep } = await import('../../support/worlds/virtual-time.ts')
+  const { virtualSleep } = await import('../../support/worlds/freshness/virtual-time.ts')
   return { setTimeout: virtualSleep }
 })
 

@@ -7,10 +7,10 @@ import { expect, it, vi } from 'vitest'
 import type { PrincipalFacts } from '../../../auth-server/users/principal-record.ts'
 import { principalKey } from '../../../shared/protocol/principal/record.ts'
 import { campaign } from '../../support/campaign.ts'
-import { FreshnessWorld } from '../../support/worlds/freshness-world.ts'
+import { FreshnessWorld } from '../../support/worlds/freshness/freshness-world.ts'
 
 vi.mock('node:timers/promises', async () => {
-  const { virtualSleep } = await import('../../support/worlds/virtual-time.ts')
+  const { virtualSleep } = await import('../../support/worlds/freshness/virtual-time.ts')
   return { setTimeout: virtualSleep }
 })
 

@@ -7,10 +7,10 @@ import {
   openSituation,
   recordMaxAgeMs,
   type Situation,
-} from '../../support/worlds/freshness-situation.ts'
+} from '../../support/worlds/freshness/freshness-situation.ts'
 
 vi.mock('node:timers/promises', async () => {
-  const { virtualSleep } = await import('../../support/worlds/virtual-time.ts')
+  const { virtualSleep } = await import('../../support/worlds/freshness/virtual-time.ts')
   return { setTimeout: virtualSleep }
 })
 

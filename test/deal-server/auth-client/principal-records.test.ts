@@ -1,8 +1,13 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { mayHold, mayNothing, openSituation, type Situation } from '../../support/worlds/freshness-situation.ts'
+import {
+  mayHold,
+  mayNothing,
+  openSituation,
+  type Situation,
+} from '../../support/worlds/freshness/freshness-situation.ts'
 
 vi.mock('node:timers/promises', async () => {
-  const { virtualSleep } = await import('../../support/worlds/virtual-time.ts')
+  const { virtualSleep } = await import('../../support/worlds/freshness/virtual-time.ts')
   return { setTimeout: virtualSleep }
 })
 

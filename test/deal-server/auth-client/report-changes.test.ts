@@ -4,8 +4,12 @@ import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { ReportedChange } from '../../../shared/protocol/internal-api/webhook-changes.ts'
 
 const change = (n: number): ReportedChange => ({
-  ...{ action: 'webhook.changed', target: `00000000-0000-4000-8000-00000000000${n}`, actor: 'admin' },
-  ...{ scheme: 'session', address: null, requestId: '00000000-0000-7000-8000-000000000000' },
+  action: 'webhook.changed',
+  target: `00000000-0000-4000-8000-00000000000${n}`,
+  actor: 'admin',
+  scheme: 'session',
+  address: null,
+  requestId: '00000000-0000-7000-8000-000000000000',
 })
 
 /** An auth server that is away, does not know the route, or stores what it is told. */

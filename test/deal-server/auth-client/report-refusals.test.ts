@@ -6,7 +6,11 @@ import type { LimitRefusal } from '../../../shared/protocol/login-throttle/limit
 import { eventually } from '../../support/eventually.ts'
 
 const refusalOf = (name: string, address = '203.0.113.7'): LimitRefusal => ({
-  ...{ scheme: 'digest', actor: name, target: name, address, count: 1 },
+  scheme: 'digest',
+  actor: name,
+  target: name,
+  address,
+  count: 1,
 })
 
 /** Reports to an auth server that answers so. */

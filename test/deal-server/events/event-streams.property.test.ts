@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LoggedEvent } from '../../../deal-server/events/event-log.ts'
 import { createEventStreams, type EventStreams } from '../../../deal-server/events/event-streams.ts'
-import { timelineMark } from '../../../shared/platform/database/timeline.ts'
+import { positionMark } from '../../../deal-server/events/position.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { campaign } from '../../support/campaign.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
@@ -39,7 +39,7 @@ class World {
   constructor(random: () => number) {
     this.#random = random
     this.log.delay = this.delay
-    const represent = ({ position }: { position: number }) => ({ position })
+    const represent = ({ id }: { id: string }) => ({ id })
     // Small, so that clients fall behind and pages are full.
     const options = { pageSize: 3, maxWaitingBytes: 150, pollMs: 100, stallMs: 60_000 }
     this.streams = createEventStreams({ log: this.log, represent, clock, logger }, options)
@@ -92,23 +92,24 @@ class World {
     for (const { client, ignored, hasReconnected } of this.followings) {
       if (!client.isOpen()) {
         // Two failovers, one after the other, can leave nothing by which the logs could be compared.
-        expect(client.lastMark()).not.toBe(timelineMark(this.log.timeline()))
+        expect(client.lastMark()).not.toBe(positionMark(this.log.timeline()))
         continue
       }
       const reset = client.resets().at(-1)
       if (reset !== undefined) {
-        if (ignored === 0) expect(client.believed()).toEqual(inOrder.map(({ position }) => position))
-        const since = inOrder.findIndex(({ position }) => position === reset) + 1
-        expect(client.positionsSinceReset()).toEqual(inOrder.slice(since).map(({ position }) => position))
+        if (ignored === 0) expect(client.believed()).toEqual(inOrder.map(({ id }) => id))
+        expect(client.positionsSinceReset()).toEqual(inOrder.slice(reset).map(({ position }) => position))
         continue
       }
-      const received = client.positions()
+      const received = client.numbers()
       const past = new Set(this.log.committed.slice(0, ignored))
       // A position does not say since when its client is interested: what was held back all the time may come after a
       // cut.
-      const mayCome = ({ position }: LoggedEvent) =>
-        !past.has(position) || (hasReconnected && received.includes(position))
-      expect(received).toEqual(inOrder.filter(mayCome).map(({ position }) => position))
+      const mayCome = ({ id }: LoggedEvent) =>
+        !past.has(Number(id)) || (hasReconnected && received.includes(Number(id)))
+      const expected = inOrder.filter(mayCome)
+      expect(received).toEqual(expected.map(({ id }) => Number(id)))
+      expect(client.positions()).toEqual(expected.map(({ position }) => position))
     }
   }
 }

@@ -36,40 +36,55 @@ export class SimulatedClient {
     return body !== undefined
   }
 
-  /** The positions of the events, without those that a reset tells of. */
+  /** The ids of the events. */
+  events(): string[] {
+    return this.#received().flatMap(({ type, event }) => (type === 'reset' ? [] : [event]))
+  }
+
+  /** The ids of the events, as numbers. */
+  numbers(): number[] {
+    return this.events().map(Number)
+  }
+
+  /** The positions of the events. */
   positions(): number[] {
-    return this.#places().flatMap(({ position, type }) => (type === 'reset' ? [] : [position]))
+    return this.#received().flatMap(({ position, type }) => (type === 'reset' ? [] : [position]))
   }
 
   /** The positions after which the stream went on after another server took over. */
   resets(): number[] {
-    return this.#places().flatMap(({ position, type }) => (type === 'reset' ? [position] : []))
+    return this.#received().flatMap(({ position, type }) => (type === 'reset' ? [position] : []))
   }
 
   /** The positions of the events since the last reset. */
   positionsSinceReset(): number[] {
-    const places = this.#places()
-    return places.slice(places.findLastIndex(({ type }) => type === 'reset') + 1).map(({ position }) => position)
+    const received = this.#received()
+    return received.slice(received.findLastIndex(({ type }) => type === 'reset') + 1).map(({ position }) => position)
   }
 
   /** What the client takes for true: a reset makes what came after its position untrue. */
-  believed(): number[] {
-    const believed: number[] = []
-    for (const { position, type } of this.#places()) {
-      if (type === 'reset') believed.splice(believed.indexOf(position) + 1)
-      else believed.push(position)
+  believed(): string[] {
+    const believed: { position: number; event: string }[] = []
+    for (const { position, type, event } of this.#received()) {
+      if (type === 'reset') believed.splice(believed.findIndex((one) => one.position === position) + 1)
+      else believed.push({ position, event })
     }
-    return believed
+    return believed.map(({ event }) => event)
   }
 
   /** The mark of the timeline in the last id. */
   lastMark(): string | undefined {
-    return this.#places().at(-1)?.mark
+    return this.#received().at(-1)?.mark
   }
 
-  #places() {
-    const ids = this.received.matchAll(/^id: (\d+)-([0-9a-f]{12})\nevent: (.+)$/gm)
-    return [...ids].map(([, position, mark, type]) => ({ position: Number(position), mark, type }))
+  #received() {
+    const blocks = this.received.matchAll(/^id: (\d+)-([0-9a-f]{12})\nevent: (.+)\ndata: (.+)$/gm)
+    return [...blocks].map(([, position, mark, type, data = '{}']) => ({
+      position: Number(position),
+      mark,
+      type,
+      event: String(JSON.parse(data).id),
+    }))
   }
 
   isOpen(): boolean {

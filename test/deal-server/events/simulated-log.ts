@@ -1,34 +1,37 @@
+import type {
+  EventLog,
+  EventPage,
+  LoggedEvent,
+  LogSnapshot,
+  LogState,
+  ReadOptions,
+} from '../../../deal-server/events/event-log.ts'
 import {
   beginning,
-  type EventLog,
-  type EventPage,
   isBefore,
-  type LoggedEvent,
-  type LogSnapshot,
-  type LogState,
   type LogTimeline,
   type Place,
-  type ReadOptions,
-} from '../../../deal-server/events/event-log.ts'
-import { timelineMark } from '../../../shared/platform/database/timeline.ts'
+  positionMark,
+} from '../../../deal-server/events/position.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 
 interface Written {
-  readonly position: number
+  /** Counts the events in the order in which they were written. */
+  readonly event: number
   readonly dealId: string
 }
 
-/** What was made durable at once: a transaction with its events, or a slice. */
+/** What was made durable at once: a transaction with its events, or what entered the log together. */
 type Entry =
   | { readonly xid: number; readonly events: readonly Written[] }
-  | { readonly slice: number; readonly positions: ReadonlySet<number> }
+  | { readonly xid?: undefined; readonly events: readonly Written[] }
 
 /** An event log as PostgreSQL would keep it, whose transactions are begun and ended one by one. */
 export class SimulatedLog implements EventLog {
   /** Waited for before a read sees its snapshot, and again before it is answered. */
   delay: () => Promise<void> = async () => undefined
   isAway = false
-  /** True: no slice can be made. */
+  /** True: nothing can be written, so no event enters the log. */
   isStuck = false
   reads = 0
   /** Deals that are deleted. */
@@ -36,13 +39,13 @@ export class SimulatedLog implements EventLog {
   readonly #running = new Map<number, Written[]>()
   #entries: Entry[] = []
   #nextXid = 10
-  #nextPosition = 1
+  #nextEvent = 1
   #runId = 1
   #failovers = 0
   /** The present one is the last. A server does not know of one that began after what it has. */
-  readonly #timelines: LogTimeline[] = [{ timeline: 'simulated.1', firstSlice: 1 }]
-  /** What was visible on a former timeline, and still is, by its mark. */
-  readonly #kept = new Map<string, Set<number>>()
+  readonly #timelines: LogTimeline[] = [{ timeline: 'simulated.1', beginsAfter: 0 }]
+  /** The last position of a former timeline that is still there, by its mark. */
+  readonly #kept = new Map<string, number>()
 
   begin(): number {
     const xid = this.#nextXid
@@ -56,10 +59,10 @@ export class SimulatedLog implements EventLog {
   }
 
   write(xid: number, dealId = 'deal'): number {
-    const position = this.#nextPosition
-    this.#nextPosition += 1
-    this.#running.get(xid)?.push({ position, dealId })
-    return position
+    const event = this.#nextEvent
+    this.#nextEvent += 1
+    this.#running.get(xid)?.push({ event, dealId })
+    return event
   }
 
   commit(xid: number): void {
@@ -79,27 +82,24 @@ export class SimulatedLog implements EventLog {
 
   /** A standby takes over that has received nothing from the first transaction on that is not below `xid`. */
   fallBackTo(xid: number): void {
-    const lost = this.#entries.findIndex((entry) => 'xid' in entry && entry.xid >= xid)
+    const lost = this.#entries.findIndex((entry) => entry.xid !== undefined && entry.xid >= xid)
     this.failOver(lost < 0 ? 0 : this.#entries.length - lost)
   }
 
   /** A standby takes over that lacks so many of the last transactions and slices. */
   failOver(lost: number): void {
-    const before = this.#visible()
-    const mark = timelineMark(this.timeline())
+    this.#kept.set(positionMark(this.timeline()), this.#inLog().length)
     this.#entries = this.#entries.slice(0, Math.max(0, this.#entries.length - lost))
     this.#running.clear()
     this.#runId += 1
-    const after = this.#visible()
-    this.#kept.set(mark, before)
-    for (const kept of this.#kept.values()) for (const position of kept) if (!after.has(position)) kept.delete(position)
-    const firstSlice = this.#lastSlice() + 1
-    for (let last = this.#timelines.at(-1); last && last.firstSlice > firstSlice; last = this.#timelines.at(-1)) {
+    const beginsAfter = this.#inLog().length
+    for (const [mark, last] of this.#kept) this.#kept.set(mark, Math.min(last, beginsAfter))
+    for (let last = this.#timelines.at(-1); last && last.beginsAfter > beginsAfter; last = this.#timelines.at(-1)) {
       this.#timelines.pop()
-      this.#kept.delete(timelineMark(last.timeline))
+      this.#kept.delete(positionMark(last.timeline))
     }
     this.#failovers += 1
-    this.#timelines.push({ timeline: `simulated.${this.#failovers + 1}`, firstSlice })
+    this.#timelines.push({ timeline: `simulated.${this.#failovers + 1}`, beginsAfter })
   }
 
   timeline(): string {
@@ -108,37 +108,36 @@ export class SimulatedLog implements EventLog {
 
   /** True when a client that was shown this position with this mark can go on after it. */
   knows(position: number, mark: string | undefined): boolean {
-    return mark === timelineMark(this.timeline()) || this.#kept.get(mark ?? '')?.has(position) === true
+    return mark === positionMark(this.timeline()) || position <= (this.#kept.get(mark ?? '') ?? -1)
   }
 
-  /** Positions in the order of the commits. */
+  /** Events in the order of the commits. */
   get committed(): number[] {
-    return this.#entries.flatMap((entry) => ('xid' in entry ? entry.events.map(({ position }) => position) : []))
+    return this.#committed().map(({ event }) => event)
   }
 
   /** All that was committed, in the order in which it is to be read. */
   inOrder(): LoggedEvent[] {
     this.#slice()
-    return this.#inSlices()
+    return this.#logged()
   }
 
   async takeSnapshot(position?: number): Promise<LogSnapshot> {
     await this.#arrive()
     this.#slice()
-    const events = this.#inSlices()
+    const events = this.#logged()
     const place = events.find((event) => event.position === position)
-    const isNotVisible = place === undefined && this.committed.includes(position ?? 0)
     const timelines = [...this.#timelines]
     const [runId, timeline, last] = [String(this.#runId), this.timeline(), events.at(-1) ?? beginning]
     await this.delay()
-    return { runId, timeline, timelines, last, place, isNotVisible }
+    return { runId, timeline, timelines, last, place }
   }
 
   async read(after: Place, { limit, dealId, hidesDeleted = false }: ReadOptions): Promise<EventPage> {
     await this.#arrive()
     this.reads += 1
     this.#slice()
-    const all = this.#inSlices()
+    const all = this.#logged()
     const events = all
       .filter((event) => isBefore(after, event) && (!dealId || event.dealId === dealId))
       .slice(0, limit)
@@ -153,12 +152,11 @@ export class SimulatedLog implements EventLog {
 
   async findLast(places: readonly Place[]): Promise<{ place: Place | undefined; timeline: string }> {
     await this.#arrive()
-    const all = this.#inSlices()
-    const { firstSlice } = this.#timelines.at(-1) ?? { firstSlice: 0 }
+    const all = this.#logged()
+    const { beginsAfter } = this.#timelines.at(-1) ?? { beginsAfter: 0 }
     const isHere = (place: Place) =>
       !isBefore(beginning, place) ||
-      (place.slice < firstSlice &&
-        all.some((one) => one.slice === place.slice && one.position === place.position && one.id === place.id))
+      (place.position <= beginsAfter && all.some(({ position, id }) => position === place.position && id === place.id))
     const place = places
       .filter(isHere)
       .toSorted((a, b) => (isBefore(a, b) ? -1 : 1))
@@ -168,39 +166,34 @@ export class SimulatedLog implements EventLog {
 
   async state(): Promise<LogState> {
     this.#slice()
-    return this.#state()
+    const state = this.#state()
+    if (state.isIncomplete) throw new Unavailable('database')
+    return state
   }
 
   #state(): LogState {
-    return { isHeldBack: this.#visible().size < this.committed.length, lastSlice: this.#lastSlice() }
+    const lastPosition = this.#inLog().length
+    return { isIncomplete: lastPosition < this.#committed().length, lastPosition }
   }
 
-  #lastSlice(): number {
-    return Math.max(0, ...this.#entries.map((entry) => ('slice' in entry ? entry.slice : 0)))
+  #committed(): Written[] {
+    return this.#entries.flatMap(({ xid, events }) => (xid === undefined ? [] : events))
   }
 
-  #visible(): Set<number> {
-    return new Set(this.#entries.flatMap((entry) => ('slice' in entry ? [...entry.positions] : [])))
+  /** What has entered the log, in the order of positions. */
+  #inLog(): Written[] {
+    return this.#entries.flatMap(({ xid, events }) => (xid === undefined ? events : []))
   }
 
   #slice(): void {
-    const visible = this.#visible()
-    const positions = this.committed.filter((position) => !visible.has(position))
-    if (this.isStuck || positions.length === 0) return
-    const slice = Math.max(this.#lastSlice() + 1, ...positions)
-    this.#entries.push({ slice, positions: new Set(positions) })
+    const known = new Set(this.#inLog())
+    const events = this.#committed().filter((one) => !known.has(one))
+    if (this.isStuck || events.length === 0) return
+    this.#entries.push({ events: events.sort((a, b) => a.event - b.event) })
   }
 
-  #inSlices(): LoggedEvent[] {
-    const deals = new Map(
-      this.#entries.flatMap((entry) => ('xid' in entry ? entry.events.map((one) => [one.position, one.dealId]) : [])),
-    )
-    const places = this.#entries.flatMap((entry): Place[] =>
-      'slice' in entry ? [...entry.positions].map((position) => ({ slice: entry.slice, turn: 0, position })) : [],
-    )
-    return places
-      .sort((a, b) => (isBefore(a, b) ? -1 : 1))
-      .map((place) => simulatedEvent(place, deals.get(place.position) as string, this.timeline()))
+  #logged(): LoggedEvent[] {
+    return this.#inLog().map((written, index) => simulatedEvent(written, index + 1, this.timeline()))
   }
 
   async #arrive(): Promise<void> {
@@ -209,10 +202,10 @@ export class SimulatedLog implements EventLog {
   }
 }
 
-const simulatedEvent = (place: Place, dealId: string, timeline: string): LoggedEvent => ({
-  ...place,
+const simulatedEvent = ({ event, dealId }: Written, position: number, timeline: string): LoggedEvent => ({
+  position,
   timeline,
-  id: String(place.position),
+  id: String(event),
   dealId,
   sequence: 1,
   dealVersion: 1,

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { Trail } from '../../../deal-server/events/trail.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 
-const place = { slice: 10, turn: 0, position: 1, id: 'a' }
+const place = { position: 1, id: 'a' }
 const found = { place, timeline: 'new' }
 
 /** A trail on the timeline `old`, and the read that finds its last common place. */
@@ -17,7 +17,7 @@ describe('a trail of events', () => {
   it('is compared with another log by one read, for all who ask at the same time and later', async () => {
     const { trail, findLast } = setUp()
     const forks = await Promise.all([1, 2, 3].map(() => trail.forkTo('new')))
-    trail.add('new', [{ slice: 11, turn: 0, position: 2, id: 'b' }])
+    trail.add('new', [{ position: 2, id: 'b' }])
     forks.push(await trail.forkTo('new'))
     expect(forks).toEqual(Array(4).fill({ from: 'old', to: 'new', common: place }))
     expect(findLast).toHaveBeenCalledTimes(1)
@@ -42,7 +42,7 @@ describe('a trail of events', () => {
 
   it('remembers the last places alone', async () => {
     const { trail, findLast } = setUp()
-    const later = [2, 3, 4].map((position) => ({ slice: 10, turn: 0, position, id: String(position) }))
+    const later = [2, 3, 4].map((position) => ({ position, id: String(position) }))
     trail.add('old', later)
     await trail.forkTo('new')
     expect(findLast).toHaveBeenCalledWith(later.slice(-2))

@@ -13,7 +13,7 @@ class Server {
   heard = 0
   readonly wakeUps: WakeUps
 
-  constructor(cache: Pick<Cache, 'moment' | 'publish' | 'subscribe'>, instanceId?: string) {
+  constructor(cache: Pick<Cache, 'time' | 'publish' | 'subscribe'>, instanceId?: string) {
     const onWakeUp = () => {
       this.heard += 1
     }
@@ -40,7 +40,7 @@ describe('wake-ups', () => {
     let published = 0
     const cache = createMemoryCache(systemClock)
     const counting = {
-      moment: () => cache.moment(),
+      time: () => cache.time(),
       subscribe: cache.subscribe.bind(cache),
       publish: (...message: Parameters<Cache['publish']>) => {
         published += 1
@@ -61,9 +61,9 @@ describe('wake-ups', () => {
     const failing = {
       subscribe: cache.subscribe.bind(cache),
       publish: cache.publish.bind(cache),
-      moment: async () => {
+      time: async () => {
         if (isAway) throw new Unavailable('cache')
-        return cache.moment()
+        return cache.time()
       },
     }
     const [here, there] = [new Server(failing, 'a'), new Server(cache, 'a')]

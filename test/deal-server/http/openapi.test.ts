@@ -34,8 +34,16 @@ const expansions: Readonly<Record<string, readonly string[]>> = {
 /** What the composition root adds to the app: routes that need no caller. */
 const openRoutes = [
   'GET /.well-known/oauth-protected-resource',
-  ...['GET /', 'GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /problems', 'GET /problems/{code}'],
-  ...['GET /docs', 'GET /docs/assets/{file}', 'GET /rest/docs', 'GET /rest/docs/assets/{file}'],
+  'GET /',
+  'GET /healthz',
+  'GET /readyz',
+  'GET /metrics',
+  'GET /problems',
+  'GET /problems/{code}',
+  'GET /docs',
+  'GET /docs/assets/{file}',
+  'GET /rest/docs',
+  'GET /rest/docs/assets/{file}',
 ]
 
 const servedRoutes = (): string[] => {
@@ -50,21 +58,19 @@ const servedRoutes = (): string[] => {
     transport: nothing,
   }
   const ports = {
-    ...{
-      authenticate: nothing,
-      recheck: nothing,
-      refuseCrossSite: nothing,
-      executeCommand: nothing,
-      batches: { maxOfUser: 1, maxInAll: 1 },
-      reader: nothing,
-      events: nothing,
-      webhooks: nothing,
-      requireRecentProof: nothing,
-      noteWebhookChange: nothing,
-      findUserId: nothing,
-      clock: nothing,
-      ids: nothing,
-    },
+    authenticate: nothing,
+    recheck: nothing,
+    refuseCrossSite: nothing,
+    executeCommand: nothing,
+    batches: { maxOfUser: 1, maxInAll: 1 },
+    withReader: nothing,
+    events: nothing,
+    webhooks: nothing,
+    requireRecentProof: nothing,
+    noteWebhookChange: nothing,
+    findUserId: nothing,
+    clock: nothing,
+    ids: nothing,
     log: nothing,
     openRoutes: [],
     cursors: nothing,

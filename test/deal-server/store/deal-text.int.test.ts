@@ -89,7 +89,11 @@ const create = (created: Deal) =>
     tasks: created.tasks,
     events: [],
     context: {
-      ...{ key: undefined, actor: 'alice', actorUserId: randomUUID(), style: 'resource', requestId: randomUUID() },
+      key: undefined,
+      actor: 'alice',
+      actorUserId: randomUUID(),
+      style: 'resource',
+      requestId: randomUUID(),
       at: created.createdAt,
     },
     command: undefined,

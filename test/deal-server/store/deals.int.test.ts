@@ -136,9 +136,14 @@ describeBackends('the store of deals', (openBackend) => {
       const names = ['a', 'B', 'ä', '\u{1f600}', '\ufb01', 'b', 'A']
       for (let index = 0; index < 42; index += 1) {
         written.push({
-          ...{ ...newDeal(), currency, name: names[index % 7] ?? '', price: (index * 37) % 11 },
-          ...{ ownerId: ['alice', 'Alice', 'bob'][index % 3] ?? '', createdAt: minute(index % 9) },
-          ...{ updatedAt: minute(index % 5), completionDate: index % 4 ? `2030-01-0${index % 4}` : null },
+          ...newDeal(),
+          currency,
+          name: names[index % 7] ?? '',
+          price: (index * 37) % 11,
+          ownerId: ['alice', 'Alice', 'bob'][index % 3] ?? '',
+          createdAt: minute(index % 9),
+          updatedAt: minute(index % 5),
+          completionDate: index % 4 ? `2030-01-0${index % 4}` : null,
         })
       }
       const results = await Promise.all(written.map((deal) => store.commit(commitOf(deal))))

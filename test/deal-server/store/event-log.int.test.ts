@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { beginning, isBefore, type Place } from '../../../deal-server/events/event-log.ts'
 import { createEventStreams } from '../../../deal-server/events/event-streams.ts'
+import { beginning, isBefore, type Place } from '../../../deal-server/events/position.ts'
 import { createEventLog } from '../../../deal-server/store/event-log.ts'
 import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
+import { positionOf } from '../../../deal-server/store/events/event-statements.ts'
 import { eventCounters, events } from '../../../deal-server/store/schema.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../../shared/platform/database/database.ts'
@@ -23,8 +24,8 @@ let backend: Backend
 let database: Database
 let sequence = 0
 
-/** Writes an event as a commit does; gives its position. */
-async function write(drizzle: Drizzle, dealId: string = randomUUID()): Promise<number> {
+/** Writes an event as a commit does; gives its id. */
+async function write(drizzle: Drizzle, dealId: string = randomUUID()): Promise<string> {
   sequence += 1
   const bucket = bucketOf(dealId)
   const [counted] = await drizzle
@@ -32,18 +33,27 @@ async function write(drizzle: Drizzle, dealId: string = randomUUID()): Promise<n
     .set({ count: sql`${eventCounters.count} + 1` })
     .where(eq(eventCounters.bucket, bucket))
     .returning({ number: sql<string>`${eventCounters.count}::text` })
-  const [row] = await drizzle
-    .insert(events)
-    .values({
-      ...{ id: randomUUID(), dealId, sequence, dealVersion: 1, type: 'deal.held', data: {}, currency: 'EUR' },
-      ...{ occurredAt: '2026-01-01T00:00:00Z', actor: 'alice', useCase: 'HoldDeal', style: 'resource' },
-      ...{ correlationId: randomUUID(), bucket, number: Number(counted?.number) },
-    })
-    .returning({ position: sql<string>`${events.position}::text` })
-  return Number(row?.position)
+  const id = randomUUID()
+  await drizzle.insert(events).values({
+    id,
+    dealId,
+    sequence,
+    dealVersion: 1,
+    type: 'deal.held',
+    data: {},
+    currency: 'EUR',
+    occurredAt: '2026-01-01T00:00:00Z',
+    actor: 'alice',
+    useCase: 'HoldDeal',
+    style: 'resource',
+    correlationId: randomUUID(),
+    bucket,
+    number: Number(counted?.number),
+  })
+  return id
 }
 
-const writeAlone = (dealId?: string): Promise<number> =>
+const writeAlone = (dealId?: string): Promise<string> =>
   database.transaction((transaction) => write(transaction, dealId))
 
 /** A transaction that has written an event and stays open until told. */
@@ -53,14 +63,14 @@ async function openTransaction() {
     commit = resolve
   })
   let ended: Promise<void> = Promise.resolve()
-  const position = await new Promise<number>((resolve) => {
+  const id = await new Promise<string>((resolve) => {
     ended = database.transaction(async (transaction) => {
       resolve(await write(transaction))
       await ending
     })
   })
   return {
-    position,
+    id,
     commit: () => {
       commit()
       return ended
@@ -70,7 +80,7 @@ async function openTransaction() {
 
 const openStreams = () =>
   createEventStreams(
-    { log: createEventLog(database), represent: ({ position }) => ({ position }), clock: systemClock, logger },
+    { log: createEventLog(database), represent: ({ id }) => ({ id }), clock: systemClock, logger },
     { pollMs: 20, pageSize: 5 },
   )
 
@@ -107,30 +117,35 @@ describeBackends('the event log', (openBackend) => {
     }
   })
 
-  it('finds the place of a position, and none for an unknown position', async () => {
-    const position = await writeAlone()
+  it('finds the place of a position, and none for one that no event has or had', async () => {
+    const gone = await writeAlone()
     const log = createEventLog(database)
-    const { place } = await log.takeSnapshot(position)
-    const { events: read } = await log.read(beginning, { limit: 5 })
-    expect(place).toEqual({ slice: read[0]?.slice, turn: 0, position, id: read[0]?.id })
-    expect(await log.takeSnapshot(position + 1)).toMatchObject({ place: undefined, isNotVisible: false })
+    const { last: before } = await log.takeSnapshot()
+    const id = await writeAlone()
+    const { last } = await log.takeSnapshot()
+    expect(last).toEqual({ position: before.position + 1, id })
+    expect(await log.takeSnapshot(last.position)).toMatchObject({ place: last })
+    expect(await log.takeSnapshot(last.position + 1)).toMatchObject({ place: undefined })
+    await database.query('delete from deals.events where id = $1::text::uuid', [gone])
+    expect(await log.takeSnapshot(before.position)).toMatchObject({ place: undefined })
   })
 
   it('ends with the last visible event, also after rollbacks, and in one run of the database', async () => {
     const deal = randomUUID()
+    const log = createEventLog(database)
     await writeAlone(deal)
-    const position = await writeAlone()
+    await log.state()
+    const id = await writeAlone()
     const undone = new Error('undone')
     const rollBack = database.transaction(async (transaction) => {
       await write(transaction)
       throw undone
     })
     await rollBack.catch((error: unknown) => expect(error).toBe(undone))
-    const log = createEventLog(database)
     const { last, runId } = await log.takeSnapshot()
-    const pages = [await log.read(beginning, { limit: 5 }), await log.read(beginning, { limit: 5, dealId: deal })]
-    expect(last.position).toBe(position)
-    for (const page of pages) expect(page).toMatchObject({ end: last, runId, isLast: true, isHeldBack: false })
+    const pages = [await log.read(beginning, { limit: 50 }), await log.read(beginning, { limit: 5, dealId: deal })]
+    expect(last.id).toBe(id)
+    for (const page of pages) expect(page).toMatchObject({ end: last, runId, isLast: true, isIncomplete: false })
     expect(await log.read(last, { limit: 5 })).toMatchObject({ events: [], end: last })
   })
 
@@ -143,15 +158,13 @@ describeBackends('the event log', (openBackend) => {
     await client.open(streams, fromTheBeginning)
     const slow = await openTransaction()
     const quick = await writeAlone()
-    expect(slow.position).toBeLessThan(quick)
-    await eventually(() => expect(client.positions()).toEqual([quick]))
+    await eventually(() => expect(client.events()).toEqual([quick]))
     await fromNow.open(streams, fromNowOn)
-    expect(await createEventLog(database).state()).toMatchObject({ isHeldBack: false })
     const resumed = new SimulatedClient()
-    await resumed.open(streams, { ...fromTheBeginning, after: quick })
+    await resumed.open(streams, { ...fromTheBeginning, after: client.positions()[0] })
     await slow.commit()
-    await eventually(() => expect(client.positions()).toEqual([quick, slow.position]))
-    for (const each of [fromNow, resumed]) await eventually(() => expect(each.positions()).toEqual([slow.position]))
+    await eventually(() => expect(client.events()).toEqual([quick, slow.id]))
+    for (const each of [fromNow, resumed]) await eventually(() => expect(each.events()).toEqual([slow.id]))
     await Promise.all([client.leave(), fromNow.leave(), resumed.leave()])
   })
 
@@ -188,12 +201,13 @@ describeBackends('the event log', (openBackend) => {
     }
     await writing
     await createEventLog(database).state()
-    type Row = { position: number }
+    type Row = { position: number; id: string }
     const written = await database.query<Row>(
-      'select to_json(p.position) as position from deals.events e, lateral deals.place_of(e) p order by p.slice, p.position',
+      `select to_json(${positionOf('e')}) as position, to_json(e.id) as id from deals.events e order by ${positionOf('e')}`,
     )
     expect(written.length).toBeGreaterThan(100)
-    await eventually(() => expect(client.positions()).toEqual(written.map(({ position }) => position)))
+    await eventually(() => expect(client.events()).toEqual(written.map(({ id }) => id)))
+    expect(client.positions()).toEqual(written.map(({ position }) => position))
     await client.leave()
   })
 })

@@ -2,15 +2,16 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import postgres, { type ReservedSql, type Sql } from 'postgres'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { beginning, type LoggedEvent, type Place } from '../../../deal-server/events/event-log.ts'
+import type { LoggedEvent } from '../../../deal-server/events/event-log.ts'
+import { beginning, type Place } from '../../../deal-server/events/position.ts'
 import { createEventLog } from '../../../deal-server/store/event-log.ts'
 import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
+import { dealHousekeepingJobs } from '../../../deal-server/store/housekeeping.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { campaign } from '../../support/campaign.ts'
-import { eventually } from '../../support/eventually.ts'
 import { type Backend, describeBackends } from '../../support/stores/backends.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
-import { writeEventStatement, writeFormerlyStatement } from './commits.ts'
+import { writeEventsStatement } from './commits.ts'
 
 const oneSession = 'one session serves everybody here'
 const numRuns = campaign({ short: 25, long: 500 })
@@ -43,39 +44,55 @@ describeBackends('the slices of the event log', (openBackend) => {
   }
 
   const writeMany = (deals: number) =>
-    database.write(writeFormerlyStatement, [`{${Array.from({ length: deals }, () => randomUUID()).join(',')}}`])
-  const forgetFormerServers = () => database.write('update deals.event_log set former_seen_at = null')
+    database.write(writeEventsStatement, [`{${Array.from({ length: deals }, () => randomUUID()).join(',')}}`, '1'])
+  const remove = (ids: readonly string[]) =>
+    database.write('delete from deals.events where id in (select unnest($1::text::uuid[]))', [`{${ids.join(',')}}`])
   const positions = (events: readonly LoggedEvent[]) => events.map(({ position }) => position)
 
-  it('are of a thousand events at most, and read in pages of any size, also from the middle', async () => {
+  /** Removes slices without events, as housekeeping does. */
+  const removeEmptySlices = async () => {
+    const job = dealHousekeepingJobs.find(({ name }) => name === 'slices without events')
+    if (!job) throw new Error('no job removes slices')
+    while ((await job.removeBatch(database.drizzle, { limit: 1_000, now: '2026-01-01T00:00:00Z' })) > 0);
+  }
+
+  it('count events without a gap, and are read in pages of any size, also from the middle', async () => {
     await writeMany(2_500)
-    await forgetFormerServers()
     const all = await readAll(700)
-    expect(all).toHaveLength(2_500)
-    expect(positions(all)).toEqual([...new Set(positions(all))].sort((a, b) => a - b))
-    const totals = await database.query<{ total: number }>('select total from deals.event_slices order by slice')
-    expect(totals.map(({ total }) => total)).toEqual([1_000, 1_000, 500])
+    expect(positions(all)).toEqual(Array.from({ length: 2_500 }, (_, index) => index + 1))
+    const totals = await database.query<{ total: number }>('select total from deals.event_slices')
+    expect(totals.length).toBeGreaterThan(500)
+    expect(totals.reduce((sum, { total }) => sum + total, 0)).toBe(2_500)
     for (const index of [0, 1_234, 2_499]) {
       const rest = await readAll(999, all[index])
       expect(positions(rest)).toEqual(positions(all.slice(index + 1)))
     }
   })
 
-  it('that have lost all their events are passed over', async () => {
+  it('that have lost all their events are passed over, and removed, and no position changes', async () => {
     const before = await readAll(1_000)
     for (let count = 0; count < 5; count += 1) {
       await writeMany(1)
       await createEventLog(database).state()
     }
     const all = await readAll(2, before.at(-1))
-    const gone = all.slice(0, 4).map(({ id }) => id)
-    await database.write('delete from deals.events where id = any($1::text::uuid[])', [`{${gone.join(',')}}`])
-    expect(positions(await readAll(1, before.at(-1)))).toEqual(positions(all.slice(4)))
+    expect(positions(all)).toEqual([2_501, 2_502, 2_503, 2_504, 2_505])
+    await remove(all.slice(0, 4).map(({ id }) => id))
+    expect(positions(await readAll(1, before.at(-1)))).toEqual([2_505])
+    await remove(before.map(({ id }) => id))
+    await removeEmptySlices()
+    const left = await database.query<{ last_position: number }>(
+      'select to_json(last_position) as last_position from deals.event_slices',
+    )
+    expect(left).toEqual([{ last_position: 2_505 }])
+    expect(positions(await readAll(1))).toEqual([2_505])
+    await writeMany(1)
+    expect(positions(await readAll(1))).toEqual([2_505, 2_506])
   })
 
   describe('with transactions that several sessions have open at once, in any order of steps', () => {
     let sessions: Sql
-    let open: Map<number, { readonly session: ReservedSql; readonly written: number[] }>
+    let open: Map<number, { readonly session: ReservedSql; readonly written: string[] }>
     let start: Place
     /** Deals of each slot and one of all, in different buckets: else one transaction would wait for another. */
     let deals: string[][]
@@ -85,7 +102,6 @@ describeBackends('the slices of the event log', (openBackend) => {
 
     beforeEach(async ({ skip }) => {
       skip(!database.concurrentSessions, oneSession)
-      await forgetFormerServers()
       sessions = postgres(backend.environment.DEAL_DATABASE_URL ?? '', { max: slots.length, onnotice: () => undefined })
       open = new Map()
       const buckets = new Map<number, string>()
@@ -112,12 +128,12 @@ describeBackends('the slices of the event log', (openBackend) => {
         await transaction.session.unsafe('begin')
       }
       sequence += 1
-      const parameters = [deals[slot]?.[deal] ?? '', String(sequence)]
-      const [row] = await transaction.session.unsafe<{ position: number }[]>(writeEventStatement, parameters)
-      transaction.written.push(row?.position ?? 0)
+      const parameters = [`{${deals[slot]?.[deal]}}`, String(sequence)]
+      const [row] = await transaction.session.unsafe<{ id: string }[]>(writeEventsStatement, parameters)
+      transaction.written.push(row?.id ?? '')
     }
 
-    async function end(slot: number, how: 'commit' | 'rollback'): Promise<readonly number[]> {
+    async function end(slot: number, how: 'commit' | 'rollback'): Promise<readonly string[]> {
       const transaction = open.get(slot)
       if (!transaction) return []
       open.delete(slot)
@@ -132,49 +148,40 @@ describeBackends('the slices of the event log', (openBackend) => {
       { weight: 3, arbitrary: fc.tuple(fc.constant('commit' as const), fc.nat(3), fc.constant(0)) },
       { weight: 1, arbitrary: fc.tuple(fc.constant('rollback' as const), fc.nat(3), fc.constant(0)) },
       { weight: 2, arbitrary: fc.tuple(fc.constant('read' as const), fc.nat(3), fc.constant(0)) },
+      { weight: 1, arbitrary: fc.tuple(fc.constant('remove' as const), fc.nat(3), fc.constant(0)) },
     )
     const steps = fc.array(step, { minLength: 5, maxLength: 25, size: 'max' })
 
-    it('have at once what is committed, in the order of positions since the one before, whatever is open', async () => {
+    it('have at once what is committed, whatever is open: at the next positions, which no event and no removal changes', async () => {
       const runs = fc.asyncProperty(steps, async (taken) => {
         start = (await createEventLog(database).takeSnapshot()).last
-        const [sliced, waiting]: [number[], number[]] = [[], []]
+        const [seen, removed, waiting]: [LoggedEvent[], Set<string>, string[]] = [[], new Set(), []]
         for (const [name, slot, deal] of [...taken, ['read', 0, 0] as const]) {
           if (name === 'write') await write(slot, deal)
-          else if (name !== 'read') waiting.push(...(await end(slot, name)))
+          else if (name === 'remove') {
+            // Not the last one: the end of the log stays.
+            const gone = seen.slice(0, -1).filter((_, index) => index % 4 === slot)
+            for (const { id } of gone) removed.add(id)
+            await remove(gone.map(({ id }) => id))
+            await removeEmptySlices()
+          } else if (name !== 'read') waiting.push(...(await end(slot, name)))
           else {
-            sliced.push(...waiting.splice(0).sort((a, b) => a - b))
-            expect(positions(await readAll(1 + slot, start))).toEqual(sliced)
+            const read = await readAll(1 + slot, start)
+            const known = seen.filter(({ id }) => !removed.has(id))
+            expect(read.slice(0, known.length)).toEqual(known)
+            const entered = read.slice(known.length)
+            const first = start.position + seen.length + 1
+            expect(positions(entered)).toEqual(entered.map((_, index) => first + index))
+            expect(entered.map(({ id }) => id).sort()).toEqual(waiting.splice(0).sort())
+            seen.push(...entered)
           }
         }
-        for (const slot of slots) await end(slot, 'rollback')
-      })
-      await fc.assert(runs, { numRuns, endOnFailure: true })
-    })
-
-    it('follow the order of servers before release 0.3.0 while there are some, without a change of what was read', async () => {
-      const runs = fc.asyncProperty(steps, async (taken) => {
-        await writeMany(1)
-        await eventually(async () =>
-          expect(await createEventLog(database).state()).toMatchObject({ isHeldBack: false }),
-        )
-        start = (await createEventLog(database).takeSnapshot()).last
-        const reads: number[][] = []
-        for (const [name, slot, deal] of taken) {
-          if (name === 'write') await write(slot, deal)
-          else if (name !== 'read') await end(slot, name)
-          else reads.push(positions(await readAll(3, start)))
+        const bySequence = [...seen].sort((a, b) => a.sequence - b.sequence)
+        for (const { dealId } of seen) {
+          const ofDeal = (events: readonly LoggedEvent[]) => events.filter((event) => event.dealId === dealId)
+          expect(ofDeal(seen)).toEqual(ofDeal(bySequence))
         }
-        for (const slot of slots) await end(slot, 'commit')
-        const former = await database.query<{ position: number }>(
-          `select to_json(e.position) as position from deals.events e
-          where (e.xid, e.position) > (select xid, position from deals.events where position = $1::text::bigint)
-          order by e.xid, e.position`,
-          [String(start.position)],
-        )
-        const all = former.map(({ position }) => position)
-        await eventually(async () => expect(positions(await readAll(4, start))).toEqual(all))
-        for (const read of reads) expect(all.slice(0, read.length)).toEqual(read)
+        for (const slot of slots) await end(slot, 'rollback')
       })
       await fc.assert(runs, { numRuns, endOnFailure: true })
     })

@@ -1,7 +1,8 @@
 /** The worker of one webhook over a simulated log, a simulated receiver, and a clock that can be moved. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
-import { beginning, type LoggedEvent } from '../../../deal-server/events/event-log.ts'
+import type { LoggedEvent } from '../../../deal-server/events/event-log.ts'
+import { beginning } from '../../../deal-server/events/position.ts'
 import { standardRetriesMs } from '../../../deal-server/webhooks/back-off.ts'
 import type { BlockedDeal, PauseReason, Progress, Webhook } from '../../../deal-server/webhooks/ports.ts'
 import type { Standing } from '../../../deal-server/webhooks/responsible.ts'
@@ -14,12 +15,29 @@ import { createMovableClock } from '../../support/worlds/movable-clock.ts'
 type Answer = number | { readonly status: number; readonly retryAfterMs: number }
 
 const webhook = (settings: Partial<Webhook> = {}): Webhook => ({
-  ...{ id: 'webhook', url: 'https://receiver.test/', types: [], deals: [], description: null, state: 'active' },
-  ...{ pausedReason: null, pausedAt: null, createdBy: 'admin', createdAt: '', updatedAt: '', revision: 1, position: 0 },
-  ...{ secret: '', formerSecret: null, formerSecretUntil: null },
+  id: 'webhook',
+  url: 'https://receiver.test/',
+  types: [],
+  deals: [],
+  description: null,
+  state: 'active',
+  pausedReason: null,
+  pausedAt: null,
+  createdBy: 'admin',
+  createdAt: '',
+  updatedAt: '',
+  revision: 1,
+  position: 0,
+  secret: '',
+  formerSecret: null,
+  formerSecretUntil: null,
   responsible: { username: 'admin', userId: '1', seesDeleted: true, generation: 1 },
   health: {
-    ...{ failures: 0, lastSuccessAt: null, lastFailureAt: null, lastFailureStatus: null, lastFailureReason: null },
+    failures: 0,
+    lastSuccessAt: null,
+    lastFailureAt: null,
+    lastFailureStatus: null,
+    lastFailureReason: null,
     heldUntil: null,
   },
   ...settings,
@@ -47,18 +65,22 @@ class World {
     const sequence = this.events.filter((event) => event.dealId === dealId).length + 1
     const position = this.events.length + 1
     this.events.push({
-      ...{
-        slice: position,
-        turn: 0,
-        position,
-        timeline: 'timeline',
-        id: String(position),
-        dealId,
-        sequence,
-        dealVersion: 1,
-      },
-      ...{ type: 'deal.held', data: {}, currency: 'EUR', occurredAt: '2026-01-01T00:00:00.000Z', actor: 'alice' },
-      ...{ actorUserId: null, useCase: 'HoldDeal', style: 'resource', commandId: null, correlationId: '' },
+      position,
+      timeline: 'timeline',
+      id: String(position),
+      dealId,
+      sequence,
+      dealVersion: 1,
+      type: 'deal.held',
+      data: {},
+      currency: 'EUR',
+      occurredAt: '2026-01-01T00:00:00.000Z',
+      actor: 'alice',
+      actorUserId: null,
+      useCase: 'HoldDeal',
+      style: 'resource',
+      commandId: null,
+      correlationId: '',
       schemaVersion: 1,
     })
     this.worker?.wake()
@@ -101,7 +123,9 @@ class World {
         const noted = { eventId, type, dealId, attempt, at: new Date(this.clock.now()).toISOString(), durationMs: 1 }
         return {
           attempt: { ...noted, outcome, status, reason: isTaken ? null : 'refused' },
-          ...{ retryAfterMs, isGone: status === 410, isAborted: false },
+          retryAfterMs,
+          isGone: status === 410,
+          isAborted: false,
         }
       },
       findStanding: async () => this.standing(),
@@ -118,13 +142,13 @@ class World {
     this.reads += 1
     const events = this.events.filter((event) => event.position > position).slice(0, 100)
     const last = events.at(-1)
-    const end = { slice: last?.slice ?? position, turn: 0, position: last?.position ?? position }
+    const end = { position: last?.position ?? position }
     return {
       events,
       end,
       isLast: events.length < 100,
-      isHeldBack: false,
-      lastSlice: 0,
+      isIncomplete: false,
+      lastPosition: 0,
       runId: this.runId,
       timeline: '',
     }

@@ -104,8 +104,16 @@ function ofOwnFactors(): [string, AuthEntry][] {
 /** Method and path, as the document of the server has them. */
 export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEntry>([
   ...[
-    ...['/', '/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/problems'],
-    ...['/.well-known/jwks.json', '/.well-known/key-signed-keys.json', '/.well-known/oauth-authorization-server'],
+    '/',
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/openapi.json',
+    '/docs',
+    '/problems',
+    '/.well-known/jwks.json',
+    '/.well-known/key-signed-keys.json',
+    '/.well-known/oauth-authorization-server',
   ].map((path) => [`GET ${path}`, { open: '200' }] as const),
   ['GET /docs/assets/{file}', { open: '200' }],
   ['GET /problems/{code}', { open: '200' }],
@@ -235,12 +243,29 @@ export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEn
     {
       others: {
         // The key has rights that a holder of this right alone must not get.
-        ...{ right: 'api-key.manage', allowed: missingRight, refused: '404 not-found', narrowed: missingRight },
+        right: 'api-key.manage',
+        allowed: missingRight,
+        refused: '404 not-found',
+        narrowed: missingRight,
         ask: ({ otherKey, password }) => ({ path: `/api-keys/${otherKey}/rotate`, sent: { json: { password } } }),
       },
       own: {
-        ...{ allowed: '200', narrowed: missingRight, byRight: ['api-key.manage', '200'] },
+        allowed: '200',
+        narrowed: missingRight,
+        byRight: ['api-key.manage', '200'],
         ask: ({ ownKey, password }) => ({ path: `/api-keys/${ownKey}/rotate`, sent: { json: { password } } }),
+      },
+    },
+  ],
+  [
+    'POST /api-keys/{id}/confirm',
+    {
+      own: {
+        // The caller has logged in by a password alone.
+        allowed: '403 second-factor-login-required',
+        narrowed: missingRight,
+        byRight: ['api-key.manage', '403 second-factor-login-required'],
+        ask: ({ ownKey, password }) => ({ path: `/api-keys/${ownKey}/confirm`, sent: { json: { password } } }),
       },
     },
   ],
@@ -250,11 +275,16 @@ export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEn
       `${method} /api-keys/{id}`,
       {
         others: {
-          ...{ right: 'api-key.manage', allowed, refused: '404 not-found', narrowed: missingRight },
+          right: 'api-key.manage',
+          allowed,
+          refused: '404 not-found',
+          narrowed: missingRight,
           ask: ({ otherKey }) => ({ path: `/api-keys/${otherKey}` }),
         },
         own: {
-          ...{ allowed, narrowed: missingRight, byRight: ['api-key.manage', allowed] },
+          allowed,
+          narrowed: missingRight,
+          byRight: ['api-key.manage', allowed],
           ask: ({ ownKey }) => ({ path: `/api-keys/${ownKey}` }),
         },
       },

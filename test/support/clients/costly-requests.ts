@@ -40,7 +40,8 @@ function requestOf(server: ServerName, target: string, { name, behind = '', head
 }
 
 const targetOf = (server: ServerName, target: string, strains: readonly Strain[]): CostlyTarget => ({
-  ...{ server, target },
+  server,
+  target,
   requests: strains.map((strain) => requestOf(server, target, strain)),
 })
 

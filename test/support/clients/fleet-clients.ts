@@ -3,9 +3,9 @@ import { expect } from 'vitest'
 import type { Member } from '../worlds/fleet.ts'
 import { logIn, passwordOf, type TestServer } from '../worlds/stack.ts'
 import { rememberSecret, send } from './http-client.ts'
+import { cookieSetBy } from './pages/sign-in.ts'
 import { digestCredential } from './scheme-clients/digest.ts'
 import { keySignedHeaders, keySignedToken } from './scheme-clients/key-signed.ts'
-import { cookieSetBy } from './sign-in.ts'
 import { signUrl } from './signing.ts'
 
 /** A user with all that it needs for every scheme. */

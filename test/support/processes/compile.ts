@@ -15,7 +15,7 @@ declare module 'vitest' {
 /** Files that tests run or import in a process of its own, besides the programs of the project. */
 const further = [
   'test/support/processes/listening-child.ts',
-  'test/support/processes/operator-process.ts',
+  'test/support/processes/operators/operator-process.ts',
   'test/shared/platform/embedded/data-lock-contender.ts',
   'test/shared/platform/embedded/embedded-writer.ts',
   'shared/platform/log/log.ts',

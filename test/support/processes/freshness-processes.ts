@@ -18,10 +18,10 @@ import { createLog } from '../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { Principals } from '../../../shared/protocol/authentication/authenticate.ts'
 import { type FeedLine, openFeedLine } from '../../../shared/protocol/internal-api/feed-stream.ts'
-import { SimulatedCacheClient, type SimulatedCacheServer } from '../worlds/simulated-cache.ts'
-import { SimulatedLink } from '../worlds/simulated-link.ts'
-import { SimulatedDatabase, type SimulatedPrincipals } from '../worlds/simulated-principals.ts'
-import type { VirtualTime } from '../worlds/virtual-time.ts'
+import { SimulatedCacheClient, type SimulatedCacheServer } from '../worlds/freshness/simulated-cache.ts'
+import { SimulatedLink } from '../worlds/freshness/simulated-link.ts'
+import { SimulatedDatabase, type SimulatedPrincipals } from '../worlds/freshness/simulated-principals.ts'
+import type { VirtualTime } from '../worlds/freshness/virtual-time.ts'
 
 /** What all processes share. */
 export interface Surroundings {

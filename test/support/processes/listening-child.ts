@@ -18,7 +18,13 @@ const log = createLog({ level: 'silent', format: 'json' })
 const draining = new Draining()
 const origin = 'http://server.test'
 const app = createApp({
-  ...{ routes: healthRoutes([], draining), problems: sharedProblems, schemes: [], origin, clock, ids, log },
+  routes: healthRoutes([], draining),
+  problems: sharedProblems,
+  schemes: [],
+  origin,
+  clock,
+  ids,
+  log,
   transport: { trustProxy: { hops: 0 }, allowInsecureHttp: false },
 })
 const listening = await listen({

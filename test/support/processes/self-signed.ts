@@ -36,7 +36,12 @@ export function selfSigned(name = 'Keyhold test', until = 2049): SelfSigned {
   const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' })
   const toBeSigned = sequence(
     der(0xa0, der(0x02, octets('02'))),
-    ...[serial, sha256WithRsa, subject, sequence(utcTime(2020), utcTime(until)), subject, publicKey],
+    serial,
+    sha256WithRsa,
+    subject,
+    sequence(utcTime(2020), utcTime(until)),
+    subject,
+    publicKey,
     der(0xa3, extensions),
   )
   const signature = der(0x03, octets('00'), sign('sha256', toBeSigned, privateKey))

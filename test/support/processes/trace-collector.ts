@@ -54,9 +54,14 @@ const spansIn = ({ resourceSpans }: ExportedSpans): CollectedSpan[] =>
   resourceSpans.flatMap(({ resource, scopeSpans }) =>
     scopeSpans.flatMap(({ spans }) =>
       spans.map(({ attributes, status, ...span }) => ({
-        ...{ traceId: span.traceId, spanId: span.spanId, parentSpanId: span.parentSpanId || undefined },
-        ...{ name: span.name, kind: span.kind, service: String(read(resource.attributes)['service.name']) },
-        ...{ attributes: read(attributes), status: status.code },
+        traceId: span.traceId,
+        spanId: span.spanId,
+        parentSpanId: span.parentSpanId || undefined,
+        name: span.name,
+        kind: span.kind,
+        service: String(read(resource.attributes)['service.name']),
+        attributes: read(attributes),
+        status: status.code,
       })),
     ),
   )

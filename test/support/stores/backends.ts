@@ -6,7 +6,7 @@ import { systemClock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
 import type { Mode } from '../../../shared/protocol/settings/common-settings.ts'
-import { type RedisServer, redisServerInstalled, startRedisServer } from '../processes/redis-server.ts'
+import { type RedisServer, redisServerInstalled, startRedisServer } from '../processes/stores/redis-server.ts'
 import { openMigratedEngine } from './migrated-engine.ts'
 import { cacheSecret, openTestCache } from './redis-cache.ts'
 import { createScratchDatabase } from './scratch-database.ts'
@@ -40,7 +40,7 @@ export async function openEmbedded(): Promise<Backend> {
     allowsAttempt: (...args) => cache.allowsAttempt(...args),
     putVersioned: (...args) => cache.putVersioned(...args),
     getVersioned: (...args) => cache.getVersioned(...args),
-    moment: () => cache.moment(),
+    time: () => cache.time(),
     publish: (...args) => cache.publish(...args),
     subscribe: (...args) => cache.subscribe(...args),
     isSilent: () => cache.isSilent(),

@@ -6,7 +6,7 @@ import type { PGlite } from '@electric-sql/pglite'
 import { dealSearchIndex } from '../../../deal-server/store/search-index.ts'
 import { ensureTrigramIndex } from '../../../shared/platform/database/trigram-index.ts'
 import { type EmbeddedEngine, shareEngine } from '../../../shared/platform/embedded/embedded.ts'
-import { startTestEngine } from '../processes/embedded-engine.ts'
+import { startTestEngine } from '../processes/stores/embedded-engine.ts'
 import { migrateBoth } from './migrate-both.ts'
 
 interface MigratedEngine {
@@ -97,4 +97,4 @@ async function resetOf(engine: PGlite): Promise<string> {
 
 const tablesQuery = `
   select format('%I.%I', schemaname, tablename) as name from pg_tables
-  where schemaname !~ '^(pg_|information_schema)' and tablename <> '__drizzle_migrations' order by name`
+  where schemaname !~ '^(pg_|information_schema)' and tablename <> 'migrations' order by name`

@@ -1,9 +1,9 @@
 /** Both servers with their console, for suites about its pages: read over plain HTTP, or in a browser. */
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { openBrowser, type TestBrowser } from '../clients/browser.ts'
 import type { Reply } from '../clients/http-client.ts'
-import { signIn } from '../clients/sign-in.ts'
+import { openBrowser, type TestBrowser } from '../clients/pages/browser.ts'
+import { signIn } from '../clients/pages/sign-in.ts'
 import { freePort } from '../processes/free-port.ts'
 import { type OpenBackend, openEmbedded } from '../stores/backends.ts'
 import { openStack, passwordOf, type Stack, type StackOptions } from './stack.ts'
@@ -46,7 +46,10 @@ export async function openConsole(
             method: 'POST',
             body: new URLSearchParams(fields).toString(),
             headers: {
-              ...{ cookie, accept, origin: serverOf(path).url, 'sec-fetch-site': 'same-origin' },
+              cookie,
+              accept,
+              origin: serverOf(path).url,
+              'sec-fetch-site': 'same-origin',
               'content-type': 'application/x-www-form-urlencoded',
             },
           }),

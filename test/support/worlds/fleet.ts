@@ -66,7 +66,8 @@ export async function openFleet(openBackend: OpenBackend, options: FleetOptions)
   const members = [...auths, ...deals]
   for (const { member } of members) await member.restart(options.settings)
   return {
-    ...{ backend, environment },
+    backend,
+    environment,
     auths: auths.map(({ member }) => member),
     deals: deals.map(({ member }) => member),
     members: members.map(({ member }) => member),

@@ -1,10 +1,10 @@
 /** Everything that can be taken away from a user, and whose credentials that concerns. */
 import type { SchemeName } from '../../../shared/protocol/authentication/scheme.ts'
 import type { Sent } from '../clients/http-client.ts'
+import { signIn } from '../clients/pages/sign-in.ts'
 import { schemeClients } from '../clients/scheme-clients/index.ts'
 import type { CredentialledRequest, PlainRequest } from '../clients/scheme-clients/scheme-client.ts'
-import { signIn } from '../clients/sign-in.ts'
-import type { Operator } from '../processes/operator.ts'
+import type { Operator } from '../processes/operators/operator.ts'
 import { kidOf } from './rotation-load.ts'
 import { passwordOf, type Stack, type TestServer } from './stack.ts'
 
@@ -65,42 +65,49 @@ export async function openCredential(stack: Stack, scheme: SchemeName): Promise<
 export const revocations: readonly Revocation[] = [
   {
     name: 'a right taken away',
-    ...{ schemes: allSchemes, status: 403 },
+    schemes: allSchemes,
+    status: 403,
     carryOut: ({ administer }) => administer(user, patch({ roles: [] })),
     undo: ({ administer }) => administer(user, patch({ roles: ['agent'] })),
   },
   {
     name: 'API key revoked',
-    ...{ schemes: ['signed-request'], status: 401 },
+    schemes: ['signed-request'],
+    status: 401,
     carryOut: async ({ administer, credentials, auth }) =>
       administer(`/api-keys/${await keyIdOf(credentials, auth)}`, { method: 'DELETE' }),
   },
   {
     name: 'disabled',
-    ...{ schemes: allSchemes, status: 401 },
+    schemes: allSchemes,
+    status: 401,
     carryOut: ({ administer }) => administer(user, patch({ enabled: false })),
     undo: ({ administer }) => administer(user, patch({ enabled: true })),
   },
   {
     name: 'session ended',
-    ...{ schemes: ['session'], status: 401 },
+    schemes: ['session'],
+    status: 401,
     carryOut: ({ administer, credentials }) =>
       administer(`${user}/sessions/${credentials[0]?.sessionId}`, { method: 'DELETE' }),
   },
   {
     name: 'password changed',
-    ...{ schemes: ['bearer', 'key-signed', 'session', 'basic'], status: 401 },
+    schemes: ['bearer', 'key-signed', 'session', 'basic'],
+    status: 401,
     carryOut: ({ administer }) => administer(`${user}/password`, setPassword('another good password')),
     undo: ({ administer }) => administer(`${user}/password`, setPassword(passwordOf(subject))),
   },
   {
     name: 'own logout',
-    ...{ schemes: ['bearer'], status: 401 },
+    schemes: ['bearer'],
+    status: 401,
     carryOut: (ports) => asSubject(ports, { method: 'POST', path: '/logout' }),
   },
   {
     name: 'key revoked',
-    ...{ schemes: ['bearer', 'key-signed'], status: 401 },
+    schemes: ['bearer', 'key-signed'],
+    status: 401,
     carryOut: async ({ credentials, operator, auth }) => {
       const kids = await Promise.all(credentials.map(async (one) => kidOf((await headersOf(one, auth)).authorization)))
       for (const kid of kids) await operator.revoke(kid ?? '')
@@ -108,12 +115,14 @@ export const revocations: readonly Revocation[] = [
   },
   {
     name: 'own sign-out',
-    ...{ schemes: ['session'], status: 401 },
+    schemes: ['session'],
+    status: 401,
     carryOut: (ports) => asSubject(ports, { method: 'DELETE', path: '/sessions/current' }),
   },
   {
     name: 'logout everywhere',
-    ...{ schemes: ['bearer', 'key-signed', 'session'], status: 401 },
+    schemes: ['bearer', 'key-signed', 'session'],
+    status: 401,
     carryOut: ({ administer }) => administer(`${user}/logout`, { method: 'POST' }),
   },
 ]

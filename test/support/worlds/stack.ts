@@ -32,7 +32,7 @@ import { exchangeWith } from '../clients/in-process.ts'
 import { routesOf } from '../clients/openapi.ts'
 import { freePort } from '../processes/free-port.ts'
 import { preparedKeysDir } from '../processes/prepared-keys.ts'
-import type { RedisServer } from '../processes/redis-server.ts'
+import type { RedisServer } from '../processes/stores/redis-server.ts'
 import type { Backend, OpenBackend } from '../stores/backends.ts'
 import { createMovableClock, type MovableClock } from './movable-clock.ts'
 
@@ -186,7 +186,14 @@ export async function openStack(openBackend: OpenBackend, options: StackOptions 
   const [deal] = deals
   if (!deal) throw new TypeError('a stack has at least one deal server')
   return {
-    ...{ auth, deal, deals, addDealServer, clock, database, environment, logLines },
+    auth,
+    deal,
+    deals,
+    addDealServer,
+    clock,
+    database,
+    environment,
+    logLines,
     served: { auth: startedAuth.routes, deal: dealRoutes, endpoints: startedAuth.endpoints },
     redis: backend.redis,
     logIn: (username, password = passwordOf(username)) => logIn(auth, username, password),
@@ -286,7 +293,17 @@ export async function startDealServer(common: Common, own: OwnResources = {}): P
   })
   const replicas = openReplicas(config.readUrl)
   const server = createDealServer(config, {
-    ...{ database, replicas, cache, clock, ids, log, metrics, tracing, serviceSecret, eventStreams, webhooks },
+    database,
+    replicas,
+    cache,
+    clock,
+    ids,
+    log,
+    metrics,
+    tracing,
+    serviceSecret,
+    eventStreams,
+    webhooks,
     ...others,
   })
   await server.start()

@@ -80,7 +80,10 @@ export async function startReceiver({ checksTime = true } = {}): Promise<Webhook
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const receiver: WebhookReceiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
-    ...{ received, faults, parallel, secrets },
+    received,
+    faults,
+    parallel,
+    secrets,
     taken: () => {
       const first = new Map<string, Received>()
       for (const one of received)

@@ -102,6 +102,11 @@ async function overview({ request, api, reader }: SignedInVisit, refused?: Refus
         <p class="hint">
           {texts.intro} {state.required ? texts.required : texts.notRequired}
         </p>
+        {state.required && (
+          <p class="hint">
+            {texts.keysWait} <a href="/account/api-keys">{texts.keys}</a>
+          </p>
+        )}
         <Table caption={texts.factors} columns={columns(reader)} rows={state.factors} empty={texts.none} />
         <div class="tiles wide">
           <ProofForm

@@ -67,7 +67,9 @@ function fieldsOf(query: URLSearchParams): FieldParts[] {
   return [
     { name: 'actor', label: texts.actor, kind: 'search', maxLength: 64 },
     {
-      ...{ name: 'action', label: texts.action, kind: 'select' },
+      name: 'action',
+      label: texts.action,
+      kind: 'select',
       options: isKnown ? actionOptions : [...actionOptions, { value: action, text: action }],
     },
     { name: 'target', label: texts.target, kind: 'search', maxLength: 64 },

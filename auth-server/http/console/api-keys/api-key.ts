@@ -15,6 +15,7 @@ export interface ApiKey {
   readonly expiresSoon: boolean
   readonly formerUntil: string | null
   readonly lastUsedAt: string | null
+  readonly suspended: boolean
 }
 
 /** A key with new material. A pair of the caller's own has neither. */

@@ -79,7 +79,15 @@ interface ApiKeyTableParts {
 /** The keys, each with a link to its page. */
 export function ApiKeyTable({ keys, place, reader }: ApiKeyTableParts) {
   const columns: Column<ApiKey>[] = [
-    { title: texts.name, cell: (key) => <a href={`${place.base}/${encodeURIComponent(key.id)}`}>{nameOf(key)}</a> },
+    {
+      title: texts.name,
+      cell: (key) => (
+        <span>
+          <a href={`${place.base}/${encodeURIComponent(key.id)}`}>{nameOf(key)}</a>{' '}
+          {key.suspended && <span class="badge warn">{texts.suspended}</span>}
+        </span>
+      ),
+    },
     ...(place.isOfAll ? [{ title: texts.owner, cell: ({ username }: ApiKey) => username }] : []),
     { title: texts.kind, cell: ({ kind }) => texts.kinds[kind] },
     {

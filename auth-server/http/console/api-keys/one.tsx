@@ -27,6 +27,7 @@ export const apiKeyPage = (place: KeyPlace): Page => ({
     // Only forms have an action.
     const action = visit.form.get('action')
     if (action === 'revoke') return revoke(visit, place, key)
+    if (action === 'confirm') return confirm(visit, place, key)
     return action === 'rotate' ? rotate(visit, place, key) : keyPage(visit, place, key)
   },
 })
@@ -34,6 +35,16 @@ export const apiKeyPage = (place: KeyPlace): Page => ({
 async function revoke(visit: SignedInVisit, place: KeyPlace, key: ApiKey): Promise<PageResult> {
   const reply = await visit.api.call({ route: 'DELETE /api-keys/:id', path: { id: key.id } })
   return reply.ok ? doneAt(place.base, 'key-revoked') : keyPage(visit, place, key, reply.problem)
+}
+
+async function confirm(visit: SignedInVisit, place: KeyPlace, key: ApiKey): Promise<PageResult> {
+  const reply = await visit.api.call({
+    route: 'POST /api-keys/:id/confirm',
+    path: { id: key.id },
+    body: { password: textOf(visit.form, 'password') },
+  })
+  const path = `${place.base}/${encodeURIComponent(key.id)}`
+  return reply.ok ? doneAt(path, 'key-confirmed') : keyPage(visit, place, key, reply.problem)
 }
 
 async function rotate(visit: SignedInVisit, place: KeyPlace, key: ApiKey): Promise<PageResult> {
@@ -74,6 +85,7 @@ function keyPage(visit: SignedInVisit, place: KeyPlace, key: ApiKey, problem?: P
             {key.rights === null ? <p>{texts.reaches.all.text}</p> : <RightsInWords rights={key.rights} />}
           </section>
           <section class="panel">
+            {key.suspended && <ConfirmForm path={path} problem={problem} />}
             <RotateForm visit={visit} path={path} apiKey={key} problem={problem} />
             <hr />
             <details>
@@ -135,6 +147,21 @@ function KeyFacts({ apiKey, place, reader }: KeyFactsParts) {
   )
 }
 
+function ConfirmForm({ path, problem }: { readonly path: string; readonly problem: ProblemDocument | undefined }) {
+  return (
+    <>
+      <h3>{texts.suspendedTitle}</h3>
+      <p class="hint">{texts.suspendedHint}</p>
+      <form method="post" action={path} class="stack">
+        <input type="hidden" name="action" value="confirm" />
+        <ProofField error={fieldErrors(problem).password} form="confirm" />
+        <button type="submit">{texts.confirm}</button>
+      </form>
+      <hr />
+    </>
+  )
+}
+
 interface RotateFormParts {
   readonly visit: SignedInVisit
   readonly path: string
@@ -148,7 +175,11 @@ function RotateForm({ visit: { form }, path, apiKey, problem }: RotateFormParts)
   const errors = fieldErrors(problem)
   const fields: readonly FieldParts[] = [
     {
-      ...{ name: 'overlapSeconds', label: texts.overlap, kind: 'select', options: overlaps, isRequired: true },
+      name: 'overlapSeconds',
+      label: texts.overlap,
+      kind: 'select',
+      options: overlaps,
+      isRequired: true,
       value: form.get('overlapSeconds') ?? '86400',
     },
     ...(apiKey.kind === 'rsa'

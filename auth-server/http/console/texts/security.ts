@@ -4,6 +4,8 @@ export const security = {
   intro: 'With one, a sign-in asks for a code of your authenticator app or for a passkey, besides the password.',
   required: 'Your sign-ins need a second factor.',
   notRequired: 'Your sign-ins need the password alone.',
+  keysWait: 'API keys that were made without one are suspended until you confirm them:',
+  keys: 'your API keys',
   factors: 'What is set up',
   none: 'Nothing is set up.',
   name: 'Name',

@@ -10,7 +10,7 @@ import { jsonBody } from '../../pipeline/bodies.ts'
 import { component, time } from '../../pipeline/description.ts'
 import { defineEndpoint, type Endpoint } from '../../pipeline/endpoint.ts'
 import { loginOf } from '../../pipeline/login-of-caller.ts'
-import { proofProblems, provingPassword } from '../../pipeline/proving-password.ts'
+import { proofOf, proofProblems, proofSchema } from '../../pipeline/recent-proof-members.ts'
 import { confirmPasskeyBody, confirmTotpBody } from './set-up-bodies.ts'
 
 /** Services that the endpoints use. */
@@ -39,14 +39,17 @@ const factorsComponent = component(
 const represent = ({ required, factors, recoveryCodes }: FactorState) => ({
   required,
   factors: factors.map(({ id, kind, name, createdAt, lastUsedAt }) => ({
-    ...{ id, kind, name, createdAt: rfc3339(createdAt) },
+    id,
+    kind,
+    name,
+    createdAt: rfc3339(createdAt),
     lastUsedAt: lastUsedAt === null ? null : rfc3339(lastUsedAt),
   })),
   recoveryCodes,
 })
 
 const challenge = z.string().meta({ description: 'To be sent with the answer, within five minutes.' })
-const proof = jsonBody(z.strictObject({ password: provingPassword }), { required: false })
+const proof = jsonBody(proofSchema, { required: false })
 const withProof = 'Needs your password or a login younger than five minutes.'
 
 /** Common members of all endpoints. */
@@ -76,8 +79,8 @@ export const ownSecondFactorsEndpoints = (ports: OwnSecondFactorsPorts): Endpoin
 
 const prove = (
   { requireRecentProof }: OwnSecondFactorsPorts,
-  { request, caller, body }: { request: HttpRequest; caller: Caller; body: { password?: string | undefined } },
-) => requireRecentProof(caller, { password: body.password, clientAddress: request.peer.address })
+  { request, caller, body }: { request: HttpRequest; caller: Caller; body: z.output<typeof proofSchema> },
+) => requireRecentProof(caller, proofOf(request, body))
 
 const readEndpoint = ({ secondFactors }: OwnSecondFactorsPorts) =>
   defineEndpoint({

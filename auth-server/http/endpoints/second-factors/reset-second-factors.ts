@@ -1,11 +1,10 @@
 /** DELETE /users/{username}/second-factors: for a user who has lost them (docs/contract.md#second-factor). */
 
-import * as z from 'zod'
 import type { RequireRecentProof } from '../../../../shared/protocol/authentication/recent-proof.ts'
 import type { OwnFactors } from '../../../second-factors/own-factors.ts'
 import { jsonBody } from '../../pipeline/bodies.ts'
 import { defineEndpoint } from '../../pipeline/endpoint.ts'
-import { proofProblems, provingPassword } from '../../pipeline/proving-password.ts'
+import { proofOf, proofProblems, proofSchema } from '../../pipeline/recent-proof-members.ts'
 
 /** Services that the endpoint uses. */
 export interface ResetSecondFactorsPorts {
@@ -26,13 +25,13 @@ export const resetSecondFactorsEndpoint = ({ secondFactors, requireRecentProof }
     tag: 'users',
     caller: 'required',
     right: 'user.manage',
-    body: jsonBody(z.strictObject({ password: provingPassword }), { required: false }),
+    body: jsonBody(proofSchema, { required: false }),
     status: 204,
     success: { description: 'They are removed.' },
     problems: [...proofProblems, 'not-found'],
     audit: ({ path }) => ({ action: 'user.second-factors-reset', target: path.username }),
     handle: async ({ request, caller, path, body }) => {
-      await requireRecentProof(caller, { password: body.password, clientAddress: request.peer.address })
+      await requireRecentProof(caller, proofOf(request, body))
       await secondFactors.reset(path.username, caller)
     },
   })

@@ -22,7 +22,7 @@ import { redirected } from './sessions.ts'
 
 /** Services that the endpoints use. */
 export interface EndSessionPorts {
-  readonly presented: Authentication['presented']
+  readonly findCredentials: Authentication['findCredentials']
   readonly refuseCrossSite: RefuseCrossSite
   /** The session with this key and its user, also after its end while it is stored. */
   ownerOf(keyHash: string): Promise<SessionOwner | undefined>
@@ -115,7 +115,7 @@ const ofOverriddenDelete = ({ find, ...credential }: OwnCredential<Target>): Own
 
 /** The session key in the path is the credential. The request may carry the same key as its cookie. */
 async function targetOfKey(request: HttpRequest, key: string, ports: EndSessionPorts): Promise<Target> {
-  const { schemes, isForeign, refuseSeveral } = ports.presented(request)
+  const { schemes, isForeign, refuseSeveral } = ports.findCredentials(request)
   const hasCookie = schemes.includes('session')
   const isSame = hasCookie && ports.cookie.read(request)[0] === key
   if (isForeign || schemes.length > (isSame ? 1 : 0)) throw await refuseSeveral()
@@ -127,7 +127,7 @@ async function targetOfKey(request: HttpRequest, key: string, ports: EndSessionP
 
 /** Takes the cookie for the session key when it is the only credential: ending a session that is over is no error. */
 async function targetOfCookie(request: HttpRequest, ports: EndSessionPorts): Promise<Target | undefined> {
-  const { schemes, isForeign } = ports.presented(request)
+  const { schemes, isForeign } = ports.findCredentials(request)
   if (isForeign || schemes.length !== 1 || schemes[0] !== 'session') return undefined
   const owner = await ports.ownerOf(sessionKeyHash(ports.cookie.read(request)[0] ?? ''))
   if (!owner) return undefined

@@ -28,7 +28,11 @@ interface Change {
 export function commandsFor(selected: readonly Selected[], { bulkId, ...change }: Change): BatchCommand[] {
   const { action, params } = actionOf(change)
   return selected.map(({ id, version }) => ({
-    ...{ id: `bulk.${bulkId}.${id}`, deal: id, action, params, ifMatch: `"${version}"` },
+    id: `bulk.${bulkId}.${id}`,
+    deal: id,
+    action,
+    params,
+    ifMatch: `"${version}"`,
   }))
 }
 

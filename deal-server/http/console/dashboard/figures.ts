@@ -73,7 +73,9 @@ const fields = 'name,status,held,heldAt,holdReason,updatedAt,updatedBy'
 async function readTasks(api: Api, username: string): Promise<readonly ShortTask[]> {
   const path = { dtoName: 'AssignedTask', parameter: username }
   const reply = await api.call<readonly ShortTask[]>({
-    ...{ route: 'GET /query/:dtoName/:parameter', path, query: { limit: shortList } },
+    route: 'GET /query/:dtoName/:parameter',
+    path,
+    query: { limit: shortList },
   })
   // The route answers 404 for an empty list.
   return reply.ok ? reply.body : []

@@ -30,7 +30,10 @@ interface StatesParts {
 export function States({ groups, reader }: StatesParts) {
   const states = countByState(groups)
   const bars = states.map(({ state, count }) => ({
-    ...{ label: stateTexts[state], value: count, text: reader.number(count), look: looks[state] },
+    label: stateTexts[state],
+    value: count,
+    text: reader.number(count),
+    look: looks[state],
   }))
   const columns: Column<StateCount>[] = [
     {
@@ -39,7 +42,8 @@ export function States({ groups, reader }: StatesParts) {
     },
     { title: texts.number, isNumber: true, cell: ({ count }) => reader.number(count) },
     {
-      ...{ title: texts.value, isNumber: true },
+      title: texts.value,
+      isNumber: true,
       cell: ({ values }) => <Values values={values} reader={reader} />,
     },
   ]
@@ -123,7 +127,8 @@ export function Tasks({ tasks, reader, today }: TasksParts) {
   const columns: Column<ShortTask>[] = [
     { title: texts.task, cell: ({ title, dealId }) => <a href={pathOfDeal(dealId)}>{title}</a> },
     {
-      ...{ title: texts.dueDate, isShort: true },
+      title: texts.dueDate,
+      isShort: true,
       cell: ({ dueDate }) => <Due date={dueDate} isLate {...{ today, reader }} />,
     },
   ]

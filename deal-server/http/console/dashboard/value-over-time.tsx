@@ -74,7 +74,10 @@ function CurrencyChart({ spans, period, reader, currency, look }: ChartParts) {
   const label = labelOf(period, reader)
   const found = spans.map(({ groups, from }) => ({ from, group: groups.find((group) => group.currency === currency) }))
   const bars = found.map(({ from, group }) => ({
-    ...{ label: label(from), value: group?.value ?? 0, text: short.format(group?.value ?? 0), look },
+    label: label(from),
+    value: group?.value ?? 0,
+    text: short.format(group?.value ?? 0),
+    look,
   }))
   const words = found.map(({ from, group }) => `${label(from)} ${reader.money(group?.valueText ?? '0', currency)}`)
   const title = texts.chartTitle(currency)
@@ -99,11 +102,13 @@ function Numbers({ spans, period, reader, currencies }: Parts & { readonly curre
       ),
     },
     {
-      ...{ title: texts.number, isNumber: true },
+      title: texts.number,
+      isNumber: true,
       cell: ({ groups }) => reader.number(groups.reduce((sum, { count }) => sum + count, 0)),
     },
     ...currencies.map((currency) => ({
-      ...{ title: currency, isNumber: true },
+      title: currency,
+      isNumber: true,
       cell: ({ groups }: SpanValue) => {
         const group = groups.find((one) => one.currency === currency)
         return group ? reader.money(group.valueText, currency) : '–'

@@ -97,7 +97,11 @@ export function fieldPartsOf({
     const { name, kind } = field
     const label = labels[`${command.name}.${name}`] ?? labels[name] ?? inWords(name)
     return {
-      ...{ name, form, value: values?.get(name) ?? '', error: errors[name], hint: hintOf(field) },
+      name,
+      form,
+      value: values?.get(name) ?? '',
+      error: errors[name],
+      hint: hintOf(field),
       label: kind === 'amount' && currency !== undefined ? `${label} (${currency})` : label,
       isRequired: field.isRequired && !field.isNullable && kind !== 'list',
       ...controlOf(field, tasks),

@@ -92,7 +92,10 @@ function showForm(visit: SignedInVisit, { command, deal, values, commandId, faul
   const isConflict = faults?.status === 412
   const taskId = values.get('taskId') || undefined
   const parts = {
-    ...{ command, values, faults: isConflict ? undefined : faults, currency: deal.currency },
+    command,
+    values,
+    faults: isConflict ? undefined : faults,
+    currency: deal.currency,
     ...(isOnTask(command) && { tasks: taskChoices(deal, taskId) }),
   }
   const seen = form.get(hiddenFields.seen)

@@ -14,7 +14,8 @@ export function faultsOf(problem: ProblemDocument): FormFaults {
     ...problem,
     detail,
     errors: errors.map(({ pointer, code, message }) => ({
-      ...{ pointer: pointer.replace(/^(\/[^/]*).*$/s, '$1'), code },
+      pointer: pointer.replace(/^(\/[^/]*).*$/s, '$1'),
+      code,
       message: fieldFaults[code] ?? message,
     })),
   }

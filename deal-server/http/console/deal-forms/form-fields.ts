@@ -71,7 +71,11 @@ function fieldOf(name: string, given: Schema, isRequired: boolean): FormField {
   const { schema, isNullable } = withoutNull(given)
   const kind = kindOf(schema)
   return {
-    ...{ name, kind, isRequired, isNullable, maxLength: schema.maxLength },
+    name,
+    kind,
+    isRequired,
+    isNullable,
+    maxLength: schema.maxLength,
     description: given.description ?? schema.description,
     choices: choicesOf(schema) ?? [],
     item: kind === 'list' && schema.items ? fieldOf(name, schema.items, true) : undefined,

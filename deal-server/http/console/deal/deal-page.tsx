@@ -47,7 +47,9 @@ async function readHistory({ api, caller, request }: SignedInVisit, id: string):
   if (!caller.rights.has(historyRight)) return undefined
   const cursor = request.query.get('cursor') ?? undefined
   const reply = await api.call<{ readonly items: readonly EventView[] }>({
-    ...{ route: 'GET /rest/v1/deals/:id/history', path: { id }, query: { limit: historyLimit, cursor } },
+    route: 'GET /rest/v1/deals/:id/history',
+    path: { id },
+    query: { limit: historyLimit, cursor },
   })
   // The deal itself is refused too, with more words.
   if (!reply.ok && reply.status === 404) return undefined

@@ -21,11 +21,11 @@ interface HistoryParts {
   readonly reader: Reader
 }
 
-/** The timeline. */
+/** The list of events. */
 export function History({ events, tasks, reader }: HistoryParts) {
   const titles = new Map(tasks.map(({ id, title }) => [id, title]))
   return (
-    <ol class="timeline" start={events[0]?.sequence}>
+    <ol class="history" start={events[0]?.sequence}>
       {events.map((event) => {
         const { phrase, details } = wordsOf(event, { reader, titles })
         return (

@@ -79,7 +79,8 @@ function columnsFor({ deal, reader, caller }: Pick<TasksParts, 'deal' | 'reader'
     },
     { title: texts.assignee, cell: ({ assigneeId }) => assigneeId ?? <span class="hint">{texts.nobody}</span> },
     {
-      ...{ title: texts.dueDate, isShort: true },
+      title: texts.dueDate,
+      isShort: true,
       cell: ({ dueDate }) => (dueDate === null ? '–' : reader.date(dueDate)),
     },
     {

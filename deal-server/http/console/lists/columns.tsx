@@ -40,22 +40,30 @@ export function dealColumns({ reader, query, today }: Shown): Column<ListedDeal>
     { title: texts.deal, ...sortedBy('name'), cell: ({ id, name }) => <a href={pathOfDeal(id)}>{name}</a> },
     { title: texts.status, isShort: true, ...sortedBy('status'), cell: (deal) => <StateBadges {...deal} /> },
     {
-      ...{ title: texts.price, isNumber: true, ...byPrice },
+      title: texts.price,
+      isNumber: true,
+      ...byPrice,
       cell: ({ priceText, currency }) => reader.money(priceText, currency),
     },
     {
-      ...{ title: texts.due, isShort: true, ...sortedBy('completionDate') },
+      title: texts.due,
+      isShort: true,
+      ...sortedBy('completionDate'),
       cell: ({ completionDate, status }) => (
         <Due date={completionDate} isLate={status === 'open'} {...{ today, reader }} />
       ),
     },
     { title: texts.owner, ...sortedBy('ownerId'), cell: ({ ownerId }) => ownerId },
     {
-      ...{ title: texts.created, isShort: true, ...sortedBy('createdAt', '-') },
+      title: texts.created,
+      isShort: true,
+      ...sortedBy('createdAt', '-'),
       cell: ({ createdAt }) => reader.date(createdAt.slice(0, 10)),
     },
     {
-      ...{ title: texts.updated, isShort: true, ...sortedBy('updatedAt', '-') },
+      title: texts.updated,
+      isShort: true,
+      ...sortedBy('updatedAt', '-'),
       cell: ({ updatedAt }) => <Time time={updatedAt} reader={reader} />,
     },
   ]

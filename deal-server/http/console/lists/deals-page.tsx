@@ -119,7 +119,9 @@ function Deals({ visit, list, today }: ListParts & { readonly today: string }) {
   const { query, path } = request
   const actions = bulkActionsOf(caller.rights)
   const select = ({ id, name, version }: ListedDeal) => ({
-    ...{ name: `select.${id}`, value: String(version), label: texts.selectDeal(name) },
+    name: `select.${id}`,
+    value: String(version),
+    label: texts.selectDeal(name),
   })
   const table = (
     <Table

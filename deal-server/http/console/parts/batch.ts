@@ -23,7 +23,9 @@ export async function runBatch(api: Api, commands: readonly BatchCommand[], isDr
   if (commands.length === 0) return []
   if (commands.length > maxCommands) throw new RangeError(`A batch has at most ${maxCommands} commands`)
   const reply = await api.call({
-    ...{ route: 'POST /commands', body: linesOf(commands), query: { validateOnly: isDryRun || undefined } },
+    route: 'POST /commands',
+    body: linesOf(commands),
+    query: { validateOnly: isDryRun || undefined },
     headers: { 'content-type': ndjson, accept: 'application/json', prefer: 'return=minimal' },
   })
   if (!reply.ok) throw new RefusedCall(reply)

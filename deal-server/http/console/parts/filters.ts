@@ -69,7 +69,8 @@ export function filledFields(query: URLSearchParams, errors: Readonly<Record<str
     const kind = filter.kind === 'date' && value !== '' && !isDay(value) ? 'text' : filter.kind
     return {
       ...filter,
-      ...{ value, error: errors[filter.name] },
+      value,
+      error: errors[filter.name],
       ...(kind && { kind }),
       ...(options && { options }),
     }

@@ -19,7 +19,8 @@ export const webhooksPage = (): Page => ({
   render: async ({ request, api, reader }) => {
     const query = new URLSearchParams([...request.query].filter(([name]) => name !== 'done'))
     const { items, nextCursor } = await api.get<{ items: readonly Webhook[]; nextCursor: string | null }>({
-      ...{ route: 'GET /rest/v1/webhooks', query },
+      route: 'GET /rest/v1/webhooks',
+      query,
     })
     return {
       title: texts.title,
@@ -60,7 +61,8 @@ const columnsFor = (reader: Reader): Column<Webhook>[] => [
   { title: texts.types, cell: ({ types }) => (types.length === 0 ? texts.allTypes : types.join(', ')) },
   { title: texts.state, isShort: true, cell: (webhook) => <StateBadge {...webhook} /> },
   {
-    ...{ title: texts.lastSuccess, isShort: true },
+    title: texts.lastSuccess,
+    isShort: true,
     cell: ({ health }) => <Time time={health.lastSuccessAt} reader={reader} />,
   },
   { title: texts.failures, isNumber: true, cell: ({ health }) => reader.number(health.failures) },
@@ -95,10 +97,8 @@ const showForm = ({ form }: SignedInVisit, problem?: FormFaults & { readonly sta
 
 async function create(visit: SignedInVisit): Promise<PageResult> {
   const reply = await visit.api.call<Webhook & { readonly secret: string }>({
-    ...{
-      route: 'POST /rest/v1/webhooks',
-      body: { ...bodyOf(entriesIn(visit.form)), password: passwordIn(visit.form) },
-    },
+    route: 'POST /rest/v1/webhooks',
+    body: { ...bodyOf(entriesIn(visit.form)), password: passwordIn(visit.form) },
   })
   return reply.ok ? secretPage(reply.body) : showForm(visit, atFields(reply.problem))
 }

@@ -181,7 +181,9 @@ const patch = (visit: SignedInVisit, change: object) => {
 /** The forms of the page. */
 export const webhookForms = (): readonly Page[] => [
   formOf('change', async (visit) => ({
-    ...{ reply: await patch(visit, bodyOf(entriesIn(visit.form))), done: 'changed', form: 'change' },
+    reply: await patch(visit, bodyOf(entriesIn(visit.form))),
+    done: 'changed',
+    form: 'change',
   })),
   formOf('state', async (visit) => {
     const state = visit.form.get('state')
@@ -197,7 +199,9 @@ export const webhookForms = (): readonly Page[] => [
     return { reply, done: 'redelivered', form: 'redeliver' }
   }),
   {
-    ...{ methods: ['GET', 'POST'], path: `${webhooksPath}/:id/rotate`, right },
+    methods: ['GET', 'POST'],
+    path: `${webhooksPath}/:id/rotate`,
+    right,
     render: async (visit) => {
       const path = pathIn(visit)
       if (visit.request.method === 'GET') return { redirect: pathOfWebhook(path.id) }

@@ -57,7 +57,8 @@ export function Deliveries({ attempts, reader }: { readonly attempts: readonly A
     { title: texts.at, isShort: true, cell: ({ at }) => <Time time={at} reader={reader} /> },
     { title: texts.type, cell: ({ type }) => type },
     {
-      ...{ title: texts.outcome, isShort: true },
+      title: texts.outcome,
+      isShort: true,
       cell: ({ outcome }) => (
         <span class={outcome === 'delivered' ? 'badge good' : 'badge bad'}>{texts.outcomes[outcome]}</span>
       ),
@@ -68,7 +69,8 @@ export function Deliveries({ attempts, reader }: { readonly attempts: readonly A
     },
     { title: texts.attempt, isNumber: true, cell: ({ attempt }) => String(attempt) },
     {
-      ...{ title: texts.duration, isNumber: true },
+      title: texts.duration,
+      isNumber: true,
       cell: ({ durationMs }) => texts.milliseconds(reader.number(durationMs)),
     },
     {

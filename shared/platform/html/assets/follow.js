@@ -66,7 +66,7 @@ async function check() {
   if (tag && tag !== `"${version}"`) changed(undefined)
 }
 
-function told(event) {
+function onEvent(event) {
   const { actor, dealVersion } = JSON.parse(event.data)
   if (dealVersion > version) changed(actor)
 }
@@ -79,7 +79,7 @@ function begin() {
     void check()
   })
   stream.addEventListener('reset', check)
-  for (const type of note.dataset.types.split(' ')) stream.addEventListener(type, told)
+  for (const type of note.dataset.types.split(' ')) stream.addEventListener(type, onEvent)
   stream.addEventListener('error', () => {
     // The browser connects again by itself, unless it was refused.
     if (stream?.readyState !== EventSource.CLOSED) return

@@ -23,7 +23,7 @@ export interface ProvedUser {
 /** The verification of passwords. */
 export interface BasicPorts {
   /** The user; undefined when the password is not that user's. @throws ProblemError `too-many-attempts`; Unavailable */
-  verify(presented: BasicAttempt, traceContext?: Traced): Promise<ProvedUser | undefined> | ProvedUser | undefined
+  verify(received: BasicAttempt, traceContext?: Traced): Promise<ProvedUser | undefined> | ProvedUser | undefined
 }
 
 const challenge = `Basic realm="${realm}", charset="UTF-8"`

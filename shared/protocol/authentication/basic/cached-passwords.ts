@@ -29,24 +29,24 @@ export function cachePasswords(options: CachedPasswordsOptions): BasicPorts {
   const { verify, loginThrottle, ttlMs = 60_000 } = options
   const nameOf = createKeyedHash()
   const held = createCredentialCache<ProvedUser>({ ...options, ...bounds, ttlMs, unknownForMs: 0 })
-  const check = async (name: string, presented: BasicAttempt, traceContext?: Traced) => {
-    const attempt = attemptOf(presented)
+  const check = async (name: string, received: BasicAttempt, traceContext?: Traced) => {
+    const attempt = attemptOf(received)
     let isChecked = false
     loginThrottle.noteTry(attempt)
     const load = async () => {
       isChecked = true
-      return verify(presented, traceContext)
+      return verify(received, traceContext)
     }
     const user = await held.get(name, load, traceContext)
     if (!isChecked) await loginThrottle.judge(attempt, user !== undefined)
     return user
   }
   return {
-    verify: (presented, traceContext) => {
-      const name = nameOf(foldUsername(presented.username), presented.password, presented.clientAddress)
+    verify: (received, traceContext) => {
+      const name = nameOf(foldUsername(received.username), received.password, received.clientAddress)
       const known = held.peek(name, traceContext)
-      if (!known) return check(name, presented, traceContext)
-      const judging = loginThrottle.judge(attemptOf(presented), true)
+      if (!known) return check(name, received, traceContext)
+      const judging = loginThrottle.judge(attemptOf(received), true)
       return judging === undefined ? known : judging.then(() => known)
     },
   }

@@ -4,7 +4,7 @@
  *
  * The first use of a nonce creates a row in the server's own database. From then on, the counts are in the cache, or in
  * that row if the cache was not available at that time. A row whose counts are in the cache never takes counts itself:
- * when the cache has lost them, the nonce is stale. A row is made and used only on the timeline of the nonce: a standby
+ * when the cache has lost them, the nonce is stale. A row is made and used only in the history of the nonce: a standby
  * that was promoted may lack the row, and counts that were used would be good again. Auth servers and deal servers
  * count separately, since no request is valid at both.
  */
@@ -12,9 +12,15 @@ import type { Cache } from '../../../platform/cache/cache.ts'
 import { laneKey, laneOf } from '../../../platform/cache/lanes.ts'
 import { windowWidth } from '../../../platform/cache/number-window.ts'
 import type { Database } from '../../../platform/database/database.ts'
-import { type KnownTimeline, requireTimeline, timelineSql } from '../../../platform/database/timeline.ts'
+import {
+  type History,
+  historySql,
+  type KnownHistory,
+  markSql,
+  requirePrimary,
+} from '../../../platform/history/history.ts'
 import { Unavailable } from '../../../platform/problems/errors.ts'
-import { type DigestNonce, nonceMark } from './digest-nonce.ts'
+import { type DigestNonce, markDigits, nonceMark } from './digest-nonce.ts'
 
 /** The result of a use. `stale`: it is no longer known whether the count was used. */
 export type CountVerdict = 'used' | 'refused' | 'stale'
@@ -31,7 +37,7 @@ export interface DigestCountsOptions {
   readonly database: Pick<Database, 'query' | 'write'>
   /** The PostgreSQL schema of `digest_counts`. */
   readonly schema: 'auth' | 'deals'
-  readonly timeline: Pick<KnownTimeline, 'observe'>
+  readonly history: Pick<KnownHistory, 'observe'>
 }
 
 /**
@@ -40,16 +46,13 @@ export interface DigestCountsOptions {
  */
 export const rememberedMs = 600_000
 
-/** As `nonceMark`. */
-const markSql = `left(encode(sha256(convert_to(${timelineSql}, 'UTF8')), 'hex'), 8)`
-
 /**
  * `used = 0` means that the counts are in the cache. Parameters: nonce, count, `used` of a new row, expiry, the mark of
  * the nonce.
  */
 const useSql = (schema: string) => `insert into ${schema}.digest_counts as c (nonce, highest, used, expires_at)
   select $1::text, $2::int, $3::bigint, $4::timestamptz
-  where ${markSql} = $5::text
+  where left(${markSql}, ${markDigits}) = $5::text
     and ($2::int <= ${windowWidth} or exists (select 1 from ${schema}.digest_counts where nonce = $1::text))
   on conflict (nonce) do update set
     highest = greatest(c.highest, $2::int),
@@ -60,18 +63,18 @@ const useSql = (schema: string) => `insert into ${schema}.digest_counts as c (no
     and ($2::int > c.highest or (c.used >> (c.highest - $2::int)) & 1 = 0)
   returning case when xmax = 0 then 'new' else 'used' end as outcome`
 
-const lookSql = (schema: string) => `select ${timelineSql} as timeline,
+const lookSql = (schema: string) => `select ${historySql} as history,
   (select (used = 0)::text from ${schema}.digest_counts where nonce = $1) as "inCache"`
 
 interface Looked {
   /** Null on a standby. */
-  readonly timeline: string | null
+  readonly history: History | null
   /** Null without a row. */
   readonly inCache: string | null
 }
 
 /** Counts in the cache, with the database behind it. */
-export function createDigestCounts({ cache, database, schema, timeline }: DigestCountsOptions): DigestCounts {
+export function createDigestCounts({ cache, database, schema, history }: DigestCountsOptions): DigestCounts {
   const [useText, lookText] = [useSql(schema), lookSql(schema)]
   const useCached = async (key: string, number: number, ttlSeconds: number) => {
     try {
@@ -103,8 +106,8 @@ export function createDigestCounts({ cache, database, schema, timeline }: Digest
       if (row?.outcome === 'new' && cached === 'unknown') await start(key, count, ttlSeconds)
       if (row) return 'used'
       const [known] = await database.query<Looked>(lookText, [text])
-      const present = requireTimeline(known?.timeline)
-      timeline.observe(present)
+      const present = requirePrimary(known?.history)
+      history.observe(present)
       if (nonceMark(present) !== mark) return 'stale'
       if (known?.inCache === 'false') return 'refused'
       if (known?.inCache == null || cached === 'unavailable') return 'stale'

@@ -1,14 +1,14 @@
 /**
- * Digest nonces (RFC 7616 §3.3, §5.4): the time of issue, random bytes and a mark of the database's timeline, under a
+ * Digest nonces (RFC 7616 §3.3, §5.4): the time of issue, random bytes and a mark of the database's history, under a
  * MAC. Every server with SERVICE_SECRET recognises them without storing them. `digest-counts.ts` keeps the used counts
- * of a nonce in that timeline: another one may have lost them.
+ * of a nonce in that history: another one may have lost them.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createBoundedCache } from '../../../platform/cache/bounded-cache.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import { deriveKey } from '../../../platform/crypto/derive-key.ts'
-import { type KnownTimeline, timelineMark } from '../../../platform/database/timeline.ts'
+import { type History, type KnownHistory, markOf } from '../../../platform/history/history.ts'
 import type { IdSource } from '../../../platform/ids.ts'
 import { clockToleranceSeconds } from '../../clock-tolerance.ts'
 
@@ -18,12 +18,15 @@ export interface DigestNonce {
   /** Milliseconds since the epoch. */
   readonly issuedAt: number
   readonly expiresAt: number
-  /** The mark of the timeline that the issuing server knew, see `nonceMark`. */
+  /** The mark of the history that the issuing server knew, see `nonceMark`. */
   readonly mark: string
 }
 
-/** The mark of a timeline in nonces: 8 hexadecimal digits. */
-export const nonceMark = (timeline: string): string => timelineMark(timeline).slice(0, 2 * markBytes)
+/** The hexadecimal digits of a mark in a nonce. */
+export const markDigits = 8
+
+/** The mark of a history in nonces: the first digits of the mark. */
+export const nonceMark = (history: History): string => markOf(history).slice(0, markDigits)
 
 /** Issues and reads nonces. */
 export interface DigestNonces {
@@ -42,7 +45,7 @@ export interface DigestNonceOptions {
   readonly secrets: readonly string[]
   readonly clock: Clock
   readonly ids: IdSource
-  readonly timeline: Pick<KnownTimeline, 'present'>
+  readonly history: Pick<KnownHistory, 'present'>
 }
 
 /** The lifetime of a nonce, in milliseconds. */
@@ -50,14 +53,14 @@ export const nonceLifeMs = 300_000
 
 const timeBytes = 6
 const randomBytes = 8
-const markBytes = 4
+const markBytes = markDigits / 2
 const macBytes = 16
 
 /** Bounds of the cache of nonces with a right MAC. */
 const remembered = { maxEntries: 10_000, maxBytes: 4_000_000 }
 
 /** The nonces under these secrets. */
-export function createDigestNonces({ secrets, clock, ids, timeline }: DigestNonceOptions): DigestNonces {
+export function createDigestNonces({ secrets, clock, ids, history }: DigestNonceOptions): DigestNonces {
   const keys = secrets.map((secret) => deriveKey(secret, 'digest nonces'))
   const macOf = (content: Buffer, key: Buffer) =>
     createHmac('sha256', key).update(content).digest().subarray(0, macBytes)
@@ -76,8 +79,8 @@ export function createDigestNonces({ secrets, clock, ids, timeline }: DigestNonc
     issue: () => {
       const time = Buffer.alloc(timeBytes)
       time.writeUIntBE(Math.max(0, Math.floor(clock.now())), 0, timeBytes)
-      // Without a timeline, the nonce is stale at its first use.
-      const mark = nonceMark(timeline.present() ?? '')
+      // Without a history, the nonce is stale at its first use.
+      const mark = nonceMark(history.present() ?? '')
       const random = Buffer.from(ids.secret(randomBytes), 'base64url')
       const content = Buffer.concat([time, random, Buffer.from(mark, 'hex')])
       const [key] = keys

@@ -96,7 +96,7 @@ function fits(credential: DigestCredential, request: HttpRequest, origin: string
   return isOfTarget && credential.realm === realm && (credential.opaque ?? opaque) === opaque
 }
 
-interface Presented {
+interface DigestAttempt {
   readonly credential: DigestCredential
   readonly nonce: DigestNonce
   readonly request: HttpRequest
@@ -110,25 +110,25 @@ interface Presented {
  * wrong response asks the store. All failures count for the user as sent, by name or by hash.
  * @throws ProblemError `too-many-attempts`, `stale-nonce`; Unavailable
  */
-async function prove(presented: Presented, ports: DigestPorts, refuseStale: () => ProblemError) {
-  const { credential, request } = presented
+async function prove(attempt: DigestAttempt, ports: DigestPorts, refuseStale: () => ProblemError) {
+  const { credential, request } = attempt
   const held = ports.held?.(credential.user, request)
   let secret = held instanceof Promise ? await held : held
-  if (!isRight(secret, presented)) {
+  if (!isRight(secret, attempt)) {
     secret = await ports.find(credential.user, request)
-    if (!isRight(secret, presented)) {
-      await ports.loginThrottle.judge(attemptOf(presented, secret), false)
+    if (!isRight(secret, attempt)) {
+      await ports.loginThrottle.judge(attemptOf(attempt, secret), false)
       return undefined
     }
   }
-  const judging = ports.loginThrottle.judge(attemptOf(presented, secret), true)
-  const [verdict] = await Promise.all([useNonce(presented, ports), judging])
+  const judging = ports.loginThrottle.judge(attemptOf(attempt, secret), true)
+  const [verdict] = await Promise.all([useNonce(attempt, ports), judging])
   if (verdict === 'stale') throw refuseStale()
   return verdict === 'used' ? secret : undefined
 }
 
 /** Compares the response. It takes the same time without a secret. */
-function isRight(secret: DigestSecret | undefined, { credential, request }: Presented): secret is DigestSecret {
+function isRight(secret: DigestSecret | undefined, { credential, request }: DigestAttempt): secret is DigestSecret {
   const expected = digestResponse(secret?.ha1 ?? dummyHa1, { ...credential, method: request.method })
   return timingSafeEqual(Buffer.from(expected), Buffer.from(credential.response)) && secret !== undefined
 }
@@ -137,13 +137,13 @@ function isRight(secret: DigestSecret | undefined, { credential, request }: Pres
  * The attempt for the limits. Attempts by hash count under the hash: the name is known only if such a user exists. The
  * secret is too long to be guessed even with twice the attempts.
  */
-function attemptOf({ credential: { user }, request }: Presented, secret: DigestSecret | undefined): Attempt {
-  const [presented, countedAs] = 'username' in user ? [user.username, user.username] : [undefined, user.userhash]
-  return { account: secret?.username ?? presented, countedAs, address: request.peer.address }
+function attemptOf({ credential: { user }, request }: DigestAttempt, secret: DigestSecret | undefined): Attempt {
+  const [name, countedAs] = 'username' in user ? [user.username, user.username] : [undefined, user.userhash]
+  return { account: secret?.username ?? name, countedAs, address: request.peer.address }
 }
 
 /** @throws Unavailable */
-async function useNonce({ nonce, credential }: Presented, { counts, clock }: DigestPorts): Promise<CountVerdict> {
+async function useNonce({ nonce, credential }: DigestAttempt, { counts, clock }: DigestPorts): Promise<CountVerdict> {
   return nonce.expiresAt <= clock.now() ? 'stale' : counts.use(nonce, Number.parseInt(credential.nc, 16))
 }
 

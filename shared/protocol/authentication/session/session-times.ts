@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { ownerKey } from '../../principal/instance-id.ts'
 
 /** A session that has not been ended. Times in milliseconds since the epoch. */
-export const knownSessionSchema = z.strictObject({
+export const knownSessionSchema = z.object({
   /** The public id. */
   id: z.string(),
   username: z.string(),

@@ -93,18 +93,18 @@ async function verify(
   ports: SignedRequestPorts,
 ): Promise<VerifiedCredential> {
   const reading = readers[form](request, ports)
-  const presented = reading instanceof Promise ? await reading : reading
-  requireTimely(presented, ports)
-  const key = await liveKey(presented.keyId, ports, request)
-  const { signed, signature: sent } = presented
+  const received = reading instanceof Promise ? await reading : reading
+  requireTimely(received, ports)
+  const key = await liveKey(received.keyId, ports, request)
+  const { signed, signature: sent } = received
   const isGenuine = isSignedBy(key, { signed, signature: sent, now: ports.clock.now() })
-  if (!key || !isGenuine || (presented.kind !== undefined && presented.kind !== key.kind)) {
+  if (!key || !isGenuine || (received.kind !== undefined && received.kind !== key.kind)) {
     throw invalidSignature('there is no such API key, or it did not sign this request')
   }
-  const claim = await presented.falseClaim()
+  const claim = await received.falseClaim()
   if (claim !== undefined) throw invalidSignature(`${claim} is not that of the request`)
-  if (key.requireBodyHash && !isSafeMethod(request.method)) await requireBound(request, presented)
-  const signature = isSafeMethod(request.method) ? undefined : await use(presented, ports)
+  if (key.requireBodyHash && !isSafeMethod(request.method)) await requireBound(request, received)
+  const signature = isSafeMethod(request.method) ? undefined : await use(received, ports)
   ports.noteUse(key.id)
   return credentialOf(key, signature, { ports, request })
 }

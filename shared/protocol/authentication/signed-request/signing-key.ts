@@ -59,7 +59,7 @@ const dummyPublicKey = createPublicKey({
 })
 
 /** A signature, the octets that it signs, and the present time in milliseconds since the epoch. */
-export interface PresentedSignature {
+export interface SignedOctets {
   readonly signed: Buffer
   readonly signature: Buffer
   readonly now: number
@@ -70,15 +70,15 @@ export interface PresentedSignature {
  * §8.2); by the present material, or by the former one while it is accepted. An absent key, one of the other kind and
  * one without former material take the same time: the computation depends only on the length of the signature.
  */
-export function isSignedBy(key: SigningKey | undefined, presented: PresentedSignature): boolean {
-  const former = key?.former && key.former.until > presented.now ? key.former.key : undefined
-  return isMadeWith(key?.kind, key?.key, presented) || isMadeWith(key?.kind, former, presented)
+export function isSignedBy(key: SigningKey | undefined, octets: SignedOctets): boolean {
+  const former = key?.former && key.former.until > octets.now ? key.former.key : undefined
+  return isMadeWith(key?.kind, key?.key, octets) || isMadeWith(key?.kind, former, octets)
 }
 
 function isMadeWith(
   kind: SigningKey['kind'] | undefined,
   key: KeyObject | undefined,
-  { signed, signature }: PresentedSignature,
+  { signed, signature }: SignedOctets,
 ): boolean {
   if (signature.length === macBytes) {
     const secret = kind === 'hmac' ? key : undefined

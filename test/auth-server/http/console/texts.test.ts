@@ -18,16 +18,21 @@ it('names a browser and its system, and a program as it names itself', () => {
   const iphone = 'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 Version/17.5 Safari/604.1'
   expect(
     [
-      ...[
-        chrome,
-        `${chrome} Edg/140.0`,
-        iphone,
-        'Mozilla/5.0 (Windows NT 10.0; rv:130.0) Gecko/20100101 Firefox/130.0',
-      ],
-      ...['curl/8.5.0', '', null],
+      chrome,
+      `${chrome} Edg/140.0`,
+      iphone,
+      'Mozilla/5.0 (Windows NT 10.0; rv:130.0) Gecko/20100101 Firefox/130.0',
+      'curl/8.5.0',
+      '',
+      null,
     ].map(deviceOf),
   ).toEqual([
-    ...['Chrome on Linux', 'Edge on Linux', 'Safari on iPhone', 'Firefox on Windows'],
-    ...['curl/8.5.0', 'Unknown program', 'Unknown program'],
+    'Chrome on Linux',
+    'Edge on Linux',
+    'Safari on iPhone',
+    'Firefox on Windows',
+    'curl/8.5.0',
+    'Unknown program',
+    'Unknown program',
   ])
 })

@@ -25,7 +25,11 @@ function amountsOf(schema: JsonSchema, read: boolean): Record<string, unknown> {
 }
 
 const view = (params: CommandView['params']): CommandView => ({
-  ...{ commandId: 'c', dealId: 'd', useCase: 'any', requestedBy: 'alice', requestedAt: '2026-01-01T00:00:00.000Z' },
+  commandId: 'c',
+  dealId: 'd',
+  useCase: 'any',
+  requestedBy: 'alice',
+  requestedAt: '2026-01-01T00:00:00.000Z',
   params,
 })
 

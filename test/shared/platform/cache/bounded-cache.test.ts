@@ -35,7 +35,9 @@ describe('a table in memory', () => {
   it('keeps entries for its own time to live, or for that of the entry', () => {
     let now = 1
     const table = createBoundedCache<true>({
-      ...{ maxEntries: 10, maxBytes: 1_000, ttlMs: 100 },
+      maxEntries: 10,
+      maxBytes: 1_000,
+      ttlMs: 100,
       clock: { monotonic: () => now },
     })
     table.set('usual', true)

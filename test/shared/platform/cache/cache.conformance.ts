@@ -135,7 +135,7 @@ function describeEpochs(under: () => CacheUnderTest): void {
 
   it('keeps an entry whose moment is of the present run, for readers who are told of that run', async () => {
     const key = uniqueKey()
-    const since = await under().cache.moment()
+    const since = await under().cache.time()
     expect(await under().other.putVersioned(key, entry, { ttlSeconds, since })).toBe(true)
     expect(await under().cache.getVersioned(key, { runs: runsOf(since) })).toEqual(entry)
     expect(await under().cache.getVersioned(key)).toEqual(entry)
@@ -143,13 +143,13 @@ function describeEpochs(under: () => CacheUnderTest): void {
 
   it('does not keep an entry whose moment is of another run', async () => {
     const key = uniqueName()
-    const since = `gone${await under().cache.moment()}`
+    const since = `gone${await under().cache.time()}`
     expect(await under().cache.putVersioned(key, entry, { ttlSeconds, since })).toBe(false)
     expect(await under().cache.getVersioned(key)).toBeUndefined()
   })
 
   it('publishes up to the given age of the moment and not after', async () => {
-    const since = await under().cache.moment()
+    const since = await under().cache.time()
     const channel = uniqueName()
     const heard: string[] = []
     const leave = await under().cache.subscribe(channel, (message) => heard.push(message))
@@ -162,7 +162,7 @@ function describeEpochs(under: () => CacheUnderTest): void {
   })
 
   it('does not publish for a moment of another run, or one in the future', async () => {
-    const now = await under().cache.moment()
+    const now = await under().cache.time()
     const later = now.replace(/\d+(\.\d+)?$/, (milliseconds) => String(Number(milliseconds) + 10_000))
     expect(await under().cache.publish(uniqueName(), 'x', { since: `gone${now}`, maxAgeMs: 5000 })).toBe(false)
     expect(await under().cache.publish(uniqueName(), 'x', { since: later, maxAgeMs: 5000 })).toBe(false)
@@ -301,7 +301,7 @@ function describeNumbers(under: () => CacheUnderTest): void {
 
 function describeChannels(under: () => CacheUnderTest): void {
   const publish = async (channel: string, message: string): Promise<void> => {
-    const since = await under().other.moment()
+    const since = await under().other.time()
     expect(await under().other.publish(channel, message, { since, maxAgeMs: 5000 })).toBe(true)
   }
 
@@ -313,7 +313,7 @@ function describeChannels(under: () => CacheUnderTest): void {
       under().other.subscribe(channel, (message) => heard[1]?.push(message)),
       under().cache.subscribe(uniqueName(), (message) => heard[2]?.push(message)),
     ])
-    const since = await under().other.moment()
+    const since = await under().other.time()
     const messages = Array.from({ length: 200 }, (_, index) => `${index} ünïcødé ${'x'.repeat(index)}`)
     await Promise.all(messages.map((message) => under().other.publish(channel, message, { since, maxAgeMs: 5000 })))
     await expect.poll(() => heard[1]).toEqual(messages)
@@ -378,7 +378,7 @@ function describeChannels(under: () => CacheUnderTest): void {
     const leave = await under().cache.subscribe(channel, () => {
       called = true
     })
-    const since = await under().cache.moment()
+    const since = await under().cache.time()
     const published = under().cache.publish(channel, 'x', { since, maxAgeMs: 5000 })
     expect(called).toBe(false)
     await published

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { feedKey, laneCount, laneKey, laneOf, onOneServer } from '../../../../shared/platform/cache/lanes.ts'
+import { laneCount, laneKey, laneOf } from '../../../../shared/platform/cache/lanes.ts'
 import { slotCount, slotOf } from '../../../../shared/platform/redis/redis-slots.ts'
 
 /** How many of `values` fall on each of `places`; the same number as far as possible. */
@@ -41,12 +41,6 @@ describe('lanes', () => {
     )
     const fair = laneCount / nodes
     for (const count of counts) expect(Math.abs(count - fair)).toBeLessThan(fair / 4 + 1)
-  })
-
-  it('are no part of a name on one server, which is as in release 0.1', () => {
-    expect(onOneServer(laneKey(17, 'id:principal:alice'))).toBe('{keyhold}:id:principal:alice')
-    expect(onOneServer(feedKey('id:principal-feed'))).toBe('{keyhold}:id:principal-feed')
-    expect(onOneServer('{keyhold}:attempts:x')).toBe('{keyhold}:attempts:x')
   })
 })
 

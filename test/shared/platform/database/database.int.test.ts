@@ -1,5 +1,5 @@
 import { openPostgres } from '../../../../shared/platform/postgres/postgres.ts'
-import { openTestEngine } from '../../../support/processes/embedded-engine.ts'
+import { openTestEngine } from '../../../support/processes/stores/embedded-engine.ts'
 import { createScratchDatabase } from '../../../support/stores/scratch-database.ts'
 import { describeDatabase } from './database.conformance.ts'
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../../../shared/platform/database/migrate.ts'
 import { openPostgres } from '../../../../shared/platform/postgres/postgres.ts'
-import { openTestEngine } from '../../../support/processes/embedded-engine.ts'
+import { openTestEngine } from '../../../support/processes/stores/embedded-engine.ts'
 import { writeMigrations } from '../../../support/stores/migrations-folder.ts'
 import { createScratchDatabase } from '../../../support/stores/scratch-database.ts'
 
@@ -71,11 +71,21 @@ const describeMigrations = (name: string, start: () => Promise<Opened>): void =>
       expect(await marks()).toEqual([2, 3, 4])
     })
 
+    it('make a journal of former releases unreadable, under the name that their servers look for', async () => {
+      await database.query('alter table ledger.migrations rename to __drizzle_migrations')
+      const fourth = 'INSERT INTO "ledger"."mark" VALUES (5);'
+      const folder = writeMigrations(FIRST, SECOND, 'SELECT 3', 'INSERT INTO "ledger"."mark" VALUES (4);', fourth)
+      for (const _ of [1, 2]) await migrateDatabase(database, { migrationsFolder: folder, schema: 'ledger' })
+      expect(await marks()).toEqual([2, 3, 4, 5])
+      const read = database.query('select max(created_at)::text as last from ledger.__drizzle_migrations')
+      await expect(read).rejects.toThrow('start no server of a release before')
+    })
+
     it('keep a journal per schema', async () => {
       const folder = writeMigrations('CREATE TABLE "other"."thing" (n int);')
       await migrateDatabase(database, { migrationsFolder: folder, schema: 'other' })
       const journals = await database.query(
-        `select table_schema::text from information_schema.tables where table_name = '__drizzle_migrations' order by 1`,
+        `select table_schema::text from information_schema.tables where table_name = 'migrations' order by 1`,
       )
       expect(journals).toEqual([{ table_schema: 'ledger' }, { table_schema: 'other' }])
     })

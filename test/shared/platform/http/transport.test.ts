@@ -8,7 +8,8 @@ function peer(trust: string, headers: Record<string, string>) {
   if (!trustProxy) throw new TypeError(`no TRUST_PROXY: ${trust}`)
   const incoming = { headers, socket: { remoteAddress: '127.0.0.1' } } as unknown as IncomingMessage
   const { address, isHttps, mayCarryCredentials, isContradicted } = peerOf(incoming, {
-    ...{ trustProxy, allowInsecureHttp: false },
+    trustProxy,
+    allowInsecureHttp: false,
   })
   expect(mayCarryCredentials).toBe(isHttps)
   if (isContradicted) return 'nobody knows'

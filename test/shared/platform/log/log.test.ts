@@ -36,10 +36,14 @@ describe('the log', () => {
     log.error({ err: new Error('a mistake of ours', { cause: refused }) })
     const [away, mistake] = lines.map((line) => JSON.parse(line).err)
     expect(away).toEqual({
-      ...{ type: 'Unavailable', name: 'Unavailable', message: 'cache is not available' },
-      ...{ dependency: 'cache', retryAfterSeconds: 1 },
+      type: 'Unavailable',
+      name: 'Unavailable',
+      message: 'cache is not available',
+      dependency: 'cache',
+      retryAfterSeconds: 1,
       cause: {
-        ...{ type: 'Error', message: 'no connection' },
+        type: 'Error',
+        message: 'no connection',
         cause: { type: 'Error', message: 'connect ECONNREFUSED', code: 'ECONNREFUSED' },
       },
     })

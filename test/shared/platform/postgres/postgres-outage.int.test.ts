@@ -9,7 +9,7 @@ import {
   canMakeCertificates,
   findPostgresBinaries,
   PostgresServer,
-} from '../../../support/processes/postgres-server.ts'
+} from '../../../support/processes/stores/postgres-server.ts'
 
 const binaries = findPostgresBinaries()
 const missing = [

@@ -53,7 +53,7 @@ describe('the cache in this process', () => {
 
   it('refuses the moments of another cache object', async () => {
     const clock = movableClock()
-    const since = await createMemoryCache(clock).moment()
+    const since = await createMemoryCache(clock).time()
     const cache = createMemoryCache(clock)
     expect(await cache.putVersioned('a', entry, { ttlSeconds: 60, since })).toBe(false)
     expect(await cache.publish('channel', 'x', { since, maxAgeMs: 1000 })).toBe(false)
@@ -62,7 +62,7 @@ describe('the cache in this process', () => {
   it('does not deliver to a listener that came after the publication', async () => {
     const cache = createMemoryCache(movableClock())
     const heard: string[] = []
-    const since = await cache.moment()
+    const since = await cache.time()
     const published = cache.publish('channel', 'before', { since, maxAgeMs: 1000 })
     await cache.subscribe('channel', (message) => heard.push(message))
     await published
@@ -83,7 +83,7 @@ describe('the cache in this process', () => {
     await cache.subscribe('channel', () => {
       throw failure
     })
-    await cache.publish('channel', 'x', { since: await cache.moment(), maxAgeMs: 1000 })
+    await cache.publish('channel', 'x', { since: await cache.time(), maxAgeMs: 1000 })
     await sleep(1)
     expect(errors).toEqual([failure])
   })

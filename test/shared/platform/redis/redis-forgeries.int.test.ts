@@ -3,12 +3,16 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Cache } from '../../../../shared/platform/cache/cache.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { type RedisServer, redisServerInstalled, startRedisServer } from '../../../support/processes/redis-server.ts'
-import { startSlowRelay } from '../../../support/processes/slow-relay.ts'
+import { startSlowRelay } from '../../../support/processes/proxies/slow-relay.ts'
+import {
+  type RedisServer,
+  redisServerInstalled,
+  startRedisServer,
+} from '../../../support/processes/stores/redis-server.ts'
 import { openTestCache } from '../../../support/stores/redis-cache.ts'
 
 const possible = process.env.TEST_REDIS_URL !== undefined && redisServerInstalled
-const [key, otherKey, channel] = ['alice', 'bob', 'channel'].map((name) => `{keyhold}:test:${name}`) as [
+const [key, otherKey, channel] = ['alice', 'bob', 'channel'].map((name) => `{keyhold:feed}:test:${name}`) as [
   string,
   string,
   string,
@@ -88,7 +92,7 @@ describe.skipIf(!possible)('what others write to Redis (needs TEST_REDIS_URL and
     const heard: string[] = []
     const leave = await cache.subscribe(channel, (message) => heard.push(message))
     const publish = async (message: string) =>
-      cache.publish(channel, message, { since: await cache.moment(), maxAgeMs: 5_000 })
+      cache.publish(channel, message, { since: await cache.time(), maxAgeMs: 5_000 })
     await eventually(async () => {
       await publish('first')
       await sleep(20)
@@ -119,7 +123,7 @@ describe.skipIf(!possible)('a connection to Redis (needs TEST_REDIS_URL and redi
     await reader.subscribe(channel, (_message, milliseconds) => heldUp.push(milliseconds))
     const publish = async () => {
       heldUp.length = 0
-      await writer.publish(channel, 'x', { since: await writer.moment(), maxAgeMs: 5_000 })
+      await writer.publish(channel, 'x', { since: await writer.time(), maxAgeMs: 5_000 })
       await eventually(() => expect(heldUp).toHaveLength(1))
       return heldUp[0]
     }

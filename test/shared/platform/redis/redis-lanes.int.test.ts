@@ -5,7 +5,11 @@ import { type Cache, runsOf } from '../../../../shared/platform/cache/cache.ts'
 import { feedKey, laneCount, laneKey } from '../../../../shared/platform/cache/lanes.ts'
 import { slotOf } from '../../../../shared/platform/redis/redis-slots.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { type RedisServer, startRedisCluster, startRedisServer } from '../../../support/processes/redis-server.ts'
+import {
+  type RedisServer,
+  startRedisCluster,
+  startRedisServer,
+} from '../../../support/processes/stores/redis-server.ts'
 import { openTestCache } from '../../../support/stores/redis-cache.ts'
 import { describeCache } from '../cache/cache.conformance.ts'
 
@@ -76,10 +80,10 @@ describe.skipIf(!possible)('a Redis Cluster of three masters (needs TEST_REDIS_U
   it('believes nothing from before a restart of the node of the channels, where the published version was', async () => {
     const cache = await open()
     const key = keyOn(one)
-    const since = await cache.moment()
+    const since = await cache.time()
     await cache.putVersioned(key, entry, { ttlSeconds, since })
     await restart(ofFeed, cache)
-    const now = await cache.moment()
+    const now = await cache.time()
     expect(await cache.getVersioned(key, { runs: runsOf(now) })).toBeUndefined()
     expect(await cache.putVersioned(key, { version: 1, value: 'low' }, { ttlSeconds, since: now })).toBe(true)
     expect(await cache.getVersioned(key, { runs: runsOf(now) })).toEqual({ version: 1, value: 'low' })
@@ -89,14 +93,14 @@ describe.skipIf(!possible)('a Redis Cluster of three masters (needs TEST_REDIS_U
   it('believes of a node that was restarted nothing, and of the others all', async () => {
     const cache = await open()
     const [lost, kept] = [keyOn(one), keyOn(other)]
-    const since = await cache.moment()
+    const since = await cache.time()
     for (const key of [lost, kept]) await cache.putVersioned(key, entry, { ttlSeconds, since })
     await nodes[one]?.command('SAVE')
     await restart(one, cache)
     expect(await nodes[one]?.command('EXISTS', lost)).toBe(1)
-    const told = { runs: runsOf(await cache.moment()) }
-    expect(await cache.getVersioned(lost, told)).toBeUndefined()
-    expect(await cache.getVersioned(kept, told)).toEqual(entry)
+    const among = { runs: runsOf(await cache.time()) }
+    expect(await cache.getVersioned(lost, among)).toBeUndefined()
+    expect(await cache.getVersioned(kept, among)).toEqual(entry)
     expect(await cache.putVersioned(lost, entry, { ttlSeconds, since })).toBe(false)
     expect(await cache.putVersioned(kept, entry, { ttlSeconds, since })).toBe(true)
   })
@@ -104,7 +108,7 @@ describe.skipIf(!possible)('a Redis Cluster of three masters (needs TEST_REDIS_U
   it('believes no entry of a node that the message does not name: it may be a master that was replaced', async () => {
     const cache = await open()
     const key = keyOn(one)
-    const since = await cache.moment()
+    const since = await cache.time()
     await cache.putVersioned(key, entry, { ttlSeconds, since })
     const [first, others = ''] = String(runsOf(since)).split('@')
     expect(others.split(',')).toHaveLength(2)
@@ -118,10 +122,10 @@ describe.skipIf(!possible)('a Redis Cluster of three masters (needs TEST_REDIS_U
   it('mixes nothing with what was put or told when only one server was known', async () => {
     const [cache, single] = [await open(), await startRedisServer()]
     const key = keyOn(one)
-    const sinceThen = await (await open(single.url)).moment()
+    const sinceThen = await (await open(single.url)).time()
     expect(await cache.putVersioned(key, entry, { ttlSeconds, since: sinceThen })).toBe(false)
     expect(await cache.publish(feedKey('test'), 'x', { since: sinceThen, maxAgeMs: 60_000 })).toBe(false)
-    await cache.putVersioned(key, entry, { ttlSeconds, since: await cache.moment() })
+    await cache.putVersioned(key, entry, { ttlSeconds, since: await cache.time() })
     expect(await cache.getVersioned(key, { runs: undefined })).toBeUndefined()
     await single.dispose()
   })
@@ -129,8 +133,8 @@ describe.skipIf(!possible)('a Redis Cluster of three masters (needs TEST_REDIS_U
   it('has no present point in time while one of its nodes is away, and no answer from that node', async () => {
     const cache = await open()
     await nodes[other]?.kill()
-    await eventually(() => expect(cache.moment()).rejects.toThrow('cache is not available'))
+    await eventually(() => expect(cache.time()).rejects.toThrow('cache is not available'))
     await nodes[other]?.start()
-    await eventually(() => cache.moment())
+    await eventually(() => cache.time())
   })
 })

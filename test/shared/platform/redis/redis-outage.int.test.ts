@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Cache } from '../../../../shared/platform/cache/cache.ts'
-import { feedKey, onOneServer } from '../../../../shared/platform/cache/lanes.ts'
+import { feedKey } from '../../../../shared/platform/cache/lanes.ts'
 import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
 import { deadAfterMs, feedSlot } from '../../../../shared/platform/redis/redis-connections.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { startFreezableProxy } from '../../../support/processes/freezable-proxy.ts'
+import { startFreezableProxy } from '../../../support/processes/proxies/freezable-proxy.ts'
 import {
   type RedisServer,
   redisServerInstalled,
   startRedisCluster,
   startRedisServer,
-} from '../../../support/processes/redis-server.ts'
+} from '../../../support/processes/stores/redis-server.ts'
 import { openTestCache } from '../../../support/stores/redis-cache.ts'
 
 const possible = process.env.TEST_REDIS_URL !== undefined && redisServerInstalled
@@ -51,7 +51,7 @@ async function slowestFailure(cache: Cache): Promise<number> {
   const since = 'x:1'
   const answers = await Promise.allSettled([
     cache.ping(),
-    cache.moment(),
+    cache.time(),
     cache.getVersioned(key),
     cache.useNumber(key, { number: 1, ttlSeconds }),
     cache.startNumbers(key, { number: 1, ttlSeconds }),
@@ -74,7 +74,7 @@ const working = (cache: Cache) => eventually(() => cache.ping())
 const recoveryMs = 5_000
 
 async function publish(cache: Cache, message: string): Promise<boolean> {
-  return cache.publish(channel, message, { since: await cache.moment(), maxAgeMs })
+  return cache.publish(channel, message, { since: await cache.time(), maxAgeMs })
 }
 
 /** Publishes until the listener hears it. */
@@ -153,7 +153,7 @@ describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and 
     await redis.kill()
     await redis.start()
     await working(cache)
-    expect(await redis.command('EXISTS', onOneServer(key))).toBe(1)
+    expect(await redis.command('EXISTS', key)).toBe(1)
     expect(await cache.getVersioned(key)).toBeUndefined()
     expect(await cache.putVersioned(key, { version: 1, value: 'low' }, { ttlSeconds, ifAbsent: true })).toBe(true)
     expect(await cache.getVersioned(key)).toEqual({ version: 1, value: 'low' })
@@ -163,7 +163,7 @@ describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and 
     const redis = await server()
     const cache = open(redis.url)
     await working(cache)
-    const since = await cache.moment()
+    const since = await cache.time()
     await redis.kill()
     await redis.start()
     await working(cache)
@@ -176,14 +176,14 @@ describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and 
     const cache = open(first.url)
     await follow(second, first)
     await working(cache)
-    const since = await cache.moment()
+    const since = await cache.time()
     await cache.putVersioned(key, { version: 5, value: 'first reign' }, { ttlSeconds })
     await replicated(second, 'first reign')
     await second.command('REPLICAOF', 'NO', 'ONE')
     await follow(first, second)
     await first.command('REPLICAOF', 'NO', 'ONE')
     await working(cache)
-    expect(await first.command('GET', onOneServer(key))).toContain('first reign')
+    expect(await first.command('GET', key)).toContain('first reign')
     expect(await cache.getVersioned(key)).toBeUndefined()
     expect(await cache.putVersioned(key, { version: 6, value: 'x' }, { ttlSeconds, since })).toBe(false)
   })
@@ -255,7 +255,7 @@ describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and 
     const heard: string[] = []
     await working(writer)
     await reader.subscribe(channel, (message) => heard.push(message))
-    const since = await writer.moment()
+    const since = await writer.time()
     const before = await callsOf(redis, 'eval(?:sha)?')
     redis.pause()
     await expect(writer.publish(channel, 'held up', { since, maxAgeMs })).rejects.toThrow(Unavailable)
@@ -312,7 +312,7 @@ describe.skipIf(!possible)('a Redis Cluster (needs TEST_REDIS_URL and redis-serv
     await working(writer)
     await reader.subscribe(channel, (message) => heard.push(message))
     await heardAgain(writer, heard)
-    const since = await writer.moment()
+    const since = await writer.time()
     expect(await writer.putVersioned(key, { version: 5, value: 'x' }, { ttlSeconds, since })).toBe(true)
     expect(await reader.getVersioned(key)).toEqual({ version: 5, value: 'x' })
 
@@ -370,7 +370,7 @@ async function callsOf(redis: RedisServer, pattern: string): Promise<number> {
 }
 
 async function replicated(replica: RedisServer, value: string): Promise<void> {
-  const arrived = async () => expect(String(await replica.command('GET', onOneServer(key)))).toContain(value)
+  const arrived = async () => expect(String(await replica.command('GET', key))).toContain(value)
   await eventually(arrived)
 }
 

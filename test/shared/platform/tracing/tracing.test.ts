@@ -21,8 +21,12 @@ const log = {
 } as never
 const server = { service: 'server', version: '1', instance: 'one', log }
 const settings = (): TracingSettings => ({
-  ...{ url: `${collector.url}/v1/traces`, headers: {}, serviceName: undefined, resource: {} },
-  ...{ sampler: 'parentbased_always_on', ratio: 1 },
+  url: `${collector.url}/v1/traces`,
+  headers: {},
+  serviceName: undefined,
+  resource: {},
+  sampler: 'parentbased_always_on',
+  ratio: 1,
 })
 
 beforeEach(async () => {

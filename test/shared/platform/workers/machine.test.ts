@@ -71,7 +71,7 @@ describe('the subscriptions of a machine', () => {
         )
       }),
     )
-    await cache.publish('channel', 'hello', { since: await cache.moment(), maxAgeMs: 1000 })
+    await cache.publish('channel', 'hello', { since: await cache.time(), maxAgeMs: 1000 })
     await expect.poll(() => got.toSorted()).toEqual(['1 hello true', '2 hello true'])
     expect(subscribe).toHaveBeenCalledTimes(1)
     await ends[0]?.()

@@ -3,8 +3,15 @@ import { createCredentialCache } from '../../../../shared/protocol/authenticatio
 import type { PrincipalRecord } from '../../../../shared/protocol/principal/record.ts'
 
 const record = (version: number, userId = 'id'): PrincipalRecord => ({
-  ...{ schema: 1, username: 'alice', userId, enabled: true, rights: [], generation: 1 },
-  ...{ keptLogin: null, revokedIds: [], version },
+  schema: 1,
+  username: 'alice',
+  userId,
+  enabled: true,
+  rights: [],
+  generation: 1,
+  keptLogin: null,
+  revokedIds: [],
+  version,
 })
 
 function open(options: { ttlMs?: number; unknownForMs?: number } = {}) {
@@ -23,7 +30,8 @@ function open(options: { ttlMs?: number; unknownForMs?: number } = {}) {
       },
     },
     clock: { now: () => time, monotonic: () => time },
-    ...{ maxEntries: 10, maxBytes: 10_000 },
+    maxEntries: 10,
+    maxBytes: 10_000,
     ...options,
   })
   const value = (version: number, userId = 'id') => ({ username: 'alice', userId, version })

@@ -25,8 +25,8 @@ const facts = ({ fields: all, ...rest }: ReturnType<typeof answer>): InternalRes
 })
 
 const mac = macOfInternalResponse(facts(answer()), request)
-const isAccepted = (changed: ReturnType<typeof answer>, presented = mac, of = request): boolean =>
-  isInternalResponse(facts({ ...changed, fields: { ...changed.fields, [internalMacHeader]: presented } }), of)
+const isAccepted = (changed: ReturnType<typeof answer>, received = mac, of = request): boolean =>
+  isInternalResponse(facts({ ...changed, fields: { ...changed.fields, [internalMacHeader]: received } }), of)
 
 it('is accepted as it was made', () => {
   expect(isAccepted(answer())).toBe(true)
@@ -50,8 +50,8 @@ it.each([
   expect(isAccepted(answer(), mac, of)).toBe(false)
 })
 
-it.each(['', 'x', mac.slice(1), `${mac}AAAA`])('is not accepted with the MAC %j', (presented) => {
-  expect(isAccepted(answer(), presented)).toBe(false)
+it.each(['', 'x', mac.slice(1), `${mac}AAAA`])('is not accepted with the MAC %j', (received) => {
+  expect(isAccepted(answer(), received)).toBe(false)
 })
 
 it('is not accepted without a MAC', () => {

@@ -63,8 +63,11 @@ const largest: KeySignedClaims = {
   sub: 'x'.repeat(64),
   address: '2001:db8:1111:2222:3333:4444:5555:6666',
   passwordHash: {
-    ...{ memoryKib: 262_144, passes: 16, lanes: 8 },
-    ...{ salt: Buffer.alloc(16, 255), digest: Buffer.alloc(32, 255) },
+    memoryKib: 262_144,
+    passes: 16,
+    lanes: 8,
+    salt: Buffer.alloc(16, 255),
+    digest: Buffer.alloc(32, 255),
   },
 }
 

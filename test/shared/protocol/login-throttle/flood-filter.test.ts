@@ -17,7 +17,10 @@ function open() {
 }
 
 const refusalOf = (actor: string | null, address: string | null = home, kind = 'digest') => ({
-  ...{ kind, actor, target: null as string | null, address },
+  kind,
+  actor,
+  target: null as string | null,
+  address,
 })
 
 it('lets one a minute of those that are equal through, with the number of those it stands for', () => {

@@ -12,12 +12,17 @@ import {
 } from '../../../../shared/protocol/login-throttle/count-attempts.ts'
 import type { LoginThrottle } from '../../../../shared/protocol/login-throttle/login-throttle.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { type RedisServer, redisServerInstalled, startRedisServer } from '../../../support/processes/redis-server.ts'
+import {
+  type RedisServer,
+  redisServerInstalled,
+  startRedisServer,
+} from '../../../support/processes/stores/redis-server.ts'
 import { openTestCache } from '../../../support/stores/redis-cache.ts'
 
 const ids = createIdSource(systemClock)
 const limits = {
-  ...{ perAccount: { count: 10, seconds: 900 }, perAddress: { count: 100, seconds: 60 } },
+  perAccount: { count: 10, seconds: 900 },
+  perAddress: { count: 100, seconds: 60 },
   perAccountEverywhere: { count: 1000, seconds: 3600 },
 }
 const address = '192.0.2.1'

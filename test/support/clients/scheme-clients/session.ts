@@ -1,4 +1,4 @@
-import { signIn } from '../sign-in.ts'
+import { signIn } from '../pages/sign-in.ts'
 import type { SchemeClient } from './scheme-client.ts'
 
 /** The cookie of a session that was begun by `POST /sessions`; not a browser, so without `Origin`. */

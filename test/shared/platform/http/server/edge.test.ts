@@ -45,8 +45,14 @@ async function serve(host = '127.0.0.1', trustProxy: TrustedProxies = { hops: 0 
   reached = []
   const log = createLog({ level: 'info', format: 'json' }, { write: (line) => void lines.push(line) })
   const app = createApp({
-    ...{ routes, problems: sharedProblems, schemes: [], clock: systemClock, ids, log },
-    ...{ transport: { trustProxy, allowInsecureHttp: false }, origin: publicOrigins.auth },
+    routes,
+    problems: sharedProblems,
+    schemes: [],
+    clock: systemClock,
+    ids,
+    log,
+    transport: { trustProxy, allowInsecureHttp: false },
+    origin: publicOrigins.auth,
   })
   listening = await listen({
     app,
@@ -131,12 +137,34 @@ describe('a target that encodes unreserved characters', () => {
 
 describe('a request for another host', () => {
   const own = [
-    ...['localhost', 'LocalHost:4000', 'localhost.', '127.0.0.1', '127.0.0.1:4000', '127.9.9.9', '[::1]', '[::1]:4000'],
-    ...['auth.example', 'AUTH.example:1', 'deals.example:8443', 'deals.example'],
+    'localhost',
+    'LocalHost:4000',
+    'localhost.',
+    '127.0.0.1',
+    '127.0.0.1:4000',
+    '127.9.9.9',
+    '[::1]',
+    '[::1]:4000',
+    'auth.example',
+    'AUTH.example:1',
+    'deals.example:8443',
+    'deals.example',
   ]
   const foreign = [
-    ...['evil.test', 'evil.test:4000', 'localhost.evil.test', 'auth.example.evil.test', 'evilauth.example', 'example'],
-    ...['192.168.0.1', '0.0.0.0', '[::]', 'localhost@evil.test', '', 'a b', 'evil.test/localhost', '127.0.0.1.nip.io'],
+    'evil.test',
+    'evil.test:4000',
+    'localhost.evil.test',
+    'auth.example.evil.test',
+    'evilauth.example',
+    'example',
+    '192.168.0.1',
+    '0.0.0.0',
+    '[::]',
+    'localhost@evil.test',
+    '',
+    'a b',
+    'evil.test/localhost',
+    '127.0.0.1.nip.io',
   ]
 
   it('is refused on a loopback listener, and is logged', async () => {

@@ -6,7 +6,7 @@ import type { Attempt, LoginThrottle } from '../../../../../shared/protocol/logi
 
 const user = { username: 'alice', userId: 'id', version: 1 }
 const [address, elsewhere] = ['192.0.2.1', '192.0.2.2']
-const presented = (password = 'right', clientAddress = address) => ({ username: 'Alice', password, clientAddress })
+const received = (password = 'right', clientAddress = address) => ({ username: 'Alice', password, clientAddress })
 
 /** `judged`: whom the limits were asked about without a check, and whether it was right. */
 function open() {
@@ -32,25 +32,25 @@ const tooMany = { code: 'too-many-attempts' }
 describe('a right password that is remembered', () => {
   it('is answered at once where the limits are open', async () => {
     const { passwords, verify, judged, noted } = open()
-    expect(await passwords.verify(presented())).toEqual(user)
+    expect(await passwords.verify(received())).toEqual(user)
     expect({ judged, noted }).toEqual({ judged: [], noted: [{ account: 'Alice', address }] })
-    expect(passwords.verify(presented())).toEqual(user)
+    expect(passwords.verify(received())).toEqual(user)
     expect({ judged, checks: verify.mock.calls.length }).toEqual({ judged: [[address, true]], checks: 1 })
   })
 
   it('is refused to a client that is locked out, as a wrong one is', async () => {
     const { passwords, lockedOut } = open()
-    await passwords.verify(presented())
+    await passwords.verify(received())
     lockedOut.add(address)
-    await expect(passwords.verify(presented())).rejects.toMatchObject(tooMany)
+    await expect(passwords.verify(received())).rejects.toMatchObject(tooMany)
   })
 
   it('is checked, and counted by the check, for every other address', async () => {
     const { passwords, verify } = open()
-    await passwords.verify(presented())
+    await passwords.verify(received())
     verify.mockRejectedValueOnce(new ProblemError('too-many-attempts', 'Wait.'))
-    await expect(passwords.verify(presented('right', elsewhere))).rejects.toMatchObject(tooMany)
-    expect(await passwords.verify(presented('right', elsewhere))).toEqual(user)
+    await expect(passwords.verify(received('right', elsewhere))).rejects.toMatchObject(tooMany)
+    expect(await passwords.verify(received('right', elsewhere))).toEqual(user)
     expect(verify).toHaveBeenCalledTimes(3)
   })
 
@@ -60,7 +60,7 @@ describe('a right password that is remembered', () => {
       ['wrong', undefined],
     ] as const) {
       const { passwords, verify, judged } = open()
-      const answers = await Promise.all([1, 2, 3].map(() => passwords.verify(presented(password))))
+      const answers = await Promise.all([1, 2, 3].map(() => passwords.verify(received(password))))
       expect(answers).toEqual([expected, expected, expected])
       expect(verify).toHaveBeenCalledTimes(1)
       expect(judged).toEqual(Array(2).fill([address, password === 'right']))
@@ -69,7 +69,7 @@ describe('a right password that is remembered', () => {
 
   it('is refused to one who was locked out while sharing a check', async () => {
     const { passwords, lockedOut } = open()
-    const [first, second] = [passwords.verify(presented()), passwords.verify(presented())]
+    const [first, second] = [passwords.verify(received()), passwords.verify(received())]
     lockedOut.add(address)
     await expect(second).rejects.toMatchObject(tooMany)
     expect(await first).toEqual(user)

@@ -6,7 +6,7 @@ import type { Cache } from '../../../../../shared/platform/cache/cache.ts'
 import { createMemoryCache } from '../../../../../shared/platform/cache/memory-cache.ts'
 import { systemClock } from '../../../../../shared/platform/clock.ts'
 import { createHousekeeping } from '../../../../../shared/platform/database/housekeeping.ts'
-import { readTimeline } from '../../../../../shared/platform/database/timeline.ts'
+import { readPresentHistory } from '../../../../../shared/platform/history/history.ts'
 import { Unavailable } from '../../../../../shared/platform/problems/errors.ts'
 import { createDigestCountExpiry } from '../../../../../shared/protocol/authentication/credential-expiry.ts'
 import { createDigestCounts, rememberedMs } from '../../../../../shared/protocol/authentication/digest/digest-counts.ts'
@@ -14,18 +14,18 @@ import { type DigestNonce, nonceMark } from '../../../../../shared/protocol/auth
 import { describeOnDatabases, type TestDatabase } from '../../../../auth-server/support/auth-database.ts'
 import { campaign } from '../../../../support/campaign.ts'
 import { eventually } from '../../../../support/eventually.ts'
-import { redisServerInstalled, startRedisServer } from '../../../../support/processes/redis-server.ts'
+import { redisServerInstalled, startRedisServer } from '../../../../support/processes/stores/redis-server.ts'
 import { openTestCache } from '../../../../support/stores/redis-cache.ts'
 
-/** The timeline of the database under test. */
-let timeline = ''
+/** The history of the database under test. */
+let history = ''
 const observed = { observe: () => undefined }
 
 const newNonce = (issuedAt = Date.now()): DigestNonce => ({
   text: randomUUID(),
   issuedAt,
   expiresAt: issuedAt + 300_000,
-  mark: nonceMark(timeline),
+  mark: nonceMark(history),
 })
 
 /** A cache that can be away, lose what it holds, and lose answers. */
@@ -56,7 +56,7 @@ describeOnDatabases('counts of Digest nonces', (open) => {
   let opened: TestDatabase
   beforeAll(async () => {
     opened = await open()
-    timeline = await readTimeline(opened.database)
+    history = await readPresentHistory(opened.database)
   })
   afterAll(() => opened.dispose())
 
@@ -66,22 +66,22 @@ describeOnDatabases('counts of Digest nonces', (open) => {
       cache: frail.cache,
       database: opened.database,
       schema: 'auth',
-      timeline: observed,
+      history: observed,
     })
     return { ...frail, counts, nonce: newNonce() }
   }
 
-  it('are not known of a nonce of another timeline, which may have lost the counts that were used', async () => {
+  it('are not known of a nonce of another history, which may have lost the counts that were used', async () => {
     const { cache, state } = createFrailCache()
     const known: string[] = []
     const observing = { observe: (found: string) => void known.push(found) }
-    const options = { cache, database: opened.database, schema: 'auth', timeline: observing } as const
+    const options = { cache, database: opened.database, schema: 'auth', history: observing } as const
     const counts = createDigestCounts(options)
     const former = { ...newNonce(), mark: nonceMark('another one') }
     expect(await counts.use(former, 1)).toBe('stale')
     state.isAway = true
     expect(await counts.use(former, 1)).toBe('stale')
-    expect(known).toEqual([timeline, timeline])
+    expect(known).toEqual([history, history])
     expect(await counts.use(newNonce(), 1)).toBe('used')
   })
 
@@ -129,8 +129,18 @@ describeOnDatabases('counts of Digest nonces', (open) => {
         outcomes.push(await counts.use(nonce, number))
       }
       expect(outcomes).toEqual([
-        ...['used', 'used', 'used', 'refused', 'refused', 'used', 'used', 'refused', 'used', 'refused'],
-        ...['used', 'refused'],
+        'used',
+        'used',
+        'used',
+        'refused',
+        'refused',
+        'used',
+        'used',
+        'refused',
+        'used',
+        'refused',
+        'used',
+        'refused',
       ])
       // No client gets so far with one nonce.
       expect(await counts.use(nonce, 0xffffffff)).toBe('stale')
@@ -161,7 +171,7 @@ describeOnDatabases('counts of Digest nonces', (open) => {
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
         const { cache, state, lose } = createFrailCache()
         const servers = [0, 1].map(() =>
-          createDigestCounts({ cache, database: opened.database, schema: 'auth', timeline: observed }),
+          createDigestCounts({ cache, database: opened.database, schema: 'auth', history: observed }),
         )
         const nonces = [newNonce(), newNonce()]
         const used = new Set<string>()
@@ -202,7 +212,7 @@ describeOnDatabases('counts of Digest nonces', (open) => {
         const redis = await startRedisServer()
         const cache = openTestCache(redis.url, { commandTimeoutMs: 5000 })
         try {
-          const counts = createDigestCounts({ cache, database: opened.database, schema: 'auth', timeline: observed })
+          const counts = createDigestCounts({ cache, database: opened.database, schema: 'auth', history: observed })
           await eventually(() => cache.ping())
           const [dumped, flushed] = [newNonce(), newNonce()]
           expect(await counts.use(dumped, 1)).toBe('used')

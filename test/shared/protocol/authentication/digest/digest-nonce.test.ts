@@ -7,10 +7,10 @@ import {
 } from '../../../../../shared/protocol/authentication/digest/digest-nonce.ts'
 
 const clockAt = (milliseconds: number) => ({ now: () => milliseconds, monotonic: () => milliseconds })
-const timeline = { present: () => '7711042124562333738.00000001' }
+const history = { present: () => '7711042124562333738.00000001' }
 const at = (milliseconds: number, ...secrets: string[]) => {
   const clock = clockAt(milliseconds)
-  return createDigestNonces({ secrets, clock, ids: createIdSource(clock), timeline })
+  return createDigestNonces({ secrets, clock, ids: createIdSource(clock), history })
 }
 const now = 1_750_000_000_000
 
@@ -18,8 +18,10 @@ describe('Digest nonces', () => {
   it('are known to every server with the secret, and say how long they are good', () => {
     const text = at(now, 'secret').issue()
     expect(at(now + 1000, 'secret').read(text)).toEqual({
-      ...{ text, issuedAt: now, expiresAt: now + nonceLifeMs },
-      mark: nonceMark(timeline.present()),
+      text,
+      issuedAt: now,
+      expiresAt: now + nonceLifeMs,
+      mark: nonceMark(history.present()),
     })
     expect(at(now + 10 * nonceLifeMs, 'secret').read(text)?.expiresAt).toBe(now + nonceLifeMs)
     expect(at(now, 'secret').issue()).not.toBe(text)

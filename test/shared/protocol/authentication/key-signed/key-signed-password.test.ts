@@ -12,8 +12,13 @@ import {
 const cost = { memoryKib: 64, passes: 1, lanes: 1, salt: Buffer.alloc(16, 3) }
 const passwordHash = { ...cost, digest: await digestTokenPassword('right password', cost) }
 const claims: KeySignedClaims = {
-  ...{ iat: 1000, exp: 1060, jti: '01890a5d-ac96-774b-bcce-b302099a8057', gen: 1 },
-  ...{ sub: 'alice', address: null, passwordHash },
+  iat: 1000,
+  exp: 1060,
+  jti: '01890a5d-ac96-774b-bcce-b302099a8057',
+  gen: 1,
+  sub: 'alice',
+  address: null,
+  passwordHash,
 }
 const address = '203.0.113.7'
 

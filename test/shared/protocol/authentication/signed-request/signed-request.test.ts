@@ -21,8 +21,17 @@ const stored = new Map<string, SigningKey>(
   keys.map(({ id, kind, requireBodyHash, secret, publicKeyPem }) => [
     id,
     signingKeyOf({
-      ...{ id, kind, requireBodyHash, secret: secret ?? null, publicKeyPem: publicKeyPem ?? null },
-      ...{ username: 'alice', userId: 'u1', version: 1, rights: null, expiresAt: null, former: null },
+      id,
+      kind,
+      requireBodyHash,
+      secret: secret ?? null,
+      publicKeyPem: publicKeyPem ?? null,
+      username: 'alice',
+      userId: 'u1',
+      version: 1,
+      rights: null,
+      expiresAt: null,
+      former: null,
     }),
   ]),
 )
@@ -109,8 +118,12 @@ describe('a credential', () => {
     const expiresAt = (now + 5) * 1000
     const { recheck, ...rest } = await verify(get, withKey({ rights: ['deal.read'], expiresAt }))
     expect(rest).toEqual({
-      ...{ username: 'alice', loginId: first.id, generation: undefined, expiresAt },
-      ...{ rights: ['deal.read'], signature: undefined },
+      username: 'alice',
+      loginId: first.id,
+      generation: undefined,
+      expiresAt,
+      rights: ['deal.read'],
+      signature: undefined,
     })
     await recheck?.()
   })
@@ -177,13 +190,15 @@ describe('a credential', () => {
       const parameters = `(${components.join(' ')});created=${now};keyid="${first.id}"`
       const path = `/path?${names.map((name) => `${name}=%C3%A9`).join('&')}`
       const base = [
-        ...['"@method": GET', `"@target-uri": ${origin}${path}`],
+        '"@method": GET',
+        `"@target-uri": ${origin}${path}`,
         ...names.map((name) => `"@query-param";name="${name}": %C3%A9`),
         `"@signature-params": ${parameters}`,
       ].join('\n')
       const signature = Buffer.from(signText(first, base), 'hex').toString('base64')
       return {
-        ...{ method: 'GET', target: path },
+        method: 'GET',
+        target: path,
         headers: { 'signature-input': `a=${parameters}`, signature: `a=:${signature}:` },
       }
     }

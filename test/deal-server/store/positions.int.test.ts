@@ -1,0 +1,87 @@
+/** Positions where no stream brings them: in histories, and in cursors of release 0.2.0. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beginning } from '../../../deal-server/events/position.ts'
+import { createDealReads, createDealRepository } from '../../../deal-server/store/deals.ts'
+import { createEventLog } from '../../../deal-server/store/event-log.ts'
+import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
+import { createDealSums } from '../../../deal-server/store/sum-deals.ts'
+import type { Database } from '../../../shared/platform/database/database.ts'
+import { markOf, readPresentHistory } from '../../../shared/platform/history/history.ts'
+import type { Position } from '../../../shared/platform/pagination.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { type Backend, describeBackends } from '../../support/stores/backends.ts'
+import { migrateBoth } from '../../support/stores/migrate-both.ts'
+import { commitOf, newDeal } from './commits.ts'
+
+describeBackends('positions of events', (openBackend) => {
+  let backend: Backend
+  let database: Database
+
+  beforeAll(async () => {
+    backend = await openBackend()
+    database = backend.openDatabase()
+    await migrateBoth(database)
+  })
+  afterAll(async () => {
+    await database.close()
+    await backend.close()
+  })
+
+  it('stand in a history at once, also when nobody reads the log, and are those of the log', async () => {
+    const store = createDealRepository(database)
+    const deal = newDeal()
+    await store.commit(commitOf(deal))
+    await store.commit(commitOf({ ...deal, version: 2, sequence: 2 }, { before: deal }))
+    const { items } = await store.history(deal.id, { limit: 20, after: undefined })
+    const { events } = await createEventLog(database).read(beginning, { limit: 1_000, dealId: deal.id })
+    expect(items.map(({ id, position }) => [id, position])).toEqual(events.map(({ id, position }) => [id, position]))
+    expect(items).toHaveLength(2)
+  })
+
+  it('follow the time of events that one look brings', async () => {
+    const store = createDealRepository(database)
+    const log = createEventLog(database)
+    const { last } = await log.takeSnapshot()
+    // Each in a bucket of its own: the events of a bucket stay together.
+    const made = Array.from({ length: 12 }, () => newDeal())
+    const deals = [...new Map(made.map((deal) => [bucketOf(deal.id), deal])).values()]
+    for (const [index, deal] of deals.entries()) {
+      await store.commit(commitOf(deal, { happenedAt: new Date(Date.UTC(2026, 0, 2) + index).toISOString() }))
+    }
+    const { events } = await log.read(last, { limit: 20 })
+    expect(events.map(({ dealId }) => dealId)).toEqual(deals.map(({ id }) => id))
+  })
+
+  it('are not made up by a replica, which cannot give them: it leaves such a history to the primary', async () => {
+    const store = createDealRepository(database)
+    const deal = newDeal()
+    await store.commit(commitOf(deal))
+    const { history } = createDealReads(database, createDealSums(database))
+    await expect(history(deal.id, { limit: 20, after: undefined })).rejects.toThrow(Unavailable)
+    await createEventLog(database).state()
+    expect((await history(deal.id, { limit: 20, after: undefined })).items).toHaveLength(1)
+  })
+
+  it('are not read into cursors of release 0.2.0, which are outdated', async () => {
+    const store = createDealRepository(database)
+    const deal = newDeal()
+    await store.commit(commitOf(deal))
+    const mark = markOf(await readPresentHistory(database))
+    for (const by of ['name', 'createdAt'] as const) {
+      const key = by === 'name' ? deal.name : deal.createdAt
+      const list = (after: Position) =>
+        store.list({ filter: {} as never, sort: { by, descending: false }, page: { limit: 20, after } })
+      for (const former of [
+        ['700:705:700,701', mark],
+        ['700:700:', mark],
+        [null, mark],
+        [null, '57', mark],
+        ['1', mark],
+      ]) {
+        await expect(list([key, deal.id, ...former])).rejects.toMatchObject({ code: 'outdated-cursor' })
+      }
+    }
+    const history = store.history(deal.id, { limit: 20, after: [0, mark] })
+    await expect(history).rejects.toMatchObject({ code: 'outdated-cursor' })
+  })
+})

@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expectProblem } from '../../support/clients/http-client.ts'
+import { describeBackends } from '../../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack, type TestServer } from '../../support/worlds/stack.ts'
+
+describeBackends('guessing passwords', (openBackend) => {
+  let stack: Stack
+  beforeAll(async () => {
+    stack = await openStack(openBackend, {
+      environment: {
+        LOGIN_FAILURES_PER_ACCOUNT: '3/600',
+        LOGIN_FAILURES_PER_ADDRESS: '50/600',
+        TRUST_PROXY: '1',
+        LOGIN_FAILURES_PER_ACCOUNT_EVERYWHERE: '12/600',
+      },
+    })
+  })
+  afterAll(() => stack.close())
+
+  const from = (address: string) => ({ 'x-forwarded-for': address, 'x-forwarded-proto': 'https' })
+  const logIn = (username: string, password: string, address: string) =>
+    stack.auth.send('/login', { json: { username, password }, headers: from(address) })
+
+  it('ends with 429 and Retry-After, for that account and that client alone', async () => {
+    for (const password of ['wrong 1 password', 'wrong 2 password', 'wrong 3 password']) {
+      expectProblem(await logIn('alice', password, '203.0.113.1'), 401, 'invalid-credentials')
+    }
+    const refused = await logIn('ALICE', passwordOf('alice'), '203.0.113.1')
+    expectProblem(refused, 429, 'too-many-attempts')
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(500)
+    expect((await logIn('alice', passwordOf('alice'), '203.0.113.2')).status).toBe(200)
+    expect((await logIn('bob', passwordOf('bob'), '203.0.113.1')).status).toBe(200)
+  })
+
+  const routes = (): (readonly [TestServer, string])[] => [
+    [stack.auth, '/me'],
+    [stack.deal, '/rest/v1/deals'],
+  ]
+  const basic = (username: string, password: string, address: string) => ({
+    headers: { ...from(address), authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` },
+  })
+
+  it('tells one who is locked out nothing by Basic, though the server remembers the right password of another', async () => {
+    const [owner, guesser] = ['198.51.100.1', '198.51.100.2']
+    const right = passwordOf('admin')
+    for (let guess = 0; guess < 3; guess += 1) {
+      for (const [server, path] of routes()) {
+        expect((await server.send(path, basic('admin', right, owner))).status).toBe(200)
+      }
+      const [server, path] = routes()[guess % 2] ?? [stack.auth, '/me']
+      expectProblem(await server.send(path, basic('admin', `guess ${guess}`, guesser)), 401, 'invalid-credentials')
+    }
+    for (const password of [right, 'another guess', right, right]) {
+      for (const [server, path] of routes()) {
+        expect((await server.send(path, basic('admin', right, owner))).status).toBe(200)
+        expectProblem(await server.send(path, basic('admin', password, guesser)), 429, 'too-many-attempts')
+      }
+    }
+  })
+
+  it('tells one who is locked out nothing by Basic from the very address of the owner', async () => {
+    const address = '198.51.100.3'
+    for (const [server, path] of routes()) {
+      expect((await server.send(path, basic('admin', passwordOf('admin'), address))).status).toBe(200)
+    }
+    for (let guess = 0; guess < 3; guess += 1)
+      await stack.deal.send('/rest/v1/deals', basic('admin', 'a guess', address))
+    for (const [server, path] of routes()) {
+      for (const password of [passwordOf('admin'), 'another guess', passwordOf('admin')]) {
+        expectProblem(await server.send(path, basic('admin', password, address)), 429, 'too-many-attempts')
+      }
+    }
+  })
+
+  it('tells one who is locked out nothing of the password of a key-signed token', async () => {
+    const password = passwordOf('admin')
+    const json = { username: 'admin', password, include: ['username', 'password'] }
+    const issued = await stack.auth.send('/key-signed-tokens', { json, headers: from('198.51.100.4') })
+    const send = ([server, path]: readonly [TestServer, string], word: string, address: string) => {
+      const field = Buffer.from(word).toString('base64url')
+      const authorization = `KeySigned ${issued.body.token}`
+      const headers = { ...from(address), authorization, 'x-key-signed-password': field }
+      return server.send(path, { headers })
+    }
+    for (const route of routes()) {
+      expect((await send(route, password, '198.51.100.4')).status).toBe(200)
+      for (let guess = 0; guess < 3; guess += 1) await send(route, `guess ${guess}`, '198.51.100.5')
+      for (const word of [password, 'another guess', password]) {
+        expectProblem(await send(route, word, '198.51.100.5'), 429, 'too-many-attempts')
+        expect((await send(route, password, '198.51.100.4')).status).toBe(200)
+      }
+    }
+  })
+
+  it('counts wrong old passwords too', async () => {
+    const { access: token } = await stack.logIn('carol')
+    const change = (oldPassword: string) =>
+      stack.auth.send('/users/carol/password', {
+        method: 'PUT',
+        token,
+        headers: from('203.0.113.3'),
+        json: { oldPassword, newPassword: 'a new long password' },
+      })
+    for (let time = 0; time < 3; time += 1) expectProblem(await change('not the password'), 403, 'wrong-password')
+    expectProblem(await change(passwordOf('carol')), 429, 'too-many-attempts')
+    expectProblem(await logIn('carol', passwordOf('carol'), '203.0.113.3'), 429, 'too-many-attempts')
+  })
+
+  it.each(['one user', 'many users'])('lets 64 right logins of %s at once from one address pass', async (of) => {
+    const users = of === 'one user' ? ['dave'] : ['admin', 'alice', 'bob', 'carol', 'dave']
+    const logins = Array.from({ length: 64 }, (_, at) => {
+      const username = users[at % users.length] ?? 'dave'
+      return at % 2 === 0
+        ? logIn(username, passwordOf(username), '2001:db8::1')
+        : stack.deal.send('/rest/v1/deals?limit=1', basic(username, passwordOf(username), '2001:db8::1'))
+    })
+    const statuses = (await Promise.all(logins)).map(({ status }) => status)
+    // Dave may log in, and may not read.
+    expect(statuses.filter((status) => status !== 200 && status !== 403)).toEqual([])
+  })
+
+  it('is fair to others while one client floods the queue of hashes', async () => {
+    const flood = Array.from({ length: 40 }, (_, at) => logIn(`flood-${at}`, 'wrong password', '198.51.100.50'))
+    const others = Array.from({ length: 5 }, (_, at) => logIn('dave', passwordOf('dave'), `198.51.100.${60 + at}`))
+    expect((await Promise.all(others)).map(({ status }) => status)).toEqual(others.map(() => 200))
+    const busy = (await Promise.all(flood)).filter(({ status }) => status !== 401)
+    for (const reply of busy) {
+      expectProblem(reply, 503, 'unavailable')
+      expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0)
+    }
+  })
+
+  it('stops one client that tries many accounts', async () => {
+    const statuses: number[] = []
+    for (let at = 0; at < 52; at += 1) {
+      const password = `wrong password ${at}`
+      statuses.push((await logIn(`nobody-${at}`, password, `2001:db8:5::${at.toString(16)}`)).status)
+    }
+    expect(statuses).toEqual([...Array(50).fill(401), 429, 429])
+    expect((await logIn('bob', passwordOf('bob'), '2001:db8:6::1')).status).toBe(200)
+  })
+
+  it.each(['/refresh', '/oauth/token'])(
+    'counts failures of %s by address, and never refuses a refresh token that is right',
+    async (path) => {
+      const address = path === '/refresh' ? '203.0.113.20' : '203.0.113.21'
+      const headers = { ...from(address), 'content-type': 'application/x-www-form-urlencoded' }
+      const refresh = (refreshToken: string) =>
+        path === '/refresh'
+          ? stack.auth.send(path, { method: 'POST', token: refreshToken, headers: from(address) })
+          : stack.auth.send(path, {
+              method: 'POST',
+              headers,
+              body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken }).toString(),
+            })
+      const [live, dead] = [await stack.logIn('bob'), await stack.logIn('bob')]
+      await stack.auth.send('/logout', { method: 'POST', token: dead.access, headers: from(address) })
+      const statuses: number[] = []
+      for (let at = 0; at < 52; at += 1) statuses.push((await refresh(at % 2 ? dead.refresh : 'junk')).status)
+      expect(statuses).toEqual([...Array(50).fill(400), 429, 429])
+      expect(Number((await refresh('junk')).headers.get('retry-after'))).toBeGreaterThan(400)
+      expect((await refresh(live.refresh)).status).toBe(200)
+      expectProblem(await logIn('bob', 'not the password', address), 429, 'too-many-attempts')
+    },
+  )
+
+  it('ends for all clients together, but not where the owner has logged in', async () => {
+    const [home, elsewhere] = ['2001:db8:99:1::1', '192.0.2.77']
+    expect((await logIn('bob', passwordOf('bob'), home)).status).toBe(200)
+    for (let at = 0; at < 12; at += 1) await logIn('bob', `wrong password ${at}`, `192.0.2.${Math.floor(at / 3)}`)
+    expectProblem(await logIn('bob', passwordOf('bob'), elsewhere), 429, 'too-many-attempts')
+    for (const [server, path] of routes()) {
+      const refused = await server.send(path, basic('bob', passwordOf('bob'), elsewhere))
+      expectProblem(refused, 429, 'too-many-attempts')
+      expect((await server.send(path, basic('bob', passwordOf('bob'), '2001:db8:99:1::2'))).status).toBe(200)
+    }
+  })
+})

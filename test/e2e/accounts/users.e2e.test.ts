@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { expectProblem, type Sent } from '../../support/clients/http-client.ts'
+import { eventually } from '../../support/eventually.ts'
+import { describeBackends } from '../../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
+
+let stack: Stack
+let admin: string
+let count = 0
+
+const readDeals = (token: string) => stack.deal.send('/rest/v1/deals', { token })
+const asAdmin = (path: string, sent: Sent = {}) => stack.auth.send(path, { token: admin, ...sent })
+const patch = (username: string, json: unknown) => asAdmin(`/users/${username}`, { method: 'PATCH', json })
+const putPassword = (username: string, sent: Sent) =>
+  stack.auth.send(`/users/${username}/password`, { method: 'PUT', ...sent })
+
+/** A new user with a name of its own. */
+const create = async (more: object = {}) => {
+  const username = `user-${++count}`
+  const password = `the password of ${username}`
+  const reply = await asAdmin('/users', { json: { username, password, roles: ['viewer'], ...more } })
+  expect(reply.status).toBe(201)
+  return { username, password, reply }
+}
+
+describeBackends('administration of users', (openBackend) => {
+  beforeAll(async () => {
+    stack = await openStack(openBackend, { inProcess: true })
+  })
+  afterAll(() => stack.close())
+  beforeEach(async () => {
+    admin = (await stack.logIn('admin')).access
+  })
+
+  it('creates a user who can log in and has the rights of roles and direct ones together', async () => {
+    const { username, password, reply } = await create({ rights: ['deal.hold'] })
+    expect(reply.headers.get('location')).toBe(`/users/${username}`)
+    expect(reply.body).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      username,
+      roles: ['viewer'],
+      rights: ['deal.hold'],
+      enabled: true,
+      createdAt: expect.stringMatching(/Z$/),
+      updatedAt: reply.body.createdAt,
+    })
+    const { access } = await stack.logIn(username, password)
+    const { body } = await stack.auth.send('/me', { token: access })
+    expect(body.rights).toEqual(['deal.read', 'deal.history.read', 'deal.hold'])
+    expect((await asAdmin(`/users/${username.toUpperCase()}`)).body).toEqual(reply.body)
+  })
+
+  it('refuses values that are no good before it looks at the right', async () => {
+    const { access: token } = await stack.logIn('alice')
+    const [username, password] = ['bob', 'a good long password']
+    const wrong: [string, string, object, string[]][] = [
+      [
+        'POST',
+        '/users',
+        { username: 'a b', password: 'short', rights: ['no'] },
+        ['/username', '/password', '/rights/0'],
+      ],
+      ['PATCH', '/users/bob', { roles: ['viewer', 'no'] }, ['/roles/1']],
+      ['PUT', '/users/bob/password', { newPassword: 'short' }, ['/newPassword']],
+      ['POST', '/api-keys', { kind: 'hmac', username, rights: ['no'] }, ['/rights/0']],
+    ]
+    for (const [method, path, json, pointers] of wrong) {
+      const reply = await stack.auth.send(path, { method, token, json })
+      expectProblem(reply, 422, 'invalid-value')
+      expect((reply.body.errors as { pointer: string }[]).map(({ pointer }) => pointer)).toEqual(pointers)
+    }
+    const good: [string, string, object][] = [
+      ['POST', '/users', { username: 'a-b', password }],
+      ['PATCH', '/users/nobody', { roles: ['viewer'] }],
+      ['PUT', '/users/nobody/password', { newPassword: password }],
+      ['POST', '/api-keys', { kind: 'hmac', username }],
+    ]
+    for (const [method, path, json] of good)
+      expectProblem(await stack.auth.send(path, { method, token, json }), 403, 'missing-right')
+  })
+
+  it('lists users in pages, each user once', async () => {
+    for (let index = 0; index < 3; index += 1) await create()
+    const seen: unknown[] = []
+    for (let path: string | undefined = '/users?limit=2'; path !== undefined; ) {
+      const { status, body, headers } = await asAdmin(path)
+      expect(status).toBe(200)
+      seen.push(...(body.items as { username: string }[]).map(({ username }) => username))
+      const link = /^<(.*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1]
+      path = link?.replace(stack.auth.url, '')
+      expect(path === undefined).toBe(body.nextCursor === null)
+    }
+    expect(seen).toEqual(expect.arrayContaining(['admin', 'alice', 'anonymous', 'bob', 'carol', 'dave']))
+    expect(seen).toEqual([...new Set(seen)].sort())
+  })
+
+  it('refuses a name that is taken, in whatever case, and the reserved one', async () => {
+    const { username, password } = await create()
+    for (const taken of [username, username.toUpperCase(), 'anonymous', 'Anonymous']) {
+      expectProblem(await asAdmin('/users', { json: { username: taken, password } }), 409, 'user-exists')
+    }
+  })
+
+  it.each([
+    ['a name with a blank', '/username', { username: 'with blank' }],
+    ['an empty name', '/username', { username: '' }],
+    ['a name too long', '/username', { username: 'a'.repeat(65) }],
+    ['a name that no path can carry', '/username', { username: '.' }],
+    ['another such name', '/username', { username: '..' }],
+    ['a short password', '/password', { password: 'short' }],
+    ['a common password', '/password', { password: 'sunshine' }],
+    ['a password too long', '/password', { password: 'x'.repeat(1025) }],
+    ['an unknown role', '/roles/1', { roles: ['viewer', 'emperor'] }],
+    ['an unknown right', '/rights/0', { rights: ['deal.everything'] }],
+  ])('refuses a user with %s', async (_what, pointer, wrong) => {
+    const json = { username: 'never-created', password: 'a good long password', ...wrong }
+    const reply = await asAdmin('/users', { json })
+    expectProblem(reply, 422, 'invalid-value')
+    expect(reply.body.errors).toMatchObject([{ pointer }])
+    expectProblem(await asAdmin('/users/never-created'), 404, 'not-found')
+  })
+
+  it('replaces what a PATCH names and leaves the rest', async () => {
+    const { username, reply } = await create({ rights: ['deal.hold'] })
+    const roles = await patch(username, { roles: ['agent'] })
+    expect(roles.body).toMatchObject({ id: reply.body.id, roles: ['agent'], rights: ['deal.hold'], enabled: true })
+    const rights = await patch(username, { rights: [] })
+    expect(rights.body).toMatchObject({ roles: ['agent'], rights: [], enabled: true })
+    const nothing = await patch(username, {})
+    expect({ status: nothing.status, body: nothing.body }).toEqual({ status: 200, body: rights.body })
+    expect((await asAdmin(`/users/${username}`)).body).toEqual(rights.body)
+  })
+
+  it('ends everything of a user who is disabled, and a user enabled again logs in anew', async () => {
+    const { username, password } = await create()
+    const tokens = await stack.logIn(username, password)
+    expect((await patch(username, { enabled: false })).body.enabled).toBe(false)
+    expectProblem(await readDeals(tokens.access), 401, 'principal-disabled')
+    expectProblem(await stack.auth.send('/me', { token: tokens.access }), 401, 'principal-disabled')
+    expectProblem(await stack.auth.send('/refresh', { method: 'POST', token: tokens.refresh }), 400, 'invalid_grant')
+    await patch(username, { enabled: true })
+    // What was given is there within a second; what was taken away, at once.
+    await eventually(async () => expectProblem(await readDeals(tokens.access), 401, 'login-ended'))
+    expect((await readDeals((await stack.logIn(username, password)).access)).status).toBe(200)
+  })
+
+  it('deletes a user: its tokens are dead, also when a user of that name is created anew', async () => {
+    const { username, password, reply } = await create()
+    const { access } = await stack.logIn(username, password)
+    expect((await asAdmin(`/users/${username}`, { method: 'DELETE' })).status).toBe(204)
+    expectProblem(await readDeals(access), 401, 'principal-disabled')
+    expectProblem(await asAdmin(`/users/${username}`), 404, 'not-found')
+    expectProblem(await asAdmin(`/users/${username}`, { method: 'DELETE' }), 404, 'not-found')
+    expectProblem(await patch(username, { roles: [] }), 404, 'not-found')
+    const anew = await asAdmin('/users', { json: { username, password, roles: ['viewer'] } })
+    expect(anew.body.id).not.toBe(reply.body.id)
+    expectProblem(await readDeals(access), 401, 'login-ended')
+  })
+
+  it('logs a user out everywhere', async () => {
+    const { username, password } = await create()
+    const logins = [await stack.logIn(username, password), await stack.logIn(username, password)]
+    expect((await asAdmin(`/users/${username}/logout`, { method: 'POST' })).status).toBe(204)
+    for (const { access } of logins) expectProblem(await readDeals(access), 401, 'login-ended')
+    expect((await readDeals((await stack.logIn(username, password)).access)).status).toBe(200)
+    expectProblem(await asAdmin('/users/nobody-there/logout', { method: 'POST' }), 404, 'not-found')
+  })
+
+  describe('passwords', () => {
+    const newPassword = 'a new and better password'
+
+    it('lets a user change the own one with the old one; that login alone goes on', async () => {
+      const { username, password: oldPassword } = await create()
+      const [own, other] = [await stack.logIn(username, oldPassword), await stack.logIn(username, oldPassword)]
+      const reply = await putPassword(username, { token: own.access, json: { oldPassword, newPassword } })
+      expect({ status: reply.status, text: reply.text }).toEqual({ status: 204, text: '' })
+      expect((await readDeals(own.access)).status).toBe(200)
+      expectProblem(await readDeals(other.access), 401, 'login-ended')
+      const refreshed = await stack.auth.send('/refresh', { method: 'POST', token: own.refresh })
+      expect((await readDeals(String(refreshed.body.access_token))).status).toBe(200)
+      const old = await stack.auth.send('/login', { json: { username, password: oldPassword } })
+      expectProblem(old, 401, 'invalid-credentials')
+      await stack.logIn(username, newPassword)
+    })
+
+    it('refuses a wrong old one with 403, a missing one with 400, a bad new one with 422', async () => {
+      const { username, password: oldPassword } = await create()
+      const { access: token } = await stack.logIn(username, oldPassword)
+      const put = (json: unknown) => putPassword(username, { token, json })
+      expectProblem(await put({ oldPassword: 'not the old one', newPassword }), 403, 'wrong-password')
+      const missing = await put({ newPassword })
+      expectProblem(missing, 400, 'invalid-body')
+      expect(missing.body.errors).toMatchObject([{ pointer: '/oldPassword', code: 'missing-member' }])
+      expectProblem(await put({ oldPassword, newPassword: 'short' }), 422, 'invalid-value')
+      expect((await readDeals(token)).status).toBe(200)
+      await stack.logIn(username, oldPassword)
+    })
+
+    it('lets an administrator set one, which ends everything; nobody else', async () => {
+      const { username, password } = await create()
+      const { access } = await stack.logIn(username, password)
+      const { access: token } = await stack.logIn('alice')
+      expectProblem(await putPassword(username, { token, json: { newPassword } }), 403, 'missing-right')
+      expect((await putPassword(username, { token: admin, json: { newPassword } })).status).toBe(204)
+      expectProblem(await readDeals(access), 401, 'login-ended')
+      await stack.logIn(username, newPassword)
+      const noSuch = await putPassword('nobody-there', { token: admin, json: { newPassword } })
+      expectProblem(noSuch, 404, 'not-found')
+    })
+
+    it('does not let an administrator skip the old password of the own account', async () => {
+      expectProblem(await putPassword('ADMIN', { token: admin, json: { newPassword } }), 400, 'invalid-body')
+      await stack.logIn('admin', passwordOf('admin'))
+    })
+  })
+
+  it('keeps the last enabled admin, whichever way one tries to lose it', async () => {
+    expectProblem(await asAdmin('/users/admin', { method: 'DELETE' }), 409, 'last-admin')
+    expectProblem(await patch('admin', { enabled: false }), 409, 'last-admin')
+    expectProblem(await patch('admin', { roles: ['manager'] }), 409, 'last-admin')
+    const { username, password } = await create({ roles: ['admin'] })
+    expect((await patch('admin', { roles: ['manager'], rights: ['user.manage'] })).status).toBe(200)
+    expectProblem(await asAdmin(`/users/${username}`, { method: 'DELETE' }), 409, 'last-admin')
+    const json = { roles: ['admin'], rights: [] }
+    expectProblem(await patch('admin', json), 403, 'missing-right')
+    const { access: token } = await stack.logIn(username, password)
+    const restored = await stack.auth.send('/users/admin', { method: 'PATCH', token, json })
+    expect(restored.status).toBe(200)
+    expect((await asAdmin(`/users/${username}`, { method: 'DELETE' })).status).toBe(204)
+  })
+
+  it('keeps the reserved principal: neither created nor deleted, no password, reading rights only', async () => {
+    expectProblem(await asAdmin('/users/anonymous', { method: 'DELETE' }), 409, 'reserved-user')
+    const withPassword = await putPassword('anonymous', { token: admin, json: { newPassword: 'a good long password' } })
+    expectProblem(withPassword, 409, 'reserved-user')
+    expectProblem(await patch('anonymous', { roles: ['agent'] }), 422, 'invalid-value')
+    expectProblem(await patch('anonymous', { rights: ['deal.hold'] }), 422, 'invalid-value')
+    expect((await patch('anonymous', { roles: ['viewer'] })).body.roles).toEqual(['viewer'])
+    expect((await patch('anonymous', { roles: [] })).status).toBe(200)
+  })
+
+  it.each<[string, string, unknown]>([
+    ['GET', '/users', undefined],
+    ['POST', '/users', { username: 'intruder', password: 'a good long password' }],
+    ['GET', '/users/bob', undefined],
+    ['PATCH', '/users/alice', { roles: ['admin'] }],
+    ['DELETE', '/users/bob', undefined],
+    ['POST', '/users/bob/logout', undefined],
+  ])('wants the right user.manage for %s %s', async (method, path, json) => {
+    const { access: token } = await stack.logIn('alice')
+    const sent = json === undefined ? { method } : { method, json }
+    const reply = await stack.auth.send(path, { ...sent, token })
+    expectProblem(reply, 403, 'missing-right')
+    expect(reply.body).toMatchObject({ missingRight: 'user.manage', missingRights: ['user.manage'] })
+    expectProblem(await stack.auth.send(path, sent), 401, 'unauthenticated')
+    expectProblem(await asAdmin('/users/intruder'), 404, 'not-found')
+    expect((await asAdmin('/users/alice')).body.roles).toEqual(['manager'])
+  })
+})

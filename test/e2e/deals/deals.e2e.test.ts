@@ -1,0 +1,370 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectProblem, type Reply, type Sent } from '../../support/clients/http-client.ts'
+import { describeBackends } from '../../support/stores/backends.ts'
+import { openStack, type Stack } from '../../support/worlds/stack.ts'
+
+let stack: Stack
+let alice: string
+
+const ask = (path: string, sent: Sent = {}) => stack.deal.send(path, { token: alice, ...sent })
+const post = (json: unknown, headers: Sent['headers'] = {}) => ask('/rest/v1/deals/', { json, headers })
+const put = (path: string, json: unknown, headers: Sent['headers'] = {}) => ask(path, { method: 'PUT', json, headers })
+const remove = (path: string, headers: Sent['headers'] = {}) => ask(path, { method: 'DELETE', headers })
+
+/** A new deal's path. */
+const create = async (more: object = {}): Promise<string> => {
+  const { status, headers } = await post({ name: 'deal123', price: 1234, ...more })
+  expect(status).toBe(201)
+  return String(headers.get('location'))
+}
+
+const expectDeal = (
+  { status, headers, body }: Reply,
+  expected: { status: number; version: number; changed?: boolean },
+) => {
+  expect({ status, version: body.version, etag: headers.get('etag') }).toEqual({
+    status: expected.status,
+    version: expected.version,
+    etag: `"${expected.version}"`,
+  })
+  expect(headers.get('deal-changed')).toBe(expected.changed === undefined ? null : String(expected.changed))
+  expect(headers.get('content-type')).toBe('application/json')
+  expect(headers.get('cache-control')).toBe('private, no-cache')
+  expect(headers.get('vary')).toBe('Authorization, Cookie, Origin')
+}
+
+const eventsOf = (path: string) =>
+  stack.database.query<{ sequence: number; dealVersion: number; type: string; data: unknown }>(
+    `select sequence, deal_version as "dealVersion", type, data from deals.events where deal_id = $1::text::uuid
+     order by sequence`,
+    [path.slice(-36)],
+  )
+
+describeBackends('deals', (openBackend) => {
+  beforeAll(async () => {
+    stack = await openStack(openBackend)
+    alice = (await stack.logIn('alice')).access
+  })
+  afterAll(() => stack.close())
+
+  it('holds a deal by a PUT of its id, name, price, held and holdReason, and leaves absent members unchanged', async () => {
+    const path = await create({ completionDate: '2030-06-30' })
+    const five = { id: path.slice(-36), name: 'deal123', price: 1234, held: true, holdReason: 'test' }
+    const reply = await put(path, five)
+    expectDeal(reply, { status: 200, version: 2, changed: true })
+    expect(reply.headers.get('deal-use-cases')).toBe('HoldDeal')
+    expect(reply.body).toMatchObject({ ...five, completionDate: '2030-06-30', ownerId: 'alice', status: 'open' })
+    const { holdReason: _left, ...four } = five
+    expectDeal(await put(path, four), { status: 200, version: 2, changed: false })
+    expectDeal(await put(path, { name: 'deal123', price: 1234, held: false }), {
+      status: 200,
+      version: 3,
+      changed: true,
+    })
+  })
+
+  it('takes the names of commands with UseCase appended, and never answers with such a name', async () => {
+    const path = await create()
+    const id = path.slice(-36)
+    const action = { action: 'HoldDealUseCase', params: { reason: 'by another name' } }
+    expectDeal(await put(path, action), { status: 200, version: 2, changed: true })
+    const command = await put(`${path}/commands/${id}`, {
+      ...action,
+      params: { reason: 'in the commands of the deal' },
+    })
+    expect([command.status, command.body.action]).toEqual([201, 'HoldDeal'])
+    const globally = { deal: id, action: 'UnholdDealUseCase', params: {} }
+    expect((await put(`/commands/${randomUUID()}`, globally)).body).toMatchObject({
+      action: 'UnholdDeal',
+      state: 'succeeded',
+    })
+    expect((await ask('/command/HoldDealUseCase/', { json: { id, reason: 'by the controller' } })).status).toBe(200)
+    const history = await ask(`${path}/history`)
+    expect(history.text).not.toContain('UseCase"')
+    expectProblem(await put(path, { action: 'UseCase', params: {} }), 422, 'invalid-value')
+  })
+
+  it('answers a command of the controller with 200 and a body of no octets, not with chunks', async () => {
+    const id = (await create()).slice(-36)
+    const { status, text, headers } = await ask('/command/HoldDeal/', { json: { id, reason: 'test' } })
+    expect({ status, text }).toEqual({ status: 200, text: '' })
+    expect(headers.get('content-length')).toBe('0')
+    expect(headers.get('transfer-encoding')).toBeNull()
+  })
+
+  it('creates a deal just so, reads it back and holds it just so', async () => {
+    const headers = { 'content-type': 'application/json' }
+    const created = await ask('/rest/v1/deals/', { body: '{"name":"deal123","price":1234}', headers })
+    expectDeal(created, { status: 201, version: 1, changed: true })
+    expect(created.body).toMatchObject({
+      id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
+      name: 'deal123',
+      price: 1234,
+      currency: 'EUR',
+      priceText: '1234.00',
+      ownerId: 'alice',
+      status: 'open',
+      held: false,
+      holdReason: null,
+      createdBy: 'alice',
+      updatedAt: created.body.createdAt,
+    })
+    const path = `/rest/v1/deals/${created.body.id}`
+    expect(created.headers.get('location')).toBe(path)
+    const read = await ask(path)
+    expectDeal(read, { status: 200, version: 1 })
+    expect(read.text).toBe(created.text)
+
+    const held = await ask(`${path}/hold`, { method: 'PUT', body: '{"reason":"test"}', headers })
+    expectDeal(held, { status: 200, version: 2, changed: true })
+    expect(held.body).toMatchObject({ held: true, holdReason: 'test', heldBy: 'alice', status: 'open' })
+    expect((await ask(path)).text).toBe(held.text)
+  })
+
+  it('keeps what the creator chose, normalised: id, currency, date, owner, description', async () => {
+    const id = randomUUID()
+    const chosen = {
+      currency: 'KWD',
+      price: '12.345',
+      completionDate: '2031-02-28',
+      ownerId: 'CAROL',
+      description: ' x ',
+    }
+    const { status, body } = await post({ id: id.toUpperCase(), name: '  Cafe\u0301  ', ...chosen })
+    expect(status).toBe(201)
+    expect(body).toMatchObject({ id, name: 'Caf\u00e9', price: 12.345, priceText: '12.345', currency: 'KWD' })
+    expect(body).toMatchObject({ completionDate: '2031-02-28', ownerId: 'carol', description: 'x', createdBy: 'alice' })
+    expect((await ask(`/rest/v1/deals/${id.toUpperCase()}`)).body.id).toBe(id)
+  })
+
+  it('refuses an owner who is no enabled user', async () => {
+    const reply = await post({ name: 'deal123', price: 1, ownerId: 'nobody' })
+    expectProblem(reply, 422, 'employee-unknown')
+  })
+
+  it('holds, replaces the reason, unholds; what is so already changes nothing', async () => {
+    const path = await create()
+    expectDeal(await put(`${path}/unhold`, {}), { status: 200, version: 1, changed: false })
+    expectDeal(await put(`${path}/hold`, { reason: 'one' }), { status: 200, version: 2, changed: true })
+    expectDeal(await put(`${path}/hold`, { reason: 'one' }), { status: 200, version: 2, changed: false })
+    const replaced = await ask(`${path}/hold`, { method: 'POST', json: { reason: 'two', reasonCode: 'why-not' } })
+    expectDeal(replaced, { status: 200, version: 3, changed: true })
+    expect(replaced.body).toMatchObject({ held: true, holdReason: 'two', holdReasonCode: 'why-not' })
+    expectDeal(await put(`${path}/hold`, { reason: 'two' }), { status: 200, version: 4, changed: true })
+    const unheld = await ask(`${path}/unhold`, { method: 'POST' })
+    expectDeal(unheld, { status: 200, version: 5, changed: true })
+    expect(unheld.body).toMatchObject({
+      held: false,
+      holdReason: null,
+      holdReasonCode: null,
+      heldAt: null,
+      heldBy: null,
+    })
+    expectDeal(await ask(`${path}/unhold`, { method: 'POST' }), { status: 200, version: 5, changed: false })
+    expect((await eventsOf(path)).map(({ sequence, dealVersion, type }) => [sequence, dealVersion, type])).toEqual([
+      [1, 1, 'deal.created'],
+      [2, 2, 'deal.held'],
+      [3, 3, 'deal.hold-reason-changed'],
+      [4, 4, 'deal.hold-reason-changed'],
+      [5, 5, 'deal.unheld'],
+    ])
+  })
+
+  it('tells why, since when and by whom a deal is held, with the code if there is one', async () => {
+    const path = await create()
+    expectProblem(await ask(`${path}/holded`), 404, 'not-found')
+    const { body } = await put(`${path}/holded`, { reason: 'one' })
+    expect((await ask(`${path}/holded`)).body).toEqual({ reason: 'one', since: body.heldAt, by: 'alice' })
+    await put(`${path}/holded`, { reason: 'one', reasonCode: 'why' })
+    expect((await ask(`${path}/holded`)).body).toMatchObject({ reason: 'one', reasonCode: 'why' })
+  })
+
+  it('creates with PUT below an id that the client chose, and takes the id in the body too', async () => {
+    const path = `/rest/v1/deals/${randomUUID()}`
+    const created = await put(`${path}/create`, { name: 'deal123', price: 1 })
+    expectDeal(created, { status: 201, version: 1, changed: true })
+    expect(created.headers.get('location')).toBe(path)
+    expectProblem(await put(`${path}/create`, { name: 'deal123', price: 1 }), 409, 'deal-exists')
+    expect((await put(`${path}/hold`, { id: path.slice(-36).toUpperCase(), reason: 'test' })).status).toBe(200)
+    expectProblem(await put(`${path}/hold`, { id: randomUUID(), reason: 'x' }), 400, 'deal-mismatch')
+    expect((await ask(path)).body.holdReason).toBe('test')
+  })
+
+  it('deletes a deal for good: 204, then 404, and its id is never used again', async () => {
+    const path = await create()
+    const deleted = await remove(path)
+    expect({ status: deleted.status, text: deleted.text }).toEqual({ status: 204, text: '' })
+    expect(deleted.headers.get('deal-changed')).toBe('true')
+    expectProblem(await ask(path), 404, 'not-found')
+    expectProblem(await remove(path), 404, 'not-found')
+    expectProblem(await put(`${path}/hold`, { reason: 'test' }), 404, 'not-found')
+    const id = path.slice(-36)
+    expectProblem(await post({ id, name: 'again', price: 1 }), 409, 'deal-exists')
+    const { body } = await ask('/rest/v1/deals?limit=200')
+    expect((body.items as { id: string }[]).map((deal) => deal.id)).not.toContain(id)
+    expect((await eventsOf(path)).map(({ type }) => type)).toEqual(['deal.created', 'deal.deleted'])
+  })
+
+  it.each(['not-a-uuid', '%00', randomUUID(), '019a0000-0000-7000-8000-00000000000'])(
+    'knows no deal %s',
+    async (id) => {
+      expectProblem(await ask(`/rest/v1/deals/${id}`), 404, 'not-found')
+      expectProblem(await put(`/rest/v1/deals/${id}/hold`, { reason: 'x' }), 404, 'not-found')
+      expectProblem(await remove(`/rest/v1/deals/${id}`), 404, 'not-found')
+    },
+  )
+
+  it('lists deals by status and held, newest first, so many at a time', async () => {
+    const names = (reply: Reply) => (reply.body.items as { name: string }[]).map(({ name }) => name)
+    const [free, held] = [`free-${randomUUID()}`, `held-${randomUUID()}`]
+    await create({ name: free })
+    await put(`${await create({ name: held })}/hold`, { reason: 'test' })
+    const all = await ask('/rest/v1/deals')
+    expect(all.status).toBe(200)
+    expect(names(all).slice(0, 2)).toEqual([held, free])
+    expect(all.headers.get('cache-control')).toBe('private, no-cache')
+    expect((all.body.items as object[])[0]).not.toHaveProperty('tasks')
+    expect(names(await ask('/rest/v1/deals/?held=true'))[0]).toBe(held)
+    expect(names(await ask('/rest/v1/deals?held=true'))).not.toContain(free)
+    expect(names(await ask('/rest/v1/deals?held=false&status=open&limit=1'))).toEqual([free])
+    expect((await ask('/rest/v1/deals?status=completed')).body).toEqual({ items: [], nextCursor: null })
+  })
+
+  it.each(['limit=0', 'limit=201', 'limit=x', 'limit=', 'limit=1&limit=2', 'status=gone', 'held=maybe', 'unknown=1'])(
+    'refuses the list parameters %s',
+    async (query) => expectProblem(await ask(`/rest/v1/deals?${query}`), 400, 'invalid-parameter'),
+  )
+
+  it('names the missing right, and shows nothing', async () => {
+    const path = await create()
+    const { access: bob } = await stack.logIn('bob')
+    const { access: carol } = await stack.logIn('carol')
+    const { access: dave } = await stack.logIn('dave')
+    expect((await ask(path, { token: bob })).status).toBe(200)
+    const attempts: [Reply, string][] = [
+      [await ask('/rest/v1/deals', { token: bob, json: { name: 'deal123', price: 1 } }), 'deal.create'],
+      [await ask(`${path}/hold`, { token: bob, json: { reason: 'test' } }), 'deal.hold'],
+      [await ask(`${path}/unhold`, { token: bob, json: {} }), 'deal.unhold'],
+      [await ask(path, { token: carol, method: 'DELETE' }), 'deal.delete'],
+      [await ask(path, { token: dave }), 'deal.read'],
+      [await ask('/rest/v1/deals', { token: dave }), 'deal.read'],
+      [await ask(`/rest/v1/deals/${randomUUID()}`, { token: dave }), 'deal.read'],
+    ]
+    for (const [reply, right] of attempts) {
+      expectProblem(reply, 403, 'missing-right')
+      expect(reply.body).toMatchObject({ missingRight: right, missingRights: [right] })
+    }
+    expect((await ask(path)).body.version).toBe(1)
+  })
+
+  describe('preconditions', () => {
+    it('answers 304 when the reader has it already', async () => {
+      const path = await create()
+      for (const tag of ['"1"', 'W/"1"', '"7", "1"', '*', '"1-gz"']) {
+        const reply = await ask(path, { headers: { 'if-none-match': tag } })
+        expect({ status: reply.status, text: reply.text }).toEqual({ status: 304, text: '' })
+        expect(reply.headers.get('etag')).toBe('"1"')
+      }
+      expect((await ask(path, { headers: { 'if-none-match': '"2"' } })).status).toBe(200)
+    })
+
+    it('changes a deal only while If-Match holds; 412 shows it as it is', async () => {
+      const path = await create()
+      const held = await put(`${path}/hold`, { reason: 'one' }, { 'if-match': '"1"' })
+      expect(held.status).toBe(200)
+      const attempts = [
+        await put(`${path}/hold`, { reason: 'two' }, { 'if-match': '"1"' }),
+        await put(`${path}/hold`, { reason: 'one' }, { 'if-match': '"1"' }),
+        await put(`${path}/unhold`, {}, { 'if-match': '"3", "0"' }),
+        await remove(path, { 'if-match': '"1"' }),
+      ]
+      for (const reply of attempts) {
+        expectProblem(reply, 412, 'precondition-failed')
+        expect(reply.body.current).toEqual(held.body)
+        expect(reply.headers.get('etag')).toBe('"2"')
+      }
+      expect((await ask(path)).text).toBe(held.text)
+      expect((await put(`${path}/hold`, { reason: 'two' }, { 'if-match': 'W/"2"' })).body.version).toBe(3)
+      expect((await put(`${path}/unhold`, {}, { 'if-match': '"1", "3"' })).body.version).toBe(4)
+      expect((await remove(path, { 'if-match': '*' })).status).toBe(204)
+      expectProblem(await put(`${path}/unhold`, {}, { 'if-match': '*' }), 404, 'not-found')
+    })
+
+    it('creates with If-None-Match: * only what is not there, and never with If-Match', async () => {
+      const deal = { id: randomUUID(), name: 'deal123', price: 1 }
+      expectProblem(await post(deal, { 'if-match': '*' }), 412, 'precondition-failed')
+      expect((await post(deal, { 'if-none-match': '*' })).status).toBe(201)
+      const again = await post(deal, { 'if-none-match': '*' })
+      expectProblem(again, 412, 'precondition-failed')
+      expect(again.body.current).toMatchObject({ id: deal.id, version: 1 })
+    })
+
+    it.each(['1', '"1', '"1" "2"', 'x, "1"', ''])('refuses If-Match: %s', async (tag) => {
+      const path = await create()
+      expectProblem(await put(`${path}/hold`, { reason: 'x' }, { 'if-match': tag }), 400, 'invalid-parameter')
+    })
+  })
+
+  describe('methods and paths', () => {
+    it('answers HEAD wherever GET, without a body', async () => {
+      const path = await create()
+      const [get, head] = [await ask(path), await ask(path, { method: 'HEAD' })]
+      expect({ status: head.status, text: head.text }).toEqual({ status: 200, text: '' })
+      for (const name of ['etag', 'content-type', 'cache-control']) {
+        expect(head.headers.get(name)).toBe(get.headers.get(name))
+      }
+      expect((await ask('/rest/v1/deals', { method: 'HEAD' })).status).toBe(200)
+      const missing = await ask(`/rest/v1/deals/${randomUUID()}`, { method: 'HEAD' })
+      expect({ status: missing.status, text: missing.text }).toEqual({ status: 404, text: '' })
+    })
+
+    it.each([
+      ['/rest/v1/deals', ['GET', 'HEAD', 'POST'], 'PUT'],
+      ['/rest/v1/deals/ID', ['DELETE', 'GET', 'HEAD'], 'POST'],
+      ['/rest/v1/deals/ID/hold', ['POST', 'PUT'], 'GET'],
+      ['/healthz', ['GET', 'HEAD'], 'POST'],
+    ])('answers OPTIONS at %s with what is allowed, and 405 to the rest', async (pattern, least, wrong) => {
+      const path = pattern.replace('ID', randomUUID())
+      for (const url of [path, `${path}/`]) {
+        const options = await stack.deal.send(url, { method: 'OPTIONS' })
+        expect({ status: options.status, text: options.text }).toEqual({ status: 204, text: '' })
+        const allow = options.headers.get('allow') ?? ''
+        expect(allow.split(', ')).toEqual(expect.arrayContaining([...least, 'OPTIONS']))
+        const refused = await ask(url, { method: wrong })
+        expectProblem(refused, 405, 'method-not-allowed')
+        expect(refused.headers.get('allow')).toBe(allow)
+      }
+    })
+
+    it('says what PATCH takes, where there is one', async () => {
+      const path = await create()
+      const taken = 'application/merge-patch+json, application/json'
+      const options = await stack.deal.send(path, { method: 'OPTIONS' })
+      expect(options.headers.get('accept-patch')).toBe(taken)
+      expect((await stack.deal.send('/rest/v1/deals', { method: 'OPTIONS' })).headers.get('accept-patch')).toBeNull()
+      const refused = await ask(path, { method: 'PATCH', body: 'x', headers: { 'content-type': 'text/plain' } })
+      expectProblem(refused, 415, 'unsupported-media-type')
+      expect(refused.headers.get('accept-patch')).toBe(taken)
+    })
+
+    it('serves every route with and without a trailing slash', async () => {
+      for (const end of ['', '/']) {
+        const created = await ask(`/rest/v1/deals${end}`, { json: { name: 'deal123', price: 1 } })
+        expect(created.status).toBe(201)
+        const path = `/rest/v1/deals/${created.body.id}`
+        expect((await put(`${path}/hold${end}`, { reason: 'x' })).status).toBe(200)
+        expect((await ask(`${path}${end}`)).status).toBe(200)
+        expect((await remove(`${path}${end}`)).status).toBe(204)
+      }
+    })
+
+    it('names the versions there are to who asks for another', async () => {
+      const reply = await ask('/rest/v2/deals')
+      expectProblem(reply, 404, 'unknown-version')
+      expect(reply.body.versions).toEqual(['v1'])
+      expectProblem(await ask('/rest/v1/nothing'), 404, 'not-found')
+      expectProblem(await ask('/rest'), 404, 'not-found')
+    })
+  })
+})

@@ -1,0 +1,231 @@
+import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { decodeJwt, exportJWK } from 'jose'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type KeyRing, openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
+import { expectProblem } from '../../support/clients/http-client.ts'
+import { basicOf, makeApiKey, postForm } from '../../support/clients/oauth-requests.ts'
+import { describeEmbedded } from '../../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
+
+let stack: Stack
+let keyRing: KeyRing
+let access: string
+let refresh: string
+/** Where a token that names its own key would have it fetched from. */
+let bait: Server
+let baitUrl: string
+let taken = 0
+
+const attacker = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const encode = (value: unknown) =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+
+type Sign = (input: string) => Buffer | string
+
+const jws = (header: unknown, claims: unknown, signed: Sign): string => {
+  const input = `${encode(header)}.${encode(claims)}`
+  return `${input}.${encode2(signed(input))}`
+}
+const encode2 = (signature: Buffer | string) =>
+  typeof signature === 'string' ? signature : signature.toString('base64url')
+const rs256 =
+  (key: KeyObject): Sign =>
+  (input) =>
+    sign('RSA-SHA256', Buffer.from(input), key)
+const hs256 =
+  (secret: string | Buffer): Sign =>
+  (input) =>
+    createHmac('sha256', secret).update(input).digest()
+
+describeEmbedded('tokens that somebody forged', (openBackend) => {
+  beforeAll(async () => {
+    stack = await openStack(openBackend)
+    ;({ access, refresh } = await stack.logIn('admin'))
+    const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+    keyRing = await openKeyRing({ directory: stack.environment.KEYS_DIR ?? '', passphrase: undefined }, log as never)
+    const jwk = { ...(await exportJWK(attacker.publicKey)), kid: 'bait', alg: 'RS256', use: 'sig' }
+    bait = createServer((_request, response) => {
+      taken += 1
+      response.end(JSON.stringify({ keys: [jwk] }))
+    }).listen(0, '127.0.0.1')
+    await once(bait, 'listening')
+    baitUrl = `http://127.0.0.1:${(bait.address() as AddressInfo).port}/jwks.json`
+  })
+  afterAll(async () => {
+    bait.close()
+    await keyRing.close()
+    await stack.close()
+  })
+
+  const expectRefused = async (token: string, name: string): Promise<void> => {
+    for (const reply of [
+      await stack.auth.send('/me', { token }),
+      await stack.deal.send('/rest/v1/deals', { token }),
+      await stack.deal.send('/rest/v1/deals/', { token, json: { name: 'deal', price: 1 } }),
+    ]) {
+      expect({ name, status: reply.status }).toEqual({ name, status: 401 })
+      expectProblem(reply, 401, 'invalid-token')
+    }
+    const as = { authorization: `Bearer ${access}` }
+    expect((await postForm(stack, '/oauth/introspect', { token }, as)).body, name).toEqual({ active: false })
+  }
+
+  const genuine = () => {
+    const { kid, privateKey } = keyRing.signingKey('jwt')
+    return { kid, privateKey, header: { alg: 'RS256', typ: 'at+jwt', kid }, claims: decodeJwt(access) }
+  }
+
+  it('is a test of the real key: what it signs is accepted', async () => {
+    const { header, claims, privateKey } = genuine()
+    const token = jws(header, claims, rs256(privateKey))
+    expect((await stack.auth.send('/me', { token })).status).toBe(200)
+    expect((await stack.deal.send('/rest/v1/deals', { token })).status).toBe(200)
+  })
+
+  it('refuses every way to have no signature', async () => {
+    const { header, claims } = genuine()
+    for (const alg of ['none', 'None', 'NONE', 'nOnE', '', null, undefined, ['none'], 0]) {
+      for (const signature of ['', 'AA', access.split('.')[2] ?? ''])
+        await expectRefused(
+          jws({ ...header, alg }, claims, () => signature),
+          `alg ${JSON.stringify(alg)}`,
+        )
+    }
+  })
+
+  it('refuses an HMAC under the public key, in each of its forms', async () => {
+    const { header, claims, privateKey } = genuine()
+    const publicKey = createPublicKey(privateKey)
+    const forms: (string | Buffer)[] = [
+      publicKey.export({ type: 'spki', format: 'pem' }),
+      String(publicKey.export({ type: 'spki', format: 'pem' })).trim(),
+      publicKey.export({ type: 'pkcs1', format: 'pem' }),
+      publicKey.export({ type: 'spki', format: 'der' }),
+      JSON.stringify(publicKey.export({ format: 'jwk' })),
+      String(publicKey.export({ format: 'jwk' }).n),
+      '',
+    ]
+    for (const secret of forms)
+      for (const alg of ['HS256', 'RS256']) await expectRefused(jws({ ...header, alg }, claims, hs256(secret)), alg)
+  })
+
+  it('refuses a key of the sender, however it is brought along, and fetches none', async () => {
+    const { header, claims } = genuine()
+    const jwk = await exportJWK(attacker.publicKey)
+    const brought = {
+      jwk: { jwk },
+      'jwk without kid': { jwk, kid: undefined },
+      jku: { jku: baitUrl, kid: 'bait' },
+      x5u: { x5u: baitUrl },
+      x5c: { x5c: [attacker.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')] },
+      'kid that is a URL': { kid: baitUrl },
+      'kid that is a path': { kid: '../../../dev/null' },
+      'kid of SQL': { kid: "' or '1'='1" },
+      'kid of a prototype': { kid: '__proto__' },
+      'no kid': { kid: undefined },
+      'the right kid': {},
+    }
+    for (const [name, members] of Object.entries(brought))
+      await expectRefused(jws({ ...header, ...members }, claims, rs256(attacker.privateKey)), name)
+    expect(taken).toBe(0)
+  })
+
+  it('refuses extensions that change how a token is read, even signed by the real key', async () => {
+    const { header, claims, privateKey } = genuine()
+    for (const members of [
+      { crit: ['exp'] },
+      { crit: [] },
+      { b64: false, crit: ['b64'] },
+      { b64: true },
+      { zip: 'DEF' },
+      { enc: 'A128GCM' },
+      { cty: 'JWT' },
+      { jwk: await exportJWK(attacker.publicKey) },
+    ])
+      await expectRefused(jws({ ...header, ...members }, claims, rs256(privateKey)), JSON.stringify(members))
+  })
+
+  it('refuses tokens made for something else, even signed by the real key', async () => {
+    const { header, claims, privateKey } = genuine()
+    for (const typ of [
+      'JWT',
+      'jwt',
+      'refresh+jwt',
+      'logout+jwt',
+      'dpop+jwt',
+      'at+jwt+x',
+      'x/at+jwt',
+      '',
+      undefined,
+      ['at+jwt'],
+    ])
+      await expectRefused(jws({ ...header, typ }, claims, rs256(privateKey)), `typ ${JSON.stringify(typ)}`)
+    for (const changes of [
+      { aud: 'other' },
+      { aud: `${stack.auth.url}/refresh` },
+      { iss: 'https://evil.example' },
+      { scope: ['deal.read'] },
+      { scope: 1 },
+      { sid: undefined },
+      { gen: '1' },
+      { sub: '' },
+    ])
+      await expectRefused(jws(header, { ...claims, ...changes }, rs256(privateKey)), JSON.stringify(changes))
+    const pss = (input: string) =>
+      sign('RSA-SHA256', Buffer.from(input), { key: privateKey, padding: 6, saltLength: 32 })
+    await expectRefused(jws({ ...header, alg: 'PS256' }, claims, pss), 'PS256')
+    await expectRefused(jws(header, claims, pss), 'PS256 called RS256')
+    const sha512 = (input: string) => sign('RSA-SHA512', Buffer.from(input), privateKey)
+    await expectRefused(jws({ ...header, alg: 'RS512' }, claims, sha512), 'RS512')
+    const reply = await stack.deal.send('/rest/v1/deals', { token: refresh })
+    expectProblem(reply, 401, 'invalid-token')
+  })
+
+  it('refuses a JWT signed by the key of key-signed tokens, under either kid', async () => {
+    const { header, claims, kid } = genuine()
+    const other = keyRing.signingKey('key-signed')
+    for (const named of [kid, other.kid])
+      await expectRefused(jws({ ...header, kid: named }, claims, rs256(other.privateKey)), named)
+  })
+
+  it('refuses members that stand twice, where only one of them was signed', async () => {
+    const [, , signature = ''] = access.split('.')
+    const { header, claims } = genuine()
+    const twice = (object: object, member: string) => JSON.stringify(object).replace('{', `{${member},`)
+    await expectRefused(
+      jws(twice(header, '"alg":"none"'), claims, () => signature),
+      'alg twice',
+    )
+    await expectRefused(
+      jws(header, twice(claims, '"sub":"alice"'), () => signature),
+      'sub twice',
+    )
+    await expectRefused(
+      jws(header, `${JSON.stringify(claims).slice(0, -1)},"gen":0}`, () => signature),
+      'gen twice',
+    )
+  })
+
+  it('gives a token of a key that was narrowed no more rights by any change of its scope', async () => {
+    const key = await makeApiKey(stack, access, { kind: 'hmac', rights: ['deal.read'] })
+    const { body } = await postForm(
+      stack,
+      '/oauth/token',
+      { grant_type: 'client_credentials' },
+      basicOf(key.id, key.secret),
+    )
+    const token = String(body.access_token)
+    const [head = '', , signature = ''] = token.split('.')
+    const { scope: _scope, ...unscoped } = decodeJwt(token)
+    for (const claims of [unscoped, { ...unscoped, scope: 'user.manage' }])
+      await expectRefused(`${head}.${encode(claims)}.${signature}`, 'scope')
+    expectProblem(await stack.auth.send('/users', { token }), 403, 'missing-right')
+    for (const rights of [['deal.create'], ['deal.read'], undefined]) {
+      const json = { kind: 'hmac', rights, password: passwordOf('admin') }
+      expectProblem(await stack.auth.send('/api-keys', { token, json }), 403, 'missing-right')
+    }
+  })
+})
