@@ -202,7 +202,7 @@ class PostgresDatabase implements StandbyDatabase {
   }
 
   /** Exclusive work sends its commits through the gate too. */
-  readonly #pass: Pass = (write) => this.#writes.run(write)
+  readonly #pass: Pass = (write) => this.#writes.commit(write)
 
   async #write<Row extends object>(text: string, parameters: readonly Parameter[]): Promise<Row[]> {
     const values = parameters.map(parameterText)

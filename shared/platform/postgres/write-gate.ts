@@ -13,7 +13,7 @@ import { Unavailable } from '../problems/errors.ts'
 
 /** What a gate asks of PostgreSQL. */
 export interface WriteGateOptions {
-  /** How many writes run at once; `maxWrites` when left out. */
+  /** How many writes run at once, and how many commits; `maxWrites` when left out. */
   readonly writes?: number
   /** How long a write waits for its turn, in milliseconds. */
   readonly waitTimeoutMs: number
@@ -23,7 +23,7 @@ export interface WriteGateOptions {
   readonly probe: () => Promise<unknown>
 }
 
-/** How many writes of a server run at once. No more of its sessions wait for a standby. */
+/** How many writes of a server run at once, and how many commits of transactions. No more wait for a standby. */
 export const maxWrites = 4
 
 const tickMs = 100
@@ -51,6 +51,8 @@ export type Pass = <Result>(write: () => Promise<Result>) => Promise<Result>
 export class WriteGate {
   readonly #options: WriteGateOptions
   readonly #places: Permits
+  /** Of commits alone: a write may wait for a lock that only the commit of a transaction releases. */
+  readonly #commitPlaces: Permits
   readonly #availability: Availability
   readonly #callers = new Set<(reason: Unavailable) => void>()
   /** The writes that run, with their ages in ticks. */
@@ -62,6 +64,7 @@ export class WriteGate {
 
   constructor(options: WriteGateOptions) {
     this.#places = new Permits(options.writes ?? maxWrites)
+    this.#commitPlaces = new Permits(options.writes ?? maxWrites)
     this.#options = options
     this.#availability = new Availability({ probe: () => this.#probe(), probeIntervalMs })
   }
@@ -78,7 +81,12 @@ export class WriteGate {
 
   /** Runs one write. @throws Unavailable when the gate is closed before the write is done */
   run<Result>(write: () => Promise<Result>): Promise<Result> {
-    return this.#untilClosed((call) => this.#inTurn(call, write))
+    return this.#untilClosed((call) => this.#inTurn(this.#places, call, write))
+  }
+
+  /** Runs one commit. It never waits behind a write. @throws Unavailable when the gate is closed before it is done */
+  commit<Result>(write: () => Promise<Result>): Promise<Result> {
+    return this.#untilClosed((call) => this.#inTurn(this.#commitPlaces, call, write))
   }
 
   /**
@@ -87,7 +95,7 @@ export class WriteGate {
    * @throws Unavailable when the gate is closed before `work` is done. A commit that was not yet sent then fails.
    */
   runTransaction<Result>(work: (commit: Pass) => Promise<Result>): Promise<Result> {
-    return this.#untilClosed((call) => work((commit) => this.#inTurn(call, commit)))
+    return this.#untilClosed((call) => work((commit) => this.#inTurn(this.#commitPlaces, call, commit)))
   }
 
   /** Refuses all callers from now on. */
@@ -111,14 +119,14 @@ export class WriteGate {
     })
   }
 
-  #inTurn<Result>(call: Call, write: () => Promise<Result>): Promise<Result> {
+  #inTurn<Result>(places: Permits, call: Call, write: () => Promise<Result>): Promise<Result> {
     const { waitTimeoutMs: timeoutMs } = this.#options
     const onTimeout = () => unavailable(`no write ended within ${timeoutMs} ms`)
     const start = async () => {
       if (call.refused !== undefined) throw call.refused
       return this.#watched(write)
     }
-    return this.#places.run(start, { timeoutMs, onTimeout })
+    return places.run(start, { timeoutMs, onTimeout })
   }
 
   async #watched<Result>(write: () => Promise<Result>): Promise<Result> {
