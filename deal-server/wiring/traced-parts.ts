@@ -1,8 +1,8 @@
 /** The steps of a request to the deal server that are spans of its trace, where traces are sent. */
-import type { Step, Tracing } from '../shared/platform/tracing/tracing.ts'
-import type { ExecuteCommand } from './commands/execute.ts'
-import type { DealRepository } from './commands/ports.ts'
-import type { Invocation, StyleRoute } from './http/requests/invocation.ts'
+import type { Step, Tracing } from '../../shared/platform/tracing/tracing.ts'
+import type { ExecuteCommand } from '../commands/execute.ts'
+import type { DealRepository } from '../commands/ports.ts'
+import type { Invocation, StyleRoute } from '../http/requests/invocation.ts'
 
 /** Loads and commits as spans. */
 export const traceRepository = <Repository extends DealRepository>(step: Step, repository: Repository): Repository => ({

@@ -1,13 +1,13 @@
-import type { Clock } from '../shared/platform/clock.ts'
-import type { Metrics } from '../shared/platform/metrics/metrics.ts'
-import { outcomeOfError } from '../shared/platform/metrics/outcomes.ts'
-import { countPairs } from '../shared/platform/metrics/pair-counts.ts'
-import type { ChainedLog } from './audit/chained-log.ts'
-import type { KeyRing } from './key-ring/key-ring.ts'
-import { keyUses } from './key-ring/keyring-file.ts'
-import { type LifeCycleRules, nextSteps } from './key-ring/life-cycle.ts'
-import type { Logins } from './logins/create-logins.ts'
-import type { PrincipalPublisher } from './users/principal-publisher.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Metrics } from '../../shared/platform/metrics/metrics.ts'
+import { outcomeOfError } from '../../shared/platform/metrics/outcomes.ts'
+import { countPairs } from '../../shared/platform/metrics/pair-counts.ts'
+import type { ChainedLog } from '../audit/chained-log.ts'
+import type { KeyRing } from '../key-ring/key-ring.ts'
+import { keyUses } from '../key-ring/keyring-file.ts'
+import { type LifeCycleRules, nextSteps } from '../key-ring/life-cycle.ts'
+import type { Logins } from '../logins/create-logins.ts'
+import type { PrincipalPublisher } from '../users/principal-publisher.ts'
 
 /** The parts of the auth server that its own metrics read. */
 export interface AuthMetricsParts {

@@ -1,10 +1,10 @@
 /** The deals of the demo: a dozen in different states, with tasks, made by the use cases like any others. */
-import type { IdSource } from '../shared/platform/ids.ts'
-import type { Caller } from '../shared/protocol/authentication/authenticate.ts'
-import type { ExecuteCommand } from './commands/execute.ts'
-import type { DealReader } from './queries/ports.ts'
-import type { UserIdentity } from './use-cases/define-use-case.ts'
-import { commands } from './use-cases/index.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
+import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
+import type { ExecuteCommand } from '../commands/execute.ts'
+import type { DealReader } from '../queries/ports.ts'
+import type { UserIdentity } from '../use-cases/define-use-case.ts'
+import { commands } from '../use-cases/index.ts'
 
 /** What the making of the demo deals uses. */
 export interface DemoDealPorts {

@@ -2,11 +2,10 @@ import { cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { createChainedLog } from '../../auth-server/audit/chained-log.ts'
-import { readEntries } from '../../auth-server/audit/read-entries.ts'
-import { verifyChain } from '../../auth-server/audit/verify-chain.ts'
-import { createKeyOperationRecording } from '../../auth-server/key-operations.ts'
-import { openKeyRing } from '../../auth-server/key-ring/key-ring.ts'
+import { createChainedLog } from '../../../auth-server/audit/chained-log.ts'
+import { readEntries } from '../../../auth-server/audit/read-entries.ts'
+import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
+import { openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
 import {
   generateKey,
   type KeyRingOperation,
@@ -15,14 +14,15 @@ import {
   retireKey,
   revokeKey,
   rotateKeys,
-} from '../../auth-server/key-ring/operate-key-ring.ts'
-import { parseSecretsKeys } from '../../auth-server/store/secrets-keys.ts'
-import { createMetrics } from '../../shared/platform/metrics/metrics.ts'
-import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import { eventually } from '../support/eventually.ts'
-import { preparedKeysDir } from '../support/processes/prepared-keys.ts'
-import { describeOnDatabases, type TestDatabase } from './support/auth-database.ts'
-import { createTestClock } from './support/test-clock.ts'
+} from '../../../auth-server/key-ring/operate-key-ring.ts'
+import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
+import { createKeyOperationRecording } from '../../../auth-server/wiring/key-operations.ts'
+import { createMetrics } from '../../../shared/platform/metrics/metrics.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { eventually } from '../../support/eventually.ts'
+import { preparedKeysDir } from '../../support/processes/prepared-keys.ts'
+import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { createTestClock } from '../support/test-clock.ts'
 
 const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
 const rules = { maxAgeMs: 86_400_000, longestTokenLifeMs: { jwt: 1_800_000, 'key-signed': 1_800_000 } }

@@ -1,22 +1,24 @@
 /**
- * The primary process: starts workers, hands them the connections of the port in turn, replaces a worker that dies, and
- * ends all of them in order. It accepts connections itself, and not the cluster module for it: only so it can stop
- * accepting before the last worker stops, and no accepted connection is lost.
+ * The supervisor of a server's workers: starts them, hands them the connections of the port in turn, replaces a worker
+ * that dies, and ends all of them in order. It accepts connections itself, and not the cluster module for it: only so
+ * it can stop accepting before the last worker stops, and no accepted connection is lost.
  */
 import cluster, { type Worker as ClusterWorker } from 'node:cluster'
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { systemClock } from '../clock.ts'
+import { withDeadline } from '../concurrency/deadline.ts'
 import { listenOn } from '../http/server/listen.ts'
 import type { Log } from '../log/log.ts'
 import { OperatorError } from '../operator-error.ts'
-import { type Call, Channel, type Hear, type News } from './channel.ts'
+import { mergeMetrics } from './merge-metrics.ts'
+import type { FromWorker, ToWorker } from './messages.ts'
 import { ShortLives } from './short-lives.ts'
-import { connectionNews, drainingNews, endNews, readyNews, takenNews } from './worker.ts'
+import { numberParameter } from './worker.ts'
 
 /** The place and the number of workers. */
-export interface PrimaryOptions {
+export interface SupervisorOptions {
   readonly workers: number
   readonly host: string
   readonly port: number
@@ -25,18 +27,16 @@ export interface PrimaryOptions {
   onHopeless(error: OperatorError): void
 }
 
-/** A worker as the primary process knows it. */
-export interface Member {
+/** A worker as its supervisor knows it. */
+interface Member {
   readonly number: number
-  readonly channel: Channel
-}
-
-interface Running extends Member {
-  readonly process: ClusterWorker
+  readonly child: ClusterWorker
   readonly ready: Promise<boolean>
   readonly ended: Promise<void>
   /** Connections on their way to it, by their numbers. */
   readonly handed: Map<number, Socket>
+  /** Those who wait for its metrics. */
+  readonly readers: ((text: string) => void)[]
   state: 'starting' | 'ready' | 'ending'
   /** By the monotonic clock; 0 before it is ready. */
   readyAt: number
@@ -52,12 +52,14 @@ const maxWaiting = 1024
 /** How long a worker may take to end, in milliseconds: longer than its connections are kept. */
 const endWithinMs = 20_000
 
-/** The workers of this machine. */
-export class Workers {
-  readonly #options: PrimaryOptions
-  readonly #members = new Map<number, Running>()
-  readonly #joining: ((member: Member) => void)[] = []
-  readonly #leaving: ((member: Member) => void)[] = []
+/** How long a worker may take for its metrics, in milliseconds. Then they are left out. */
+const metricsWithinMs = 1000
+
+/** The supervisor of one server. */
+export class Supervisor {
+  readonly #options: SupervisorOptions
+  /** By their numbers. */
+  readonly #members = new Map<number, Member>()
   readonly #server: Server
   /** Connections that wait while no worker is ready. */
   #waiting: Socket[] = []
@@ -68,42 +70,9 @@ export class Workers {
   #isEnding = false
   #restart: Promise<void> | undefined
 
-  constructor(options: PrimaryOptions) {
+  constructor(options: SupervisorOptions) {
     this.#options = options
     this.#server = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => this.#hand(socket))
-  }
-
-  /** From now on calls `listener` with every new worker, before its first message. Call it before `start`. */
-  onJoin(listener: (member: Member) => void): void {
-    this.#joining.push(listener)
-  }
-
-  /** From now on calls `listener` with every worker that has ended. */
-  onLeave(listener: (member: Member) => void): void {
-    this.#leaving.push(listener)
-  }
-
-  /** The workers that run. */
-  members(): readonly Member[] {
-    return [...this.#members.values()]
-  }
-
-  /** From now on answers this call of every worker. */
-  answer<Argument, Result>(
-    call: Call<Argument, Result>,
-    work: (value: Argument, member: Member) => Promise<Result> | Result,
-  ): void {
-    this.onJoin((member) => member.channel.answer(call, (value) => work(value, member)))
-  }
-
-  /** From now on hears these news of every worker. */
-  hear<Value>(news: News<Value>, listener: Hear<Value>): void {
-    this.onJoin(({ channel }) => channel.hear(news, listener))
-  }
-
-  /** Tells all workers. */
-  tell<Value>(news: News<Value>, value: Value): void {
-    for (const { channel } of this.#members.values()) void channel.tell(news, value)
   }
 
   /**
@@ -111,21 +80,14 @@ export class Workers {
    * exit code, or when the system refuses the port
    */
   async start(): Promise<void> {
-    cluster.setupPrimary({ serialization: 'advanced', ...executionOf(process.argv[1] ?? '') })
     const first = this.#fork()
     if (!(await first.ready)) {
-      const exitCode = first.process.process.exitCode === 2 ? 2 : 1
+      const exitCode = first.child.process.exitCode === 2 ? 2 : 1
       throw new OperatorError('The first worker ended at its start', { exitCode })
     }
     const others = Array.from({ length: this.#options.workers - 1 }, () => this.#forkUntilReady())
     await Promise.all(others)
     await listenOn(this.#server, this.#options)
-  }
-
-  /** The port, once `start` has resolved. */
-  get port(): number {
-    const address = this.#server.address()
-    return typeof address === 'object' ? (address?.port ?? 0) : 0
   }
 
   /** Replaces the workers one after the other; each ends only after its successor serves. Calls share one run. */
@@ -139,7 +101,13 @@ export class Workers {
   /** Says in all workers that they are about to end. */
   announceEnd(): void {
     this.#isEnding = true
-    this.tell(drainingNews, undefined)
+    for (const member of this.#members.values()) send(member, { kind: 'draining' })
+  }
+
+  /** The metrics of all workers in one text. */
+  async metrics(): Promise<string> {
+    const pages = await Promise.all([...this.#members.values()].map(readMetrics))
+    return mergeMetrics(new Map(pages.flat()))
   }
 
   /** Stops listening, then ends all workers in order. Resolves when they have ended. */
@@ -156,7 +124,7 @@ export class Workers {
   /** Kills all workers. For an end without order. */
   kill(): void {
     this.#isEnding = true
-    for (const { process: child } of this.#members.values()) child.process.kill('SIGKILL')
+    for (const { child } of this.#members.values()) child.process.kill('SIGKILL')
   }
 
   async #replaceAll(): Promise<void> {
@@ -170,33 +138,50 @@ export class Workers {
     this.#options.log.info('All workers were replaced')
   }
 
-  #fork(): Running {
+  #fork(): Member {
+    const number = this.#freeNumber()
+    cluster.setupPrimary({ args: [numberParameter(number)], ...executionOf(process.argv[1] ?? '') })
     const child = cluster.fork()
-    const channel = new Channel(lineTo(child))
     const isReady = new Promise<boolean>((resolve) => {
-      channel.hear(readyNews, () => resolve(true))
+      child.on('message', ({ kind }: FromWorker) => kind === 'ready' && resolve(true))
       child.once('exit', () => resolve(false))
     })
-    const member: Running = {
-      number: child.id,
-      channel,
-      process: child,
+    const member: Member = {
+      number,
+      child,
       state: 'starting',
       readyAt: 0,
       ready: isReady,
       handed: new Map(),
+      readers: [],
       ended: once(child, 'exit').then(() => undefined),
     }
-    this.#members.set(child.id, member)
-    for (const listener of this.#joining) listener(member)
-    channel.hear(readyNews, () => this.#onReady(member))
-    channel.hear(takenNews, (connection) => this.#onTaken(member, connection))
+    this.#members.set(number, member)
+    child.on('message', (message: FromWorker) => this.#onMessage(member, message))
     child.once('exit', (code, signal) => this.#onExit(member, signal ?? `exit code ${code}`))
     return member
   }
 
+  /** The lowest number that no worker has: so the label of metrics has few values. */
+  #freeNumber(): number {
+    let number = 1
+    while (this.#members.has(number)) number += 1
+    return number
+  }
+
+  #onMessage(member: Member, message: FromWorker): void {
+    if (message.kind === 'ready') this.#onReady(member)
+    else if (message.kind === 'taken') this.#onTaken(member, message.connection)
+    else if (message.kind === 'read-metrics-of-all') void this.#sendMetrics(member)
+    else for (const reader of member.readers.splice(0)) reader(message.text)
+  }
+
+  async #sendMetrics(member: Member): Promise<void> {
+    send(member, { kind: 'metrics-of-all', text: await this.metrics() })
+  }
+
   /** Starts workers until one of them serves; undefined when the server ends meanwhile. */
-  async #forkUntilReady(): Promise<Running | undefined> {
+  async #forkUntilReady(): Promise<Member | undefined> {
     while (!this.#isEnding) {
       const member = this.#fork()
       if (await member.ready) return member
@@ -214,20 +199,19 @@ export class Workers {
     this.#options.onHopeless(new OperatorError(reason, { exitCode: 1 }))
   }
 
-  #onReady(member: Running): void {
+  #onReady(member: Member): void {
     if (member.state !== 'starting') return
     member.state = 'ready'
     member.readyAt = systemClock.monotonic()
     this.#deadStarts = 0
-    if (this.#isEnding) void member.channel.tell(drainingNews, undefined)
+    if (this.#isEnding) send(member, { kind: 'draining' })
     for (const socket of this.#waiting.splice(0)) this.#hand(socket)
   }
 
-  #onExit(member: Running, reason: string): void {
+  #onExit(member: Member, reason: string): void {
     const { state } = member
     member.state = 'ending'
     this.#members.delete(member.number)
-    for (const listener of this.#leaving) listener(member)
     // It has read nothing of these.
     for (const socket of member.handed.values()) this.#hand(socket)
     if (state === 'ending' || this.#isEnding) return
@@ -247,19 +231,19 @@ export class Workers {
     }
     this.#lastConnection += 1
     member.handed.set(this.#lastConnection, socket)
-    void member.channel.tell(connectionNews, this.#lastConnection, socket)
+    send(member, { kind: 'connection', connection: this.#lastConnection }, socket)
   }
 
   /** The worker has the connection: only now this process closes its own handle of it. */
-  #onTaken(member: Running, connection: number): void {
+  #onTaken(member: Member, connection: number): void {
     member.handed.get(connection)?.destroy()
     member.handed.delete(connection)
   }
 
-  async #end(member: Running): Promise<void> {
+  async #end(member: Member): Promise<void> {
     member.state = 'ending'
-    void member.channel.tell(endNews, undefined)
-    const timer = setTimeout(() => member.process.process.kill('SIGKILL'), endWithinMs)
+    send(member, { kind: 'end' })
+    const timer = setTimeout(() => member.child.process.kill('SIGKILL'), endWithinMs)
     await member.ended
     clearTimeout(timer)
   }
@@ -269,11 +253,19 @@ export class Workers {
 const executionOf = (file: string) =>
   file.endsWith('.ts') ? { execArgv: [...process.execArgv, '--import', 'tsx'] } : {}
 
-const lineTo = (child: ClusterWorker) => ({
-  send: (message: object, socket: Socket | undefined, onSent: (error: Error | null) => void) => {
-    if (!child.isConnected()) onSent(new Error('the worker has ended'))
-    else child.process.send(message, socket, { keepOpen: true }, onSent)
-  },
-  onMessage: (listener: (message: unknown, socket: unknown) => void) => void child.process.on('message', listener),
-  onClose: (listener: () => void) => void child.process.on('disconnect', listener),
-})
+/** A message to a worker that has ended is lost; its connections go to another one. */
+function send({ child }: Member, message: ToWorker, socket?: Socket): void {
+  if (child.isConnected()) child.process.send(message, socket, { keepOpen: true }, () => undefined)
+}
+
+/** The number and the metrics of a worker; nothing when it does not answer. */
+async function readMetrics(member: Member): Promise<(readonly [number, string])[]> {
+  if (member.state === 'starting') return []
+  const text = new Promise<string>((resolve) => member.readers.push(resolve))
+  send(member, { kind: 'read-metrics' })
+  try {
+    return [[member.number, await withDeadline(text, metricsWithinMs)]]
+  } catch {
+    return []
+  }
+}

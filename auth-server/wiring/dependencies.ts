@@ -1,9 +1,9 @@
-import type { Cache } from '../shared/platform/cache/cache.ts'
-import { type Database, databaseWrites } from '../shared/platform/database/database.ts'
-import type { Dependency } from '../shared/platform/http/server/health.ts'
-import { Unavailable } from '../shared/platform/problems/errors.ts'
-import type { KeyRing } from './key-ring/key-ring.ts'
-import type { PrincipalPublisher } from './users/principal-publisher.ts'
+import type { Cache } from '../../shared/platform/cache/cache.ts'
+import { type Database, databaseWrites } from '../../shared/platform/database/database.ts'
+import type { Dependency } from '../../shared/platform/http/server/health.ts'
+import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { KeyRing } from '../key-ring/key-ring.ts'
+import type { PrincipalPublisher } from '../users/principal-publisher.ts'
 
 interface DependencyPorts {
   readonly database: Pick<Database, 'ping' | 'checkWrites'>

@@ -1,16 +1,16 @@
-import type { Clock } from '../shared/platform/clock.ts'
-import type { Database } from '../shared/platform/database/database.ts'
-import { createHousekeeping, type Housekeeping } from '../shared/platform/database/housekeeping.ts'
-import type { Log } from '../shared/platform/log/log.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import { createHousekeeping, type Housekeeping } from '../../shared/platform/database/housekeeping.ts'
+import type { Log } from '../../shared/platform/log/log.ts'
 import {
   createDigestCountExpiry,
   createUsedSignatureExpiry,
-} from '../shared/protocol/authentication/credential-expiry.ts'
-import { createApiKeyExpiry } from './api-keys/key-use.ts'
-import { cutAuditLog } from './audit/partitions.ts'
-import { createLoginExpiry, createPasswordResetExpiry, createSessionExpiry } from './logins/housekeeping.ts'
-import { createRevokedTokenExpiry } from './oauth/revoke-token.ts'
-import { digestCounts, usedSignatures } from './store/schema.ts'
+} from '../../shared/protocol/authentication/credential-expiry.ts'
+import { createApiKeyExpiry } from '../api-keys/key-use.ts'
+import { cutAuditLog } from '../audit/partitions.ts'
+import { createLoginExpiry, createPasswordResetExpiry, createSessionExpiry } from '../logins/housekeeping.ts'
+import { createRevokedTokenExpiry } from '../oauth/revoke-token.ts'
+import { digestCounts, usedSignatures } from '../store/schema.ts'
 
 /** Creates the jobs that delete expired rows of the auth server, and the chore that ends months of the audit log. */
 export const createAuthHousekeeping = (ports: {

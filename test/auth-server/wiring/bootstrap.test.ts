@@ -9,11 +9,11 @@ import {
   type FirstAdminPorts,
   holdsOnlyDemo,
   newDemoUsers,
-} from '../../auth-server/bootstrap.ts'
-import { systemClock } from '../../shared/platform/clock.ts'
-import { createIdSource } from '../../shared/platform/ids.ts'
-import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import { digestHa1 } from '../../shared/protocol/authentication/digest/digest-response.ts'
+} from '../../../auth-server/wiring/bootstrap.ts'
+import { systemClock } from '../../../shared/platform/clock.ts'
+import { createIdSource } from '../../../shared/platform/ids.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
+import { digestHa1 } from '../../../shared/protocol/authentication/digest/digest-response.ts'
 
 const names = ['admin', 'alice', 'carol', 'bob', 'dave']
 const demo = {

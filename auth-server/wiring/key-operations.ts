@@ -3,15 +3,15 @@
  * what its keys went through, and the log shows what was recorded. So every auth server may look at any time: at its
  * start, and when the ring changes. The tool of the operators needs no database.
  */
-import { type Clock, rfc3339 } from '../shared/platform/clock.ts'
-import type { Log } from '../shared/platform/log/log.ts'
-import type { Metrics } from '../shared/platform/metrics/metrics.ts'
-import { operatorScheme, type TimedEvent } from './audit/audit.ts'
-import type { ChainedLog } from './audit/chained-log.ts'
-import { type KeyOperationName, keyOperations } from './key-ring/key-operations.ts'
-import type { KeyRing } from './key-ring/key-ring.ts'
-import { keyUses } from './key-ring/keyring-file.ts'
-import type { NotedOperation } from './key-ring/operator-notes.ts'
+import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import type { Log } from '../../shared/platform/log/log.ts'
+import type { Metrics } from '../../shared/platform/metrics/metrics.ts'
+import { operatorScheme, type TimedEvent } from '../audit/audit.ts'
+import type { ChainedLog } from '../audit/chained-log.ts'
+import { type KeyOperationName, keyOperations } from '../key-ring/key-operations.ts'
+import type { KeyRing } from '../key-ring/key-ring.ts'
+import { keyUses } from '../key-ring/keyring-file.ts'
+import type { NotedOperation } from '../key-ring/operator-notes.ts'
 
 /** The parts that the recording uses. */
 export interface KeyOperationPorts {

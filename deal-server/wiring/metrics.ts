@@ -1,14 +1,14 @@
-import type { Metrics } from '../shared/platform/metrics/metrics.ts'
-import { outcomeOfError } from '../shared/platform/metrics/outcomes.ts'
-import { countPairs } from '../shared/platform/metrics/pair-counts.ts'
-import type { KeyStores } from './auth-client/key-stores.ts'
-import type { PrincipalFeed } from './auth-client/principal-feed.ts'
-import type { ShownCommand } from './commands/command-context.ts'
-import type { ExecuteCommand } from './commands/execute.ts'
-import { ReplayedRefusal } from './commands/replay.ts'
-import type { EventStreams } from './events/event-streams.ts'
-import type { Dispatcher } from './webhooks/dispatcher.ts'
-import type { Attempt } from './webhooks/ports.ts'
+import type { Metrics } from '../../shared/platform/metrics/metrics.ts'
+import { outcomeOfError } from '../../shared/platform/metrics/outcomes.ts'
+import { countPairs } from '../../shared/platform/metrics/pair-counts.ts'
+import type { KeyStores } from '../auth-client/key-stores.ts'
+import type { PrincipalFeed } from '../auth-client/principal-feed.ts'
+import type { ShownCommand } from '../commands/command-context.ts'
+import type { ExecuteCommand } from '../commands/execute.ts'
+import { ReplayedRefusal } from '../commands/replay.ts'
+import type { EventStreams } from '../events/event-streams.ts'
+import type { Dispatcher } from '../webhooks/dispatcher.ts'
+import type { Attempt } from '../webhooks/ports.ts'
 
 /** The parts that the metrics of the deal server read. */
 export interface DealMetricsParts {
@@ -75,7 +75,7 @@ export function observeDealServer(metrics: Metrics, { keys, feed, events, webhoo
     'deal',
     () => (feed ? [{ value: feed.ageMs() / 1000 }] : []),
   )
-  metrics.gauge({ name: 'event_streams', help: 'Streams of events that are open.', together: 'sum' }, 'deal', () => [
+  metrics.gauge({ name: 'event_streams', help: 'Streams of events that are open.' }, 'deal', () => [
     { value: events.health().streams },
   ])
   metrics.gauge({ name: 'event_lag_seconds', help: 'How long committed events have not been shown.' }, 'deal', () => [

@@ -1,17 +1,17 @@
 /** Creates the first users on an empty database: the first administrator, or the users and API keys of the demo. */
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { IdSource } from '../shared/platform/ids.ts'
-import { OperatorError, withFilesOf } from '../shared/platform/operator-error.ts'
-import { ProblemError } from '../shared/platform/problems/errors.ts'
-import type { SettingProblem } from '../shared/platform/settings/settings.ts'
-import { digestHa1 } from '../shared/protocol/authentication/digest/digest-response.ts'
-import { isAnonymous } from '../shared/protocol/principal/record.ts'
-import { isLoopbackHost } from '../shared/protocol/settings/common-settings.ts'
-import type { ApiKeyKind } from './api-keys/api-key.ts'
-import type { ApiKeys } from './api-keys/api-keys.ts'
-import { type DigestSecrets, digestSecretBytes } from './users/digest-secrets.ts'
-import type { Users } from './users/users.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
+import { OperatorError, withFilesOf } from '../../shared/platform/operator-error.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import type { SettingProblem } from '../../shared/platform/settings/settings.ts'
+import { digestHa1 } from '../../shared/protocol/authentication/digest/digest-response.ts'
+import { isAnonymous } from '../../shared/protocol/principal/record.ts'
+import { isLoopbackHost } from '../../shared/protocol/settings/common-settings.ts'
+import type { ApiKeyKind } from '../api-keys/api-key.ts'
+import type { ApiKeys } from '../api-keys/api-keys.ts'
+import { type DigestSecrets, digestSecretBytes } from '../users/digest-secrets.ts'
+import type { Users } from '../users/users.ts'
 
 /** A demo user, as `data/demo.json` lists it for scripts. */
 export interface DemoUser {
