@@ -119,10 +119,10 @@ export function createDealServer(config: DealConfig, given: DealResources) {
   const webhooks = openWebhooks(config, resources, { ...followed, eventLog, metrics, serviceSecrets })
   const { events, wakeUps } = createLiveEvents(config, resources, { feed, eventLog, webhooks })
   const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
-  const heard = config.hasFeed ? feed : undefined
-  const dependencies = dependenciesOf(resources, { keys, feed: heard, events })
+  const followedFeed = config.hasFeed ? feed : undefined
+  const dependencies = dependenciesOf(resources, { keys, feed: followedFeed, events })
   observeServer(metrics, 'deal', { dependencies, housekeeping, hashing: () => withPermit.load() })
-  observeDealServer(metrics, { keys, feed: heard, events, webhooks })
+  observeDealServer(metrics, { keys, feed: followedFeed, events, webhooks })
   const repository = traceRepository(
     step,
     createDealRepository(database, () => wakeUps.send()),

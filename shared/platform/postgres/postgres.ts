@@ -186,7 +186,9 @@ class PostgresDatabase implements StandbyDatabase {
 
   exclusivelyIfFree(name: string, work: MaintenanceWork): Promise<boolean> {
     return this.#onOwnSession((lock) =>
-      this.#onOwnSession((worker) => runExclusivelyIfFree({ lock, worker }, { name, commit: this.#pass }, work)),
+      this.#onOwnSession((statements) =>
+        runExclusivelyIfFree({ lock, statements }, { name, commit: this.#pass }, work),
+      ),
     )
   }
 

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { hash as libraryHash, hashRaw as libraryHashRaw, verify as libraryVerify } from '@node-rs/argon2'
 import { describe, expect, inject, it } from 'vitest'
-import { createArgon2Workers } from '../../../../shared/protocol/passwords/argon2-workers.ts'
+import { createArgon2Threads } from '../../../../shared/protocol/passwords/argon2-threads.ts'
 
 const cheap = { memoryCost: 64, timeCost: 1, parallelism: 1 }
 /** About a quarter of a second. */
@@ -17,7 +17,7 @@ const broken = (code: string) =>
 
 describe('Argon2 in threads', () => {
   it('hashes and verifies as the library does', async () => {
-    const argon2 = createArgon2Workers()
+    const argon2 = createArgon2Threads()
     const hash = await argon2.hash('pässword', cheap)
     expect(hash).toMatch(/^\$argon2id\$v=19\$m=64,t=1,p=1\$/)
     expect(await libraryVerify(hash, 'pässword')).toBe(true)
@@ -28,7 +28,7 @@ describe('Argon2 in threads', () => {
   })
 
   it('starts no thread before the first hash, and only as many as hashes run at once', async () => {
-    const argon2 = createArgon2Workers()
+    const argon2 = createArgon2Threads()
     expect(argon2.count()).toBe(0)
     for (let n = 0; n < 3; n += 1) await argon2.hash('one after another', cheap)
     expect(argon2.count()).toBe(1)
@@ -37,7 +37,7 @@ describe('Argon2 in threads', () => {
   })
 
   it('goes on after work that Argon2 refuses', async () => {
-    const argon2 = createArgon2Workers()
+    const argon2 = createArgon2Threads()
     await expect(argon2.verify('no hash', 'password')).rejects.toThrow()
     await expect(argon2.hash('password', { ...cheap, memoryCost: 1 })).rejects.toThrow()
     expect(await argon2.verify(await libraryHash('password', cheap), 'password')).toBe(true)
@@ -49,12 +49,12 @@ describe('Argon2 in threads', () => {
     ['fails', 'throw new Error("planted")'],
   ])('is unavailable when the thread %s during the work, and starts another one for the next', async (_how, code) => {
     let started = 0
-    const working = createArgon2Workers()
-    const argon2 = createArgon2Workers({
+    const working = createArgon2Threads()
+    const argon2 = createArgon2Threads({
       start: () => {
         started += 1
         if (started === 1) return broken(code)
-        return new Worker(new URL('../../../../shared/protocol/passwords/argon2-worker.mjs', import.meta.url))
+        return new Worker(new URL('../../../../shared/protocol/passwords/argon2-thread.mjs', import.meta.url))
       },
     })
     await expect(argon2.hash('password', cheap)).rejects.toMatchObject({ name: 'Unavailable', dependency: 'hashing' })
@@ -64,14 +64,14 @@ describe('Argon2 in threads', () => {
   })
 
   it('ends threads that had no work for a while, and starts them again', async () => {
-    const argon2 = createArgon2Workers({ idleMs: 50 })
+    const argon2 = createArgon2Threads({ idleMs: 50 })
     await argon2.hash('password', cheap)
     await expect.poll(() => argon2.count()).toBe(0)
     expect(await argon2.hash('password', cheap)).toContain('argon2id')
   })
 
   it('lets a process end when its work is done', () => {
-    const file = pathToFileURL(join(inject('compiled'), 'shared/protocol/passwords/argon2-workers.js')).href
+    const file = pathToFileURL(join(inject('compiled'), 'shared/protocol/passwords/argon2-threads.js')).href
     const program = `import { argon2 } from ${JSON.stringify(file)}
       process.stdout.write(await argon2.hash('password', ${JSON.stringify(cheap)}))`
     const run = ['--input-type=module', '--eval', program]
@@ -87,7 +87,7 @@ describe('Argon2 in threads', () => {
       }
       const own = niceOf(String(process.pid))
       const before = new Set(readdirSync('/proc/self/task'))
-      const argon2 = createArgon2Workers()
+      const argon2 = createArgon2Threads()
       await argon2.hash('password', cheap)
       const added = readdirSync('/proc/self/task').filter((thread) => !before.has(thread))
       expect(added.map(niceOf).filter((nice) => nice > own)).toHaveLength(1)

@@ -1,4 +1,4 @@
-/** The worker of one webhook over a simulated log, a simulated receiver, and a clock that can be moved. */
+/** The sender of one webhook over a simulated log, a simulated receiver, and a clock that can be moved. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
 import type { LoggedEvent } from '../../../deal-server/events/event-log.ts'
@@ -6,7 +6,7 @@ import { beginning } from '../../../deal-server/events/position.ts'
 import { standardRetriesMs } from '../../../deal-server/webhooks/back-off.ts'
 import type { BlockedDeal, PauseReason, Progress, Webhook } from '../../../deal-server/webhooks/ports.ts'
 import type { Standing } from '../../../deal-server/webhooks/responsible.ts'
-import { WebhookWorker, type WorkerPorts } from '../../../deal-server/webhooks/worker.ts'
+import { type SenderPorts, WebhookSender } from '../../../deal-server/webhooks/sender.ts'
 import { Permits } from '../../../shared/platform/concurrency/permits.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -59,7 +59,7 @@ class World {
   runId = 'run'
   reads = 0
   accepts = true
-  worker: WebhookWorker | undefined
+  sender: WebhookSender | undefined
 
   write(dealId: string): void {
     const sequence = this.events.filter((event) => event.dealId === dealId).length + 1
@@ -83,7 +83,7 @@ class World {
       correlationId: '',
       schemaVersion: 1,
     })
-    this.worker?.wake()
+    this.sender?.wake()
   }
 
   start(blocked: readonly BlockedDeal[] = [], retriesMs = standardRetriesMs): void {
@@ -91,11 +91,11 @@ class World {
     const leaseUntil = this.clock.monotonic() + leaseMs
     const sizes = { pollMs: 10, pageSize: 100, concurrency: 4, maxBlocked: 50, downAfter: 10 }
     const options = { owner: 'here', leaseMs, retriesMs, ...sizes }
-    this.worker = new WebhookWorker(this.#ports(), options, { loaded, leaseUntil })
-    this.worker.start()
+    this.sender = new WebhookSender(this.#ports(), options, { loaded, leaseUntil })
+    this.sender.start()
   }
 
-  #ports(): WorkerPorts {
+  #ports(): SenderPorts {
     return {
       log: { read: (after) => this.#read(after.position) },
       work: {
@@ -157,7 +157,7 @@ class World {
 
 let world = new World()
 afterEach(async () => {
-  await world.worker?.stop(0)
+  await world.sender?.stop(0)
   world = new World()
 })
 
@@ -189,7 +189,7 @@ it('tries by the schedule of Standard Webhooks, then pauses, while other deals g
   await eventually(() => expect(world.pauses).toEqual(['failing']))
   expect(attemptsOf('a1').map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
   expect(attemptsOf('a2')).toEqual([])
-  await world.worker?.stop(0)
+  await world.sender?.stop(0)
   expect(world.saved.at(-1)?.pausedReason).toBe('failing')
   expect(storedOf('a')).toMatchObject({ sequence: 1, attempts: 0 })
 })
@@ -259,12 +259,12 @@ it('stores nothing after another database took over, and ends when it has lost t
   const count = world.saved.length
   world.runId = 'another'
   world.write('a')
-  await eventually(() => expect(world.worker?.hasEnded).toBe(true))
-  await world.worker?.stop(0)
+  await eventually(() => expect(world.sender?.hasEnded).toBe(true))
+  await world.sender?.stop(0)
   expect(world.saved).toHaveLength(count)
   world = new World()
   world.accepts = false
   world.start()
   world.write('a')
-  await eventually(() => expect(world.worker?.hasEnded).toBe(true))
+  await eventually(() => expect(world.sender?.hasEnded).toBe(true))
 })

@@ -7,7 +7,7 @@
  * bound them (`hashing-permits.ts`). A thread without work does not keep the process alive, and ends after a while.
  */
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
+import { Worker as NodeThread } from 'node:worker_threads'
 import { Unavailable } from '../../platform/problems/errors.ts'
 import { projectFolder } from '../../platform/project-folder.ts'
 
@@ -35,17 +35,17 @@ export interface Argon2 {
 }
 
 /** The threads. */
-export interface Argon2Workers extends Argon2 {
+export interface Argon2Threads extends Argon2 {
   /** How many threads there are. */
   count(): number
 }
 
 /** How the threads are kept. */
-interface WorkerOptions {
+interface ThreadOptions {
   /** How long a thread without work is kept, in milliseconds. */
   readonly idleMs?: number
   /** Starts a thread; for tests. */
-  readonly start?: () => Worker
+  readonly start?: () => NodeThread
 }
 
 interface Work {
@@ -54,21 +54,21 @@ interface Work {
 }
 
 interface Thread {
-  readonly worker: Worker
+  readonly node: NodeThread
   work: Work | undefined
   idleTimer: NodeJS.Timeout | undefined
 }
 
-const script = join(projectFolder, 'shared/protocol/passwords/argon2-worker.mjs')
+const script = join(projectFolder, 'shared/protocol/passwords/argon2-thread.mjs')
 
-const startWorker = () => {
+const startThread = () => {
   // A stack and a heap for a few strings. The memory of Argon2 is outside of the heap.
   const resourceLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32, stackSizeMb: 1 }
-  return new Worker(script, { name: 'argon2', execArgv: [], resourceLimits })
+  return new NodeThread(script, { name: 'argon2', execArgv: [], resourceLimits })
 }
 
 /** Threads that are started when they are needed. */
-export function createArgon2Workers(options: WorkerOptions = {}): Argon2Workers {
+export function createArgon2Threads(options: ThreadOptions = {}): Argon2Threads {
   const threads = new Threads(options)
   const run = (operation: keyof Argon2, ...parameters: readonly unknown[]) => threads.run({ operation, parameters })
   return {
@@ -84,9 +84,9 @@ class Threads {
   /** Those without work. The last one had work last: the others may end. */
   readonly #idle: Thread[] = []
   readonly #idleMs: number
-  readonly #start: () => Worker
+  readonly #start: () => NodeThread
 
-  constructor({ idleMs = 60_000, start = startWorker }: WorkerOptions) {
+  constructor({ idleMs = 60_000, start = startThread }: ThreadOptions) {
     this.#idleMs = idleMs
     this.#start = start
   }
@@ -100,20 +100,20 @@ class Threads {
     clearTimeout(thread.idleTimer)
     return new Promise((resolve, reject) => {
       thread.work = { resolve, reject }
-      thread.worker.ref()
-      thread.worker.postMessage(message)
+      thread.node.ref()
+      thread.node.postMessage(message)
     })
   }
 
   #open(): Thread {
-    const thread: Thread = { worker: this.#start(), work: undefined, idleTimer: undefined }
+    const thread: Thread = { node: this.#start(), work: undefined, idleTimer: undefined }
     this.#all.add(thread)
     const end = (cause?: unknown) => {
       this.#leave(thread)
       takeWork(thread)?.reject(new Unavailable('hashing', { cause }))
     }
-    thread.worker.on('error', end).on('exit', () => end())
-    thread.worker.on('message', ({ result, error }: { result?: unknown; error?: string }) => {
+    thread.node.on('error', end).on('exit', () => end())
+    thread.node.on('message', ({ result, error }: { result?: unknown; error?: string }) => {
       const work = takeWork(thread)
       this.#rest(thread)
       if (error === undefined) work?.resolve(result)
@@ -123,10 +123,10 @@ class Threads {
   }
 
   #rest(thread: Thread): void {
-    thread.worker.unref()
+    thread.node.unref()
     const end = () => {
       this.#leave(thread)
-      void thread.worker.terminate()
+      void thread.node.terminate()
     }
     thread.idleTimer = setTimeout(end, this.#idleMs).unref()
     this.#idle.push(thread)
@@ -147,4 +147,4 @@ function takeWork(thread: Thread): Work | undefined {
 }
 
 /** The threads of this process. */
-export const argon2: Argon2 = createArgon2Workers()
+export const argon2: Argon2 = createArgon2Threads()

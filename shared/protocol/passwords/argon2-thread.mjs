@@ -1,4 +1,4 @@
-// The thread that `argon2-workers.ts` starts. A file of JavaScript, so that no thread has to load a compiler.
+// The thread that `argon2-threads.ts` starts. A file of JavaScript, so that no thread has to load a compiler.
 import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { hashRawSync, hashSync, verifySync } from '@node-rs/argon2'

@@ -18,8 +18,8 @@ import type { Attempt, LoadedWebhook, PauseReason, Webhook, WebhookWork } from '
 import { Progress } from './progress.ts'
 import { type FindStanding, standingNow } from './responsible.ts'
 
-/** The parts that a worker uses. */
-export interface WorkerPorts {
+/** The parts that a sender uses. */
+export interface SenderPorts {
   readonly log: Pick<EventLog, 'read'>
   readonly work: Pick<WebhookWork, 'save' | 'waiting'>
   /** Makes the envelope of an event. */
@@ -29,7 +29,7 @@ export interface WorkerPorts {
     sent: { readonly delivery: Delivery; readonly signal: AbortSignal },
   ) => Promise<Delivered | undefined>
   readonly findStanding: FindStanding
-  /** Bounds the requests of all workers of the process. */
+  /** Bounds the requests of all senders of the process. */
   readonly permits: Permits
   readonly clock: Clock
   /** From 0 to 1. */
@@ -39,8 +39,8 @@ export interface WorkerPorts {
   readonly onPause: (webhook: Webhook, reason: PauseReason) => void
 }
 
-/** Times and sizes of workers; times in milliseconds. */
-export interface WorkerOptions {
+/** Times and sizes of senders; times in milliseconds. */
+export interface SenderOptions {
   readonly owner: string
   readonly leaseMs: number
   /** The interval of reads without a wake-up. */
@@ -55,7 +55,7 @@ export interface WorkerOptions {
   readonly retriesMs: readonly number[]
 }
 
-/** How long a worker waits after an outage of the database or of the principal records, in milliseconds. */
+/** How long a sender waits after an outage of the database or of the principal records, in milliseconds. */
 const outagePauseMs = 500
 /** How often a position is stored that moved without any attempt, in milliseconds. */
 const positionAfterMs = 2_000
@@ -64,10 +64,10 @@ const shortestPauseMs = 5
 const waitingLimit = 50
 
 /** Sends the events of one webhook, as long as this server has it. */
-export class WebhookWorker {
+export class WebhookSender {
   readonly webhook: Webhook
-  readonly #ports: WorkerPorts
-  readonly #options: WorkerOptions
+  readonly #ports: SenderPorts
+  readonly #options: SenderOptions
   readonly #blocked: BlockedDeals
   readonly #progress: Progress
   readonly #abort = new AbortController()
@@ -84,7 +84,7 @@ export class WebhookWorker {
   #wake: () => void = () => undefined
   #running: Promise<void> = Promise.resolve()
 
-  constructor(ports: WorkerPorts, options: WorkerOptions, of: { loaded: LoadedWebhook; leaseUntil: number }) {
+  constructor(ports: SenderPorts, options: SenderOptions, of: { loaded: LoadedWebhook; leaseUntil: number }) {
     const { loaded, leaseUntil } = of
     this.webhook = loaded.webhook
     this.#ports = ports
@@ -114,7 +114,7 @@ export class WebhookWorker {
     this.#running = this.#run()
   }
 
-  /** Wakes the worker: there may be new events, or other rights. */
+  /** Wakes the sender: there may be new events, or other rights. */
   wake(): void {
     this.#isWoken = true
     this.#wake()
@@ -278,7 +278,7 @@ export class WebhookWorker {
     return (isDown ? 1 : this.#options.concurrency) - this.#retries.size
   }
 
-  /** When a retry can begin, in milliseconds. A retry that ends wakes the worker. */
+  /** When a retry can begin, in milliseconds. A retry that ends wakes the sender. */
   #nextRetryMs(): number {
     const isDown = this.#isDown()
     if (this.#roomForRetries(isDown) <= 0) return this.#options.pollMs
