@@ -2,7 +2,7 @@
 
 import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'
-import { type Database, databaseWrites } from '../shared/platform/database/database.ts'
+import type { Database } from '../shared/platform/database/database.ts'
 import { createHousekeeping, type Housekeeping } from '../shared/platform/database/housekeeping.ts'
 import { type BackgroundIndex, createBackgroundIndex } from '../shared/platform/database/trigram-index.ts'
 import { createCors } from '../shared/platform/http/cors.ts'
@@ -16,7 +16,6 @@ import { createMetrics, type Metrics } from '../shared/platform/metrics/metrics.
 import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
 import type { Replica } from '../shared/platform/postgres/replicas.ts'
-import { Unavailable } from '../shared/platform/problems/errors.ts'
 import { projectVersion } from '../shared/platform/project-folder.ts'
 import { stepsOf, type Tracing, traced } from '../shared/platform/tracing/tracing.ts'
 import type { Principals } from '../shared/protocol/authentication/authenticate.ts'
@@ -41,7 +40,7 @@ import { createExecuteCommand } from './commands/execute.ts'
 import { createFindAssignableUsers, createFindUserId } from './commands/find-assignable-users.ts'
 import type { DealConfig } from './config.ts'
 import type { EventLog } from './events/event-log.ts'
-import { createEventStreams, type EventStreams, type EventStreamsOptions } from './events/event-streams.ts'
+import { createEventStreams, type EventStreamsOptions } from './events/event-streams.ts'
 import { createWakeUps, type WakeUps } from './events/wake-ups.ts'
 import { createDealApp } from './http/app.ts'
 import { representEvent } from './http/representations/represent-event.ts'
@@ -60,6 +59,7 @@ import { commands } from './use-cases/index.ts'
 import { restoreDeal } from './use-cases/restore-deal.ts'
 import type { UnreportedPause } from './webhooks/ports.ts'
 import { createWebhooks, type Webhooks, type WebhookTuning } from './webhooks/webhooks.ts'
+import { dependenciesOf } from './wiring/dependencies.ts'
 import { countCommands, countDeliveries, observeDealServer } from './wiring/metrics.ts'
 import { createDealAuthentication } from './wiring/schemes.ts'
 import { traceCommands, traceRepository, traceRoutes } from './wiring/traced-parts.ts'
@@ -120,7 +120,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
   const { events, wakeUps } = createLiveEvents(config, resources, { feed, eventLog, webhooks })
   const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
   const followedFeed = config.hasFeed ? feed : undefined
-  const dependencies = dependenciesOf(resources, { keys, feed: followedFeed, events })
+  const dependencies = dependenciesOf({ ...resources, keys, feed: followedFeed, events })
   observeServer(metrics, 'deal', { dependencies, housekeeping, hashing: () => withPermit.load() })
   observeDealServer(metrics, { keys, feed: followedFeed, events, webhooks })
   const repository = traceRepository(
@@ -334,25 +334,4 @@ function followAuthServer(
   const principals = createPrincipalRecords({ feed, cache, authClient, clock, recordMaxAgeMs })
   const apiKeys = createApiKeyStore({ authClient, principals, clock, log, secret })
   return { authClient, keys, apiKeys, feed, feedStream, principals }
-}
-
-function dependenciesOf(
-  { database, cache, replicas = [] }: Pick<DealResources, 'database' | 'cache' | 'replicas'>,
-  { keys, feed, events }: { keys: KeyStores; feed: PrincipalFeed | undefined; events: EventStreams },
-): Dependency[] {
-  return [
-    { name: 'database', required: true, check: () => database.ping() },
-    { name: databaseWrites, required: false, check: () => database.checkWrites() },
-    ...replicas.map(({ check }, index) => ({ name: `replica-${index + 1}`, required: false, check })),
-    { name: 'cache', required: false, check: () => cache.ping() },
-    { name: 'keys', required: true, check: () => requireThat(keys.areThere(), 'keys') },
-    ...(feed ? [{ name: 'principal-feed', required: false, check: () => requireCurrent(feed) }] : []),
-    { name: 'events', required: false, check: events.check },
-  ]
-}
-
-const requireCurrent = (feed: PrincipalFeed): void => requireThat(feed.isCurrent(), 'principal-feed')
-
-function requireThat(condition: boolean, dependency: string): void {
-  if (!condition) throw new Unavailable(dependency)
 }

@@ -31,7 +31,7 @@ export type LogOut = (token: string) => Promise<RevokedLogin | undefined>
 
 /** Creates the logout over these ports. */
 export function createLogOut(ports: LogoutPorts): LogOut {
-  return async (token) => {
+  return async function logOut(token) {
     const loginId = ports.refreshTokens.read(token)?.loginId ?? loginIdOf(ports.verifyAccessToken(token))
     if (loginId === undefined) throw new ProblemError('invalid-token', 'This is no token of this server.')
     const family = await ports.refreshTokenFamilies.find(loginId)

@@ -29,7 +29,7 @@ export type ProveRecently = (caller: Proving, proof: RecentProof) => Promise<{ r
 /** Creates the check over these ports. */
 export function createRecentProof(ports: RecentProofPorts): ProveRecently {
   const factorSql = factorsOfLoginSql(secondFactorDemandSql(ports.secondFactorRoles))
-  return async (caller, { password, code, clientAddress }) => {
+  return async function requireRecentProof(caller, { password, code, clientAddress }) {
     const [factor] = await ports.database.query<FactorRow>(factorSql, [loginIdOf(caller), caller.userId])
     const withFactor = factor?.isProved === true
     const isCodeNeeded = !withFactor && factor?.isDemanded !== false

@@ -65,7 +65,7 @@ interface ReceivedToken extends Omit<RefreshTime, 'waitedMs'> {
 /** Creates the refresh over these ports. */
 export function createRefresh(ports: RefreshPorts): Refresh {
   const retryWindowMs = ports.lifetimes.refreshRetryWindowSeconds * 1000
-  return async (refreshToken, reports = {}) => {
+  return async function refreshTokens(refreshToken, reports = {}) {
     const now = ports.clock.now()
     const token = ports.refreshTokens.read(refreshToken)
     if (!token) throw invalidGrant()

@@ -61,7 +61,7 @@ export function createRevokeLogin({ database, publisher, clock }: RevokeLoginPor
       return rows.toSorted((one, other) => one.ordinal - other.ordinal)
     },
   })
-  return async (revocation) => {
+  return async function revokeLogin(revocation) {
     const { version, is_found: isFound, is_ended: isEnded } = await revoke({ ...revocation, at: new Date(clock.now()) })
     if (version === null) throw noSuchUser()
     await publisher.waitUntilPublished(Number(version))

@@ -40,7 +40,7 @@ export type RevokeToken = (token: string) => Promise<RevokedToken | undefined>
 
 /** Creates the revocation of single tokens. */
 export function createTokenRevocation({ database, clock, publisher, ...verifiers }: RevokeTokenPorts): RevokeToken {
-  return async (token) => {
+  return async function revokeToken(token) {
     const [verdict] = [verifiers.verifyAccessToken(token), verifiers.verifyKeySignedToken(token)].filter(({ ok }) => ok)
     if (!verdict?.ok) return undefined
     const { jti: id, sub, exp } = verdict.claims

@@ -40,7 +40,7 @@ export function countCommands(metrics: Metrics, useCases: readonly string[], exe
     labels: ['use_case', 'outcome'],
     begin: useCases.map((name) => [name, 'succeeded']),
   })
-  return async (request) => {
+  return async function executeCounted(request) {
     const { bound, validateOnly } = request
     try {
       const command = await execute(request)

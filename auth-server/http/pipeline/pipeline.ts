@@ -41,7 +41,7 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     })
     return responseOf(endpoint, reply)
   }
-  return async (request, endpoint) => {
+  return async function handleRequest(request, endpoint) {
     if (endpoint.caller === 'none') return endpoint.handle(request)
     try {
       return await run(request, endpoint)
