@@ -3,13 +3,12 @@
  * there. So no event ever appears before an event that was visible earlier (docs/deal-model.md#event-order).
  * `store/event-log.ts` implements it.
  */
-import type { LogTimeline, Place, TimelineId } from './position.ts'
+import type { History } from '../../shared/platform/history/history.ts'
+import type { LogHistory, Place } from './position.ts'
 
 /** An event as it was stored. Amounts in `data` are minor units of `currency`. */
-export interface StoredEvent {
-  readonly position: number
-  /** The timeline that it was read from. */
-  readonly timeline: TimelineId
+export interface StoredEvent extends Place {
+  readonly history: History
   readonly id: string
   readonly dealId: string
   readonly sequence: number
@@ -43,7 +42,6 @@ export interface EventPage {
   /** The place of the last event, or the place before the page when it is empty. */
   readonly end: Place
   readonly runId: RunId
-  readonly timeline: TimelineId
   /** True when no more events are visible now. */
   readonly isLast: boolean
   /** True when committed events could not enter the log: nothing can be written now. */
@@ -67,10 +65,9 @@ export interface ReadOptions {
 /** The log at one time. */
 export interface LogSnapshot {
   readonly runId: RunId
-  readonly timeline: TimelineId
   /** All of them, the present one last. */
-  readonly timelines: readonly LogTimeline[]
-  /** The last visible event; the beginning when there is none. */
+  readonly histories: readonly LogHistory[]
+  /** The last visible event; the beginning when there is none. It names the present history. */
   readonly last: Place
   /** The place of the event at the given position; undefined without such an event. */
   readonly place: Place | undefined
@@ -82,8 +79,8 @@ export interface EventLog {
   takeSnapshot(position?: number): Promise<LogSnapshot>
   /** The visible events after a place, at most `limit`. @throws Unavailable */
   read(after: Place, options: ReadOptions): Promise<EventPage>
-  /** The last of these places at which the same event is there, and the present timeline. @throws Unavailable */
-  findLast(places: readonly Place[]): Promise<{ readonly place: Place | undefined; readonly timeline: TimelineId }>
+  /** The last of these places at which the same event is there, in the present history. @throws Unavailable */
+  findLast(places: readonly Place[]): Promise<Place | undefined>
   /** The present state. @throws Unavailable also while committed events cannot enter the log */
   state(): Promise<LogState>
 }

@@ -6,7 +6,7 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import type { EventLag } from './event-lag.ts'
 import type { EventLog, EventPage, LoggedEvent } from './event-log.ts'
-import { beginning, isBefore, type Place, type TimelineId } from './position.ts'
+import { beginning, isBefore, type Place } from './position.ts'
 import { type Fork, Trail } from './trail.ts'
 
 /** An event and its text on a stream. */
@@ -25,8 +25,8 @@ export interface EncodedPage {
 export interface Follower {
   /** Gets the next page; pages come in order and without gaps. */
   onPage(page: EncodedPage): void
-  /** The database was restarted, or another one took over: the follower is none any more, and must begin again. */
-  onRestart(timeline: TimelineId): void
+  /** The database was restarted, or another one took over: the follower is none any more, and must begin again here. */
+  onRestart(present: Place): void
 }
 
 /** The parts that a reader uses. */
@@ -75,11 +75,11 @@ export class EventReader {
    * repeat events that the follower read itself. Returns false when the reader is ahead of the follower, or has not
    * read the follower's run of the database: then the follower must continue to read by itself.
    */
-  join(follower: Follower, { end, runId, timeline }: EventPage): boolean {
+  join(follower: Follower, { end, runId }: EventPage): boolean {
     if (this.#followers.size === 0) {
       this.#place = { ...end }
       this.#runId = runId
-      this.#trail.add(timeline, [end])
+      this.#trail.add([end])
     } else if (runId !== this.#runId) {
       this.wakeUp()
       return false
@@ -95,9 +95,9 @@ export class EventReader {
     if (this.#followers.size === 0) this.#wake()
   }
 
-  /** Where the log of this timeline parted from what streams were sent. @throws Unavailable */
-  forkTo(timeline: TimelineId): Promise<Fork> {
-    return this.#trail.forkTo(timeline)
+  /** Where the log of this history parted from what streams were sent. @throws Unavailable */
+  forkTo(history: Place['history']): Promise<Fork> {
+    return this.#trail.forkTo(history)
   }
 
   /** Wakes the reader: there may be new events. */
@@ -126,13 +126,13 @@ export class EventReader {
       const page = await log.read(place, { limit: this.#options.pageSize })
       const isRestarted = page.runId !== this.#runId
       // Before streams join again and begin a new trail.
-      if (isRestarted) await this.#trail.forkTo(page.timeline)
+      if (isRestarted) await this.#trail.forkTo(page.end.history)
       // Meanwhile all followers left, and a new one joined at another place: read again from there.
       if (place !== this.#place) return { ...page, isLast: false }
       lag.observe(page)
       if (isRestarted) return this.#onRestart(page)
       this.#place = page.end
-      this.#trail.add(page.timeline, page.events)
+      this.#trail.add(page.events)
       const encoded = {
         events: page.events.map((event) => ({ event, text: encode(event) })),
         end: page.end,
@@ -150,7 +150,7 @@ export class EventReader {
     this.#ports.logger.warn('The database was restarted, or another server took over: all event streams begin again')
     const followers = [...this.#followers]
     this.#followers.clear()
-    for (const follower of followers) follower.onRestart(page.timeline)
+    for (const follower of followers) follower.onRestart(page.end)
     return page
   }
 

@@ -9,7 +9,7 @@ import type { Log } from '../../shared/platform/log/log.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { EventLog, EventPage, LoggedEvent, RunId } from './event-log.ts'
 import type { EncodedPage, EventReader, Follower } from './event-reader.ts'
-import { beginning, isBefore, type Place, type TimelineId } from './position.ts'
+import { beginning, isBefore, type Place } from './position.ts'
 import type { StreamStart } from './stream-request.ts'
 import { Trail } from './trail.ts'
 
@@ -19,7 +19,7 @@ export interface StreamPorts {
   readonly reader: EventReader
   readonly encode: (event: LoggedEvent) => Uint8Array
   /** The text that says: what the client knows is outdated, and the stream goes on after this place. */
-  readonly encodeReset: (place: Place, timeline: TimelineId) => Uint8Array
+  readonly encodeReset: (place: Place) => Uint8Array
   readonly clock: Clock
   readonly logger: Pick<Log, 'warn' | 'debug'>
 }
@@ -79,8 +79,6 @@ export class EventStream implements Follower {
   #place: Place
   /** The run of the database; known after the first read. */
   #runId: RunId | undefined
-  /** The timeline of the place; known after the first read. */
-  #timeline: TimelineId | undefined
   /** Another server took over: what was sent may not exist there. */
   #isOutdated = false
   /** What this stream has read by itself before it got the pages of the shared reader. */
@@ -98,9 +96,7 @@ export class EventStream implements Follower {
     this.#options = options
     this.#opened = of.opened
     this.#body = of.body
-    const { place, timeline } = of.opened.start
-    this.#place = place
-    this.#timeline = timeline
+    this.#place = of.opened.start.place
     this.#lastWrite = ports.clock.monotonic()
   }
 
@@ -112,8 +108,8 @@ export class EventStream implements Follower {
     ended.addEventListener('abort', end)
     try {
       this.#write(preamble)
-      const { place, timeline, isReset } = this.#opened.start
-      if (isReset && timeline !== undefined) await this.#send([this.#ports.encodeReset(place, timeline)])
+      const { place, isReset } = this.#opened.start
+      if (isReset) await this.#send([this.#ports.encodeReset(place)])
       while (!this.#hasEnded()) {
         if (this.#isOutdated) await this.#reset()
         else {
@@ -139,8 +135,8 @@ export class EventStream implements Follower {
     this.#wake()
   }
 
-  onRestart(timeline: TimelineId): void {
-    if (timeline === this.#timeline) this.#end('The database was restarted.')
+  onRestart({ history }: Place): void {
+    if (history === this.#place.history) this.#end('The database was restarted.')
     else {
       this.#isOutdated = true
       this.#fallBehind()
@@ -182,27 +178,27 @@ export class EventStream implements Follower {
   async #reset(): Promise<void> {
     const snapshot = await this.#read(() => this.#ports.log.takeSnapshot())
     if (!snapshot) return
-    const { runId, timeline } = snapshot
-    const found = await this.#read(async () => ({ common: await this.#findCommon(timeline) }))
+    const { runId, last } = snapshot
+    const found = await this.#read(async () => ({ common: await this.#findCommon(last) }))
     if (!found) return
     const { common } = found
     if (common === undefined) {
       return this.#end('Another database server took over, and has none of the events that this server remembers.')
     }
-    if (isBefore(common, this.#place)) this.#place = common
+    const place = isBefore(common, this.#place) ? common : this.#place
+    this.#place = { ...place, history: last.history }
     this.#runId = runId
-    this.#timeline = timeline
     this.#isOutdated = false
-    await this.#send([this.#ports.encodeReset(this.#place, timeline)])
+    await this.#send([this.#ports.encodeReset(this.#place)])
   }
 
-  /** The last event that the log of this timeline shares with what was sent. @throws Unavailable */
-  async #findCommon(timeline: TimelineId): Promise<Place | undefined> {
+  /** The last event that the log of this history shares with what was sent. @throws Unavailable */
+  async #findCommon({ history }: Place): Promise<Place | undefined> {
     if (!isBefore(beginning, this.#place)) return beginning
     let last: Place | undefined
     for (const read of [this.#trail, this.#ports.reader]) {
-      const fork = await read?.forkTo(timeline)
-      if (fork?.common === undefined || fork.from !== this.#timeline) continue
+      const fork = await read?.forkTo(history)
+      if (fork?.common === undefined || fork.from !== this.#place.history) continue
       if (last === undefined || isBefore(last, fork.common)) last = fork.common
     }
     return last
@@ -213,7 +209,7 @@ export class EventStream implements Follower {
     const { encode, log, reader } = this.#ports
     this.#isBehind = false
     const trail = new Trail(log, maxOwnPlaces)
-    if (this.#timeline !== undefined) trail.add(this.#timeline, [this.#place])
+    if (this.#place.history !== undefined) trail.add([this.#place])
     this.#trail = trail
     while (!this.#hasEnded() && !this.#isOutdated) {
       await this.#body.drained()
@@ -223,7 +219,7 @@ export class EventStream implements Follower {
       const events = page.events.filter((event) => !event.isHidden && this.#isWanted(event))
       await this.#send(events.map(encode))
       this.#place = page.end
-      trail.add(page.timeline, page.events)
+      trail.add(page.events)
       if (!page.isLast) continue
       if (reader.join(this, page)) return
       await pause(shortPauseMs, this.#body.ended)
@@ -237,10 +233,10 @@ export class EventStream implements Follower {
       this.#ports.log.read(this.#place, { limit, dealId: this.#opened.dealId, ...options }),
     )
     if (!page) return undefined
-    this.#timeline ??= page.timeline
-    if (page.timeline === this.#timeline) this.#runId ??= page.runId
+    const { history = page.end.history } = this.#place
+    if (page.end.history === history) this.#runId ??= page.runId
     if (page.runId === this.#runId) return page
-    this.onRestart(page.timeline)
+    this.onRestart(page.end)
     return undefined
   }
 

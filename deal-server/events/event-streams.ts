@@ -11,7 +11,7 @@ import { EventLag } from './event-lag.ts'
 import type { EventLog, LoggedEvent } from './event-log.ts'
 import { EventReader } from './event-reader.ts'
 import { EventStream, type StreamOptions, type Visibility } from './event-stream.ts'
-import { markedPosition, type Place, type TimelineId } from './position.ts'
+import { markedPosition, type Place } from './position.ts'
 import { findStart, isWantedBy, type StreamRequest } from './stream-request.ts'
 
 /** The parts that event streams use. */
@@ -121,10 +121,8 @@ const tooMany = (own: number | undefined) =>
   )
 
 /** Encodes an event (WHATWG HTML §9.2.6). JSON text has no line breaks, so the envelope is one `data` line. */
-const encodeEvent = (event: Pick<LoggedEvent, 'position' | 'timeline' | 'type'>, envelope: object): Uint8Array =>
+const encodeEvent = (event: Place & Pick<LoggedEvent, 'type'>, envelope: object): Uint8Array =>
   Buffer.from(`id: ${markedPosition(event)}\nevent: ${event.type}\ndata: ${JSON.stringify(envelope)}\n\n`)
 
-function encodeReset({ position }: Place, timeline: TimelineId): Uint8Array {
-  const reset = { position, timeline, type: 'reset' }
-  return encodeEvent(reset, { position: markedPosition(reset) })
-}
+const encodeReset = (place: Place): Uint8Array =>
+  encodeEvent({ ...place, type: 'reset' }, { position: markedPosition(place) })

@@ -4,18 +4,17 @@
  */
 import { type History, markOf } from '../../shared/platform/history/history.ts'
 
-/**
- * The history that positions belong to. When it changes, another server took over, and positions may stand for other
- * events than before.
- */
-export type TimelineId = History
-
 /** A place in the order of the log. */
 export interface Place {
   /** The position of the last event up to there. */
   readonly position: number
   /** The id of that event, where it is known. */
   readonly id?: string | undefined
+  /**
+   * The history whose log has that event; undefined before all events, and where it is not known. In another history,
+   * another server took over, and the position may stand for another event.
+   */
+  readonly history?: History | undefined
 }
 
 /** The place before all events. */
@@ -24,38 +23,38 @@ export const beginning: Place = { position: 0 }
 /** True when `a` comes first. */
 export const isBefore = (a: Place, b: Place): boolean => a.position < b.position
 
-/** A timeline on which slices were made. */
-export interface LogTimeline {
-  readonly timeline: TimelineId
+/** A history in which slices were made. */
+export interface LogHistory {
+  readonly history: History
   /** The last position that was there when it began. */
   readonly beginsAfter: number
 }
 
 /**
- * The mark of a timeline in positions and cursors. It differs from the one of release 0.2.0, whose positions counted
+ * The mark of a history in positions and cursors. It differs from the one of release 0.2.0, whose positions counted
  * otherwise: those are outdated.
  */
-export const positionMark = (timeline: TimelineId): string => markOf(`positions on ${timeline}`)
+export const positionMark = (history: History): string => markOf(`positions on ${history}`)
 
-/** True for the mark in positions of release 0.2.0 on one of these timelines. */
-export const isOfRelease020 = (mark: string | undefined, timelines: readonly LogTimeline[]): boolean =>
-  timelines.some(({ timeline }) => markOf(timeline) === mark)
+/** True for the mark in positions of release 0.2.0 in one of these histories. */
+export const isOfRelease020 = (mark: string | undefined, histories: readonly LogHistory[]): boolean =>
+  histories.some(({ history }) => markOf(history) === mark)
 
 /**
- * True when this place means the same on the timeline with this mark: it was there before the next one began. A
+ * True when this place means the same in the history with this mark: it was there before the next one began. A
  * position of an event that was lost is given out again.
  */
-export const wasThereOn = (mark: string, { position }: Place, timelines: readonly LogTimeline[]): boolean =>
-  timelines.some(
-    ({ timeline }, index) =>
-      positionMark(timeline) === mark && position <= (timelines[index + 1]?.beginsAfter ?? Number.POSITIVE_INFINITY),
+export const wasThereIn = (mark: string, { position }: Place, histories: readonly LogHistory[]): boolean =>
+  histories.some(
+    ({ history }, index) =>
+      positionMark(history) === mark && position <= (histories[index + 1]?.beginsAfter ?? Number.POSITIVE_INFINITY),
   )
 
-/** A position as clients see it: the number, a hyphen, and the mark of the timeline. */
-export const markedPosition = ({ position, timeline }: Place & { readonly timeline: TimelineId }): string =>
-  `${position}-${positionMark(timeline)}`
+/** A position as clients see it: the number, a hyphen, and the mark of the history where it is known. */
+export const markedPosition = ({ position, history }: Place): string =>
+  history === undefined ? String(position) : `${position}-${positionMark(history)}`
 
-/** A position that a client brings back. Without a mark, the number is one of the present timeline. */
+/** A position that a client brings back. Without a mark, the number is one of the present history. */
 export interface GivenPosition {
   readonly position: number
   readonly mark: string | undefined

@@ -1,20 +1,12 @@
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { EventLog, LoggedEvent, LogSnapshot } from './event-log.ts'
-import {
-  beginning,
-  type GivenPosition,
-  isOfRelease020,
-  type Place,
-  positionMark,
-  type TimelineId,
-  wasThereOn,
-} from './position.ts'
+import { beginning, type GivenPosition, isOfRelease020, type Place, positionMark, wasThereIn } from './position.ts'
 
 /** The events that a client wants. */
 export interface StreamRequest {
   /** Events after this position; 0: all events; undefined: new events only. */
   readonly after: number | undefined
-  /** The mark of the timeline that the position is of; undefined for the present one. */
+  /** The mark of the history that the position is of; undefined for the present one. */
   readonly mark?: string | undefined
   /** Only events of this deal. */
   readonly dealId: string | undefined
@@ -26,8 +18,6 @@ export interface StreamRequest {
 export interface StreamStart {
   /** The stream has no event up to this place. */
   readonly place: Place
-  /** The timeline of the place; undefined when it is the beginning of every one. */
-  readonly timeline: TimelineId | undefined
   /** True: the position of the client says nothing any more, and all events follow. The stream says so first. */
   readonly isReset?: boolean
 }
@@ -46,23 +36,24 @@ export const isWantedBy =
  */
 export async function findStart(log: EventLog, request: StreamRequest): Promise<StreamStart | undefined> {
   const { after, mark } = request
-  if (after === 0 && mark === undefined) return { place: beginning, timeline: undefined }
+  if (after === 0 && mark === undefined) return { place: beginning }
   const snapshot = await log.takeSnapshot(after)
-  const { timeline, last, place } = snapshot
-  if (after === undefined) return { place: last, timeline }
-  if (isOfRelease020(mark, snapshot.timelines)) return { place: beginning, timeline, isReset: true }
+  const { last, place, histories } = snapshot
+  const presentBeginning = { ...beginning, history: last.history }
+  if (after === undefined) return { place: last }
+  if (isOfRelease020(mark, histories)) return { place: presentBeginning, isReset: true }
   if (!isOfPresent({ position: after, mark }, snapshot)) throw outdatedPosition()
-  if (after === 0) return { place: beginning, timeline }
-  return place && { place, timeline }
+  if (after === 0) return { place: presentBeginning }
+  return place && { place }
 }
 
-/** True for a position of the present timeline, and for one of a former timeline whose event is in this log. */
-export function isOfPresent({ position, mark }: GivenPosition, { timeline, timelines, place }: LogSnapshot): boolean {
-  if (mark === undefined || mark === positionMark(timeline)) return true
-  return (position === 0 || place !== undefined) && wasThereOn(mark, place ?? beginning, timelines)
+/** True for a position of the present history, and for one of a former history whose event is in this log. */
+export function isOfPresent({ position, mark }: GivenPosition, { last, histories, place }: LogSnapshot): boolean {
+  if (mark === undefined || mark === (last.history && positionMark(last.history))) return true
+  return (position === 0 || place !== undefined) && wasThereIn(mark, place ?? beginning, histories)
 }
 
-/** The refusal of a position of another timeline. */
+/** The refusal of a position of another history. */
 export const outdatedPosition = () =>
   new ProblemError(
     'outdated-cursor',

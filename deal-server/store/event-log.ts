@@ -1,9 +1,9 @@
 /** The event log in PostgreSQL: a sequence of slices, each of which is made once and read by everybody. */
 import type { Database } from '../../shared/platform/database/database.ts'
-import { requirePrimary } from '../../shared/platform/history/history.ts'
+import { type History, requirePrimary } from '../../shared/platform/history/history.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { EventLog, EventPage, LoggedEvent, LogState, ReadOptions } from '../events/event-log.ts'
-import { beginning, isBefore, type LogTimeline, type Place, type TimelineId } from '../events/position.ts'
+import { beginning, isBefore, type LogHistory, type Place } from '../events/position.ts'
 import {
   findLastStatement,
   lookStatement,
@@ -37,11 +37,11 @@ export interface EventRow {
 interface RunRow {
   readonly run: string
   /** Null on a standby. */
-  readonly timeline: string | null
+  readonly history: string | null
 }
 
 /** The result of `findLastStatement`. */
-interface FoundRow extends Pick<RunRow, 'timeline'> {
+interface FoundRow extends Pick<RunRow, 'history'> {
   readonly place: Place | null
 }
 
@@ -58,7 +58,7 @@ interface PageRow extends LookRow, RunRow {
 }
 
 interface SnapshotRow extends RunRow {
-  readonly timelines: readonly LogTimeline[]
+  readonly histories: readonly LogHistory[]
   readonly last: Place | null
   readonly place: Place | null
 }
@@ -76,7 +76,9 @@ export function createEventLog(database: Database): EventLog {
       await slice().catch(unlessAway)
       const parameters = [position === undefined ? null : String(position)]
       const row = requireRow(await database.query<SnapshotRow>(snapshotStatement, parameters))
-      return { ...runOf(row), timelines: row.timelines, last: row.last ?? beginning, place: row.place ?? undefined }
+      const { runId, history } = runOf(row)
+      const last = { ...(row.last ?? beginning), history }
+      return { runId, histories: row.histories, last, place: row.place ? { ...row.place, history } : undefined }
     },
     read: async (after, options) => {
       const page = await readPage(database, after, options)
@@ -90,7 +92,7 @@ export function createEventLog(database: Database): EventLog {
       const row = requireRow(await database.query<FoundRow>(findLastStatement, [JSON.stringify(known)]))
       const isFromBeginning = places.some((one) => !isBefore(beginning, one))
       const place = row.place ?? (isFromBeginning ? beginning : undefined)
-      return { place, timeline: requirePrimary(row.timeline) }
+      return place && { ...place, history: requirePrimary(row.history) }
     },
     state: slice,
   }
@@ -117,21 +119,20 @@ async function readPage(
 }
 
 function pageOf(row: PageRow, { after, limit }: { after: Place; limit: number }): EventPage {
-  const { runId, timeline } = runOf(row)
-  const events = (row.events ?? []).map((event) => eventOfRow(event, timeline))
-  const read = placeOf(events.at(-1) ?? after)
+  const { runId, history } = runOf(row)
+  const events = (row.events ?? []).map((event) => eventOfRow(event, history))
+  const read = events.at(-1) ?? after
   const isLast = events.length < limit && !row.hasMore
-  const end = isLast && row.last && isBefore(read, row.last) ? row.last : read
-  return { events, end, isLast, isIncomplete: row.isAhead, lastPosition: row.lastPosition, runId, timeline }
+  const { position, id } = isLast && row.last && isBefore(read, row.last) ? row.last : read
+  const end = { position, id, history }
+  return { events, end, isLast, isIncomplete: row.isAhead, lastPosition: row.lastPosition, runId }
 }
 
 /** @throws Unavailable on a standby, which makes no slices */
-function runOf({ run, timeline: found }: RunRow): Pick<EventPage, 'runId' | 'timeline'> {
-  const timeline = requirePrimary(found)
-  return { runId: `${timeline} ${run}`, timeline }
+function runOf({ run, history: found }: RunRow): { runId: string; history: History } {
+  const history = requirePrimary(found)
+  return { runId: `${history} ${run}`, history }
 }
-
-const placeOf = ({ position, id }: Place): Place => ({ position, id })
 
 /** The only row of a result: every statement here returns exactly one. */
 function requireRow<Row>([row]: readonly Row[]): Row {
@@ -144,10 +145,10 @@ function unlessAway(error: unknown): undefined {
   if (!(error instanceof Unavailable)) throw error
 }
 
-/** The event of a row, read from this timeline. */
-export const eventOfRow = (row: EventRow, timeline: TimelineId): LoggedEvent => ({
+/** The event of a row, read from this history. */
+export const eventOfRow = (row: EventRow, history: History): LoggedEvent => ({
   position: row.position,
-  timeline,
+  history,
   id: row.id,
   dealId: row.deal_id,
   sequence: row.sequence,

@@ -10,7 +10,7 @@ import type { Parameter, Reads } from '../../shared/platform/database/database.t
 import type { Page, Position } from '../../shared/platform/pagination.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEventType } from '../domain/events.ts'
-import { type LogTimeline, wasThereOn } from '../events/position.ts'
+import { type LogHistory, wasThereIn } from '../events/position.ts'
 import type { DealList, DealSort, DealSortKey } from '../queries/ports.ts'
 import { conditionsOf } from './deal-conditions.ts'
 import {
@@ -113,9 +113,9 @@ export function listDeals(
     isKept: async (position, mark) => {
       const begin = beginOf(position)
       if (begin.beyond.length > 0) return false
-      type Row = { readonly hasPosition: boolean; readonly timelines: readonly LogTimeline[] }
+      type Row = { readonly hasPosition: boolean; readonly histories: readonly LogHistory[] }
       const [row] = await database.query<Row>(hasPositionStatement, [String(begin.position)])
-      return row?.hasPosition === true && wasThereOn(mark, begin, row.timelines)
+      return row?.hasPosition === true && wasThereIn(mark, begin, row.histories)
     },
   })
 }

@@ -63,7 +63,7 @@ const historyOf = async (
   [first]: readonly MarkedRow[],
 ): Promise<History> => (first ? requirePrimary(first.history) : readPresentHistory(database))
 
-/** The refusal of a position of another timeline, and of release 0.2.0. */
+/** The refusal of a position of another history, and of release 0.2.0. */
 export function outdatedCursor(): ProblemError {
   const message = 'Another PostgreSQL server has taken over since the cursor was made: begin again without it.'
   return new ProblemError('outdated-cursor', message, {

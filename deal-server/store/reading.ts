@@ -76,7 +76,7 @@ export function readHistory(
     item: ({ data, occurredAt, history, position, ...row }) => ({
       ...row,
       position: Number(position),
-      timeline: requirePrimary(history),
+      history: requirePrimary(history),
       data: data as Record<string, unknown>,
       occurredAt: new Date(occurredAt).toISOString(),
     }),

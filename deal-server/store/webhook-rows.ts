@@ -39,7 +39,7 @@ export interface WaitingRow {
   readonly blocked: { readonly count: number; readonly next: string | null; readonly since: string | null }
   /** When the first event after its position happened. */
   readonly behind_since: string | null
-  readonly timeline: string
+  readonly history: string
 }
 
 /** A row of `deals.webhook_attempts`. */
@@ -93,14 +93,14 @@ export const webhookOfRow = (row: WebhookRow): Webhook => ({
 })
 
 /** The webhook of a row, with what is waiting for it. */
-export function viewOfRow({ webhook, blocked, behind_since, timeline }: WaitingRow): WebhookView {
+export function viewOfRow({ webhook, blocked, behind_since, history }: WaitingRow): WebhookView {
   const waiting = [timeOf(blocked.since), timeOf(behind_since)].filter((time) => time !== null).sort()
   return {
     ...webhookOfRow(webhook),
     blockedDeals: blocked.count,
     nextAttemptAt: timeOf(blocked.next),
     oldestWaitingAt: waiting[0] ?? null,
-    markedPosition: markedPosition({ position: webhook.position, timeline }),
+    markedPosition: markedPosition({ position: webhook.position, history }),
   }
 }
 

@@ -50,7 +50,7 @@ const releaseStatement = `
 
 /** `$1`: the server; `$2`: text of a uuid array. */
 const loadStatement = `
-  select to_json(w) as webhook, ${historySql} as timeline,
+  select to_json(w) as webhook, ${historySql} as history,
     (select json_agg(b) from deals.webhook_blocked b where b.webhook_id = w.id) as blocked
   from deals.webhooks w
   where w.id = any($2::text::uuid[]) and w.lease_owner = $1::text::uuid and w.state = 'active'`
@@ -70,11 +70,11 @@ const saveStatement = `
       lease_until = clock_timestamp() + i.lease_ms * interval '1 ms',
       state = case when i.paused_reason is null then 'active' else 'paused' end, paused_reason = i.paused_reason,
       paused_at = i.paused_at, pause_reported = i.paused_reason is null
-    from json_to_record($1::text::json) as i(id uuid, owner uuid, revision int, timeline text, lease_ms int,
+    from json_to_record($1::text::json) as i(id uuid, owner uuid, revision int, history text, lease_ms int,
       position bigint, failures int, last_success_at timestamptz, last_failure_at timestamptz, last_failure_status int,
       last_failure_reason text, held_until timestamptz, paused_reason text, paused_at timestamptz)
     where w.id = i.id and w.lease_owner = i.owner and w.revision = i.revision and w.state = 'active'
-      and ${historySql} = i.timeline
+      and ${historySql} = i.history
     returning w.id
   ),
   blocked as (
@@ -102,7 +102,7 @@ const saveStatement = `
 
 /** `$1`: a deal; `$2`: a sequence; `$3`: a position; `$4`: the limit; `$5`: whether hidden events are marked. */
 const waitingStatement = `
-  select ${historySql} as timeline, (select json_agg(p order by p.sequence) from (
+  select ${historySql} as history, (select json_agg(p order by p.sequence) from (
       select e.*, $5::text::boolean and ${isHidden} as is_hidden
       from (
         select ${positionOf('e')} as position, e.* from deals.events e
@@ -124,7 +124,7 @@ const reportedStatement = `
 
 interface LoadedRow {
   readonly webhook: WebhookRow
-  readonly timeline: string | null
+  readonly history: string | null
   readonly blocked: readonly BlockedRow[] | null
 }
 
@@ -164,11 +164,11 @@ export function createWebhookWork(database: Database): WebhookWork {
     adoptGeneration: async (id, generation) => void (await idsOf(adoptGenerationStatement, [id, String(generation)])),
     save: async (progress) => (await idsOf(saveStatement, parametersOf(progress))).length > 0,
     waiting: async ({ dealId, sequence, upTo, limit, hidesDeleted }) => {
-      type Row = { readonly timeline: string | null; readonly events: EventRow[] | null }
+      type Row = { readonly history: string | null; readonly events: EventRow[] | null }
       const parameters = [dealId, sequence, upTo.position, limit, hidesDeleted].map(String)
       const [row] = await database.query<Row>(waitingStatement, parameters)
-      const timeline = requirePrimary(row?.timeline)
-      return (row?.events ?? []).map((event) => eventOfRow(event, timeline))
+      const history = requirePrimary(row?.history)
+      return (row?.events ?? []).map((event) => eventOfRow(event, history))
     },
     unreportedPauses: async (olderThanMs) => {
       type Row = { readonly pause: { readonly id: string; readonly reason: PauseReason; readonly pausedAt: string } }
@@ -179,10 +179,9 @@ export function createWebhookWork(database: Database): WebhookWork {
   }
 }
 
-const loadedOfRow = ({ webhook, timeline, blocked }: LoadedRow): LoadedWebhook => ({
+const loadedOfRow = ({ webhook, history, blocked }: LoadedRow): LoadedWebhook => ({
   webhook: webhookOfRow(webhook),
-  place: { position: webhook.position },
-  timeline: requirePrimary(timeline),
+  place: { position: webhook.position, history: requirePrimary(history) },
   blocked: (blocked ?? []).map(
     (row): BlockedDeal => ({
       dealId: row.deal_id,
@@ -195,14 +194,14 @@ const loadedOfRow = ({ webhook, timeline, blocked }: LoadedRow): LoadedWebhook =
 })
 
 function parametersOf({ health, blocked, unblocked, attempts, ...progress }: Progress): string[] {
-  const { id, owner, revision, timeline, leaseMs, position, pausedReason, pausedAt } = progress
+  const { id, owner, revision, place, leaseMs, pausedReason, pausedAt } = progress
   const saved = {
     id,
     owner,
     revision,
-    timeline,
+    history: place.history,
     lease_ms: leaseMs,
-    position,
+    position: place.position,
     failures: health.failures,
     last_success_at: health.lastSuccessAt,
     last_failure_at: health.lastFailureAt,

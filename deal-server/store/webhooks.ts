@@ -14,7 +14,7 @@ import type {
 import { happenedAfter, positionOf } from './events/event-statements.ts'
 import { type AttemptRow, attemptOfRow, viewOfRow, type WaitingRow } from './webhook-rows.ts'
 
-const view = `to_json(w) as webhook, ${historySql} as timeline,
+const view = `to_json(w) as webhook, ${historySql} as history,
     (select json_build_object('count', count(*), 'next', min(b.next_attempt_at), 'since', min(b.since))
       from deals.webhook_blocked b where b.webhook_id = w.id) as blocked,
     ${happenedAfter('w.position')} as behind_since`

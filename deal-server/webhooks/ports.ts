@@ -4,7 +4,7 @@
  */
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { LoggedEvent } from '../events/event-log.ts'
-import type { Place, TimelineId } from '../events/position.ts'
+import type { Place } from '../events/position.ts'
 
 /** Why a webhook is paused. */
 export type PauseReason =
@@ -169,7 +169,6 @@ export interface BlockedDeal {
 export interface LoadedWebhook {
   readonly webhook: Webhook
   readonly place: Place
-  readonly timeline: TimelineId
   readonly blocked: readonly BlockedDeal[]
 }
 
@@ -197,9 +196,8 @@ export interface Progress {
   readonly owner: string
   readonly revision: number
   readonly leaseMs: number
-  /** The timeline that the position is of. Another one has taken over: then nothing is stored. */
-  readonly timeline: TimelineId
-  readonly position: number
+  /** In another history than the present one: then nothing is stored. */
+  readonly place: Place
   readonly health: WebhookHealth
   readonly pausedReason: PauseReason | null
   /** RFC 3339; null while active. */

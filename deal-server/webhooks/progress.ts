@@ -1,5 +1,6 @@
 /** What this server did for one webhook and has not stored yet, and the lease that storing it prolongs. */
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import type { Place } from '../events/position.ts'
 import type { BlockedDeals } from './blocked-deals.ts'
 import type { Attempt, LoadedWebhook, PauseReason, WebhookHealth, WebhookWork } from './ports.ts'
 
@@ -21,7 +22,7 @@ export class Progress {
   readonly #ports: ProgressPorts
   readonly #id: string
   readonly #revision: number
-  readonly #timeline: string
+  readonly #begin: Place
   readonly #blocked: BlockedDeals
   readonly health: Mutable<WebhookHealth>
   /** Every event up to this one was delivered, left out, or waits in a blocked deal. */
@@ -35,13 +36,13 @@ export class Progress {
 
   constructor(
     ports: ProgressPorts,
-    { webhook, place, timeline }: LoadedWebhook,
+    { webhook, place }: LoadedWebhook,
     of: { blocked: BlockedDeals; leaseUntil: number },
   ) {
     this.#ports = ports
     this.#id = webhook.id
     this.#revision = webhook.revision
-    this.#timeline = timeline
+    this.#begin = place
     this.#blocked = of.blocked
     this.health = { ...webhook.health }
     this.position = place.position
@@ -109,8 +110,7 @@ export class Progress {
     const { position } = this
     const pausedAt = pausedReason && rfc3339(clock.now())
     const part = {
-      timeline: this.#timeline,
-      position,
+      place: { position, history: this.#begin.history },
       health: { ...this.health },
       pausedReason,
       pausedAt,

@@ -5,7 +5,7 @@
  */
 import { type SQL, sql } from 'drizzle-orm'
 import type { Place } from '../../events/position.ts'
-import { timelinesColumn } from './event-statements.ts'
+import { historiesColumn } from './event-statements.ts'
 
 /** The log as the first page saw it. */
 export interface BeginOfWalk extends Place {
@@ -66,6 +66,6 @@ export const eventsSince = ({ position, beyond }: BeginOfWalk): SQL => sql`(
   where r.upto > r.before
 )`
 
-/** Whether the log has come to the position `$1`, and on which timelines its slices were made. */
+/** Whether the log has come to the position `$1`, and in which histories its slices were made. */
 export const hasPositionStatement = `
-  select to_json(last_position >= $1::text::bigint) as "hasPosition", ${timelinesColumn} from deals.event_log`
+  select to_json(last_position >= $1::text::bigint) as "hasPosition", ${historiesColumn} from deals.event_log`

@@ -4,20 +4,20 @@ import { historySql } from '../../../shared/platform/history/history.ts'
 /** Puts committed events into slices. */
 export const sliceStatement = 'select to_json(deals.slice_events()) as "lastPosition"'
 
-/** True when events were committed that are in no slice, or when no slice could be made on this timeline. */
+/** True when events were committed that are in no slice, or when no slice could be made in this history. */
 const isAhead = `(exists (select from deals.event_counters c join deals.sliced_counters s on s.bucket = c.bucket
       where c.count > s.upto)
     or ${historySql} is distinct from (select timeline from deals.event_timelines order by ordinal desc limit 1))`
 /**
- * The run of the database on its timeline, and the timeline. The statistics are reset after every recovery from a
+ * The run of the database in its history, and the history. The statistics are reset after every recovery from a
  * crash, also after the crash of a single session, which does not restart the server itself.
  */
 const run = `concat_ws(' ', extract(epoch from pg_postmaster_start_time()),
-    extract(epoch from pg_stat_get_bgwriter_stat_reset_time())) as run, ${historySql} as timeline`
+    extract(epoch from pg_stat_get_bgwriter_stat_reset_time())) as run, ${historySql} as history`
 const lastPosition = '(select to_json(last_position) from deals.event_log) as "lastPosition"'
-/** On which timelines slices were made. */
-export const timelinesColumn = `(select json_agg(json_build_object('timeline', t.timeline, 'beginsAfter', t.begins_after)
-    order by t.ordinal) from deals.event_timelines t) as timelines`
+/** In which histories slices were made. */
+export const historiesColumn = `(select json_agg(json_build_object('history', t.timeline, 'beginsAfter', t.begins_after)
+    order by t.ordinal) from deals.event_timelines t) as histories`
 
 /** The position of a row of `deals.events`; null while no slice has it. */
 export const positionOf = (event: string): string =>
@@ -63,11 +63,11 @@ const lastPlace = `(select json_build_object('position', s.last_position, 'id', 
 
 /** `$1`: a position or null. */
 export const snapshotStatement = `
-  select ${run}, ${timelinesColumn}, ${lastPlace} as last, ${placeAt('$1::text::bigint')} as place`
+  select ${run}, ${historiesColumn}, ${lastPlace} as last, ${placeAt('$1::text::bigint')} as place`
 
-/** `$1`: `[{position, id}]`. Positions of the present timeline are others than those of a former one. */
+/** `$1`: `[{position, id}]`. Positions of the present history are others than those of a former one. */
 export const findLastStatement = `
-  select ${historySql} as timeline, (
+  select ${historySql} as history, (
     select json_build_object('position', known.position, 'id', known.id)
     from json_to_recordset($1::text::json) as known(position bigint, id uuid)
     where known.position <= (select begins_after from deals.event_timelines order by ordinal desc limit 1)

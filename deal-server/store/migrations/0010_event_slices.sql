@@ -32,7 +32,7 @@ CREATE TABLE "deals"."sliced_counters" (
 ) WITH (fillfactor = 20);
 --> statement-breakpoint
 INSERT INTO "deals"."sliced_counters" SELECT bucket, 0 FROM generate_series(0, 1023) bucket;--> statement-breakpoint
--- The timeline of the database, see shared/platform/database/timeline.ts; null on a standby.
+-- The history of the database, see shared/platform/history/history.ts; null on a standby.
 CREATE FUNCTION "deals"."present_timeline"() RETURNS text LANGUAGE sql VOLATILE AS $$
   SELECT CASE WHEN NOT pg_is_in_recovery() THEN (pg_control_system()).system_identifier || '.' ||
     left(pg_walfile_name(pg_current_wal_lsn()), 8) END

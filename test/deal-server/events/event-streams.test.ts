@@ -45,7 +45,7 @@ describe('event streams', () => {
     const client = await follow()
     happen()
     await pass(10)
-    const id = `1-${positionMark(log.timeline())}`
+    const id = `1-${positionMark(log.history())}`
     const event = `id: ${id}\nevent: deal.held\ndata: {"id":1,"text":"a\\nb\\r"}\n\n`
     expect(client.received).toBe(`retry: 1000\n\n${event}`)
   })
@@ -176,7 +176,7 @@ describe('event streams', () => {
       expect(each.isOpen()).toBe(true)
       expect(each.resets()).toEqual([1])
       expect(each.numbers()).toEqual([1, 2, 3, ...written])
-      expect(each.lastMark()).toBe(positionMark(log.timeline()))
+      expect(each.lastMark()).toBe(positionMark(log.history()))
     }
     const returning = { ...fromTheBeginning, mark }
     const refusal = { code: 'outdated-cursor' }
@@ -192,10 +192,10 @@ describe('event streams', () => {
 
   it('begin anew after an id of release 0.2.0, whose number stands for another event', async () => {
     const written = [happen(), happen(), happen()]
-    const client = await follow({ ...fromTheBeginning, after: 2, mark: markOf(log.timeline()) })
+    const client = await follow({ ...fromTheBeginning, after: 2, mark: markOf(log.history()) })
     expect(client.resets()).toEqual([0])
     expect(client.numbers()).toEqual(written)
-    expect((await follow({ ...fromTheBeginning, after: 2, mark: positionMark(log.timeline()) })).resets()).toEqual([])
+    expect((await follow({ ...fromTheBeginning, after: 2, mark: positionMark(log.history()) })).resets()).toEqual([])
   })
 
   it('are told of another server as soon as it answers, when it is away again at first', async () => {

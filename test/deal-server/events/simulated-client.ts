@@ -72,7 +72,7 @@ export class SimulatedClient {
     return believed.map(({ event }) => event)
   }
 
-  /** The mark of the timeline in the last id. */
+  /** The mark of the history in the last id. */
   lastMark(): string | undefined {
     return this.#received().at(-1)?.mark
   }

@@ -6,13 +6,7 @@ import type {
   LogState,
   ReadOptions,
 } from '../../../deal-server/events/event-log.ts'
-import {
-  beginning,
-  isBefore,
-  type LogTimeline,
-  type Place,
-  positionMark,
-} from '../../../deal-server/events/position.ts'
+import { beginning, isBefore, type LogHistory, type Place, positionMark } from '../../../deal-server/events/position.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 
 interface Written {
@@ -43,8 +37,8 @@ export class SimulatedLog implements EventLog {
   #runId = 1
   #failovers = 0
   /** The present one is the last. A server does not know of one that began after what it has. */
-  readonly #timelines: LogTimeline[] = [{ timeline: 'simulated.1', beginsAfter: 0 }]
-  /** The last position of a former timeline that is still there, by its mark. */
+  readonly #histories: LogHistory[] = [{ history: 'simulated.1', beginsAfter: 0 }]
+  /** The last position of a former history that is still there, by its mark. */
   readonly #kept = new Map<string, number>()
 
   begin(): number {
@@ -88,27 +82,27 @@ export class SimulatedLog implements EventLog {
 
   /** A standby takes over that lacks so many of the last transactions and slices. */
   failOver(lost: number): void {
-    this.#kept.set(positionMark(this.timeline()), this.#inLog().length)
+    this.#kept.set(positionMark(this.history()), this.#inLog().length)
     this.#entries = this.#entries.slice(0, Math.max(0, this.#entries.length - lost))
     this.#running.clear()
     this.#runId += 1
     const beginsAfter = this.#inLog().length
     for (const [mark, last] of this.#kept) this.#kept.set(mark, Math.min(last, beginsAfter))
-    for (let last = this.#timelines.at(-1); last && last.beginsAfter > beginsAfter; last = this.#timelines.at(-1)) {
-      this.#timelines.pop()
-      this.#kept.delete(positionMark(last.timeline))
+    for (let last = this.#histories.at(-1); last && last.beginsAfter > beginsAfter; last = this.#histories.at(-1)) {
+      this.#histories.pop()
+      this.#kept.delete(positionMark(last.history))
     }
     this.#failovers += 1
-    this.#timelines.push({ timeline: `simulated.${this.#failovers + 1}`, beginsAfter })
+    this.#histories.push({ history: `simulated.${this.#failovers + 1}`, beginsAfter })
   }
 
-  timeline(): string {
-    return this.#timelines.at(-1)?.timeline ?? ''
+  history(): string {
+    return this.#histories.at(-1)?.history ?? ''
   }
 
   /** True when a client that was shown this position with this mark can go on after it. */
   knows(position: number, mark: string | undefined): boolean {
-    return mark === positionMark(this.timeline()) || position <= (this.#kept.get(mark ?? '') ?? -1)
+    return mark === positionMark(this.history()) || position <= (this.#kept.get(mark ?? '') ?? -1)
   }
 
   /** Events in the order of the commits. */
@@ -127,10 +121,10 @@ export class SimulatedLog implements EventLog {
     this.#slice()
     const events = this.#logged()
     const place = events.find((event) => event.position === position)
-    const timelines = [...this.#timelines]
-    const [runId, timeline, last] = [String(this.#runId), this.timeline(), events.at(-1) ?? beginning]
+    const histories = [...this.#histories]
+    const [runId, last] = [String(this.#runId), { ...(events.at(-1) ?? beginning), history: this.history() }]
     await this.delay()
-    return { runId, timeline, timelines, last, place }
+    return { runId, histories, last, place }
   }
 
   async read(after: Place, { limit, dealId, hidesDeleted = false }: ReadOptions): Promise<EventPage> {
@@ -144,16 +138,16 @@ export class SimulatedLog implements EventLog {
       .map((event) => (hidesDeleted && this.deleted.has(event.dealId) ? { ...event, isHidden: true } : event))
     const isLast = events.length < limit
     const last = all.at(-1) ?? beginning
-    const end = isLast && isBefore(after, last) ? last : (events.at(-1) ?? after)
-    const [state, runId, timeline] = [this.#state(), String(this.#runId), this.timeline()]
+    const end = { ...(isLast && isBefore(after, last) ? last : (events.at(-1) ?? after)), history: this.history() }
+    const [state, runId] = [this.#state(), String(this.#runId)]
     await this.delay()
-    return { events, isLast, end, ...state, runId, timeline }
+    return { events, isLast, end, ...state, runId }
   }
 
-  async findLast(places: readonly Place[]): Promise<{ place: Place | undefined; timeline: string }> {
+  async findLast(places: readonly Place[]): Promise<Place | undefined> {
     await this.#arrive()
     const all = this.#logged()
-    const { beginsAfter } = this.#timelines.at(-1) ?? { beginsAfter: 0 }
+    const { beginsAfter } = this.#histories.at(-1) ?? { beginsAfter: 0 }
     const isHere = (place: Place) =>
       !isBefore(beginning, place) ||
       (place.position <= beginsAfter && all.some(({ position, id }) => position === place.position && id === place.id))
@@ -161,7 +155,7 @@ export class SimulatedLog implements EventLog {
       .filter(isHere)
       .toSorted((a, b) => (isBefore(a, b) ? -1 : 1))
       .at(-1)
-    return { place, timeline: this.timeline() }
+    return place && { ...place, history: this.history() }
   }
 
   async state(): Promise<LogState> {
@@ -193,7 +187,7 @@ export class SimulatedLog implements EventLog {
   }
 
   #logged(): LoggedEvent[] {
-    return this.#inLog().map((written, index) => simulatedEvent(written, index + 1, this.timeline()))
+    return this.#inLog().map((written, index) => simulatedEvent(written, index + 1, this.history()))
   }
 
   async #arrive(): Promise<void> {
@@ -202,9 +196,9 @@ export class SimulatedLog implements EventLog {
   }
 }
 
-const simulatedEvent = ({ event, dealId }: Written, position: number, timeline: string): LoggedEvent => ({
+const simulatedEvent = ({ event, dealId }: Written, position: number, history: string): LoggedEvent => ({
   position,
-  timeline,
+  history,
   id: String(event),
   dealId,
   sequence: 1,

@@ -66,7 +66,7 @@ class World {
     const position = this.events.length + 1
     this.events.push({
       position,
-      timeline: 'timeline',
+      history: 'history',
       id: String(position),
       dealId,
       sequence,
@@ -87,7 +87,7 @@ class World {
   }
 
   start(blocked: readonly BlockedDeal[] = [], retriesMs = standardRetriesMs): void {
-    const loaded = { webhook: webhook(), place: beginning, timeline: 'timeline', blocked }
+    const loaded = { webhook: webhook(), place: { ...beginning, history: 'history' }, blocked }
     const leaseUntil = this.clock.monotonic() + leaseMs
     const sizes = { pollMs: 10, pageSize: 100, concurrency: 4, maxBlocked: 50, downAfter: 10 }
     const options = { owner: 'here', leaseMs, retriesMs, ...sizes }
@@ -150,7 +150,6 @@ class World {
       isIncomplete: false,
       lastPosition: 0,
       runId: this.runId,
-      timeline: '',
     }
   }
 }
@@ -255,7 +254,7 @@ it('goes on with a deal that waits where it was, before later events of that dea
 it('stores nothing after another database took over, and ends when it has lost the webhook', async () => {
   world.start()
   world.write('a')
-  await eventually(() => expect(world.saved.at(-1)?.position).toBe(1))
+  await eventually(() => expect(world.saved.at(-1)?.place.position).toBe(1))
   const count = world.saved.length
   world.runId = 'another'
   world.write('a')

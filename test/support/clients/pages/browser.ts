@@ -69,7 +69,11 @@ async function observe(context: BrowserContext): Promise<ObservedPage> {
       complaints.push(`${message.type()}: ${message.text()} ${message.location().url}`)
   })
   page.on('pageerror', (error) => complaints.push(`uncaught: ${error.message}`))
-  page.on('requestfailed', (request) => complaints.push(`failed: ${request.url()} ${request.failure()?.errorText}`))
+  page.on('requestfailed', (request) => {
+    // A browser that leaves a page ends the request for its icon.
+    if (request.url().includes('/keyhold.svg?') && request.failure()?.errorText === 'net::ERR_ABORTED') return
+    complaints.push(`failed: ${request.url()} ${request.failure()?.errorText}`)
+  })
   page.on('request', (request) => {
     if (!/^(data|blob):/.test(request.url())) origins.add(new URL(request.url()).origin)
   })
