@@ -7,7 +7,7 @@
 import { existsSync } from 'node:fs'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { firstStart, recordFirstStart } from './auth-server/audit/first-start.ts'
+import { duringFirstStart, firstStart } from './auth-server/audit/first-start.ts'
 import {
   createDemoApiKeys,
   createDemoUsers,
@@ -15,8 +15,6 @@ import {
   demoNeedsLoopback,
   demoUserProblems,
   holdsOnlyDemo,
-  madeByDemo,
-  madeFirst,
   newDemoUsers,
 } from './auth-server/bootstrap.ts'
 import { readAuthConfig } from './auth-server/config.ts'
@@ -217,8 +215,7 @@ async function createFirstUsers(): Promise<Demo | undefined> {
   if (!withDemo) {
     await rm(demoDraft, { force: true })
     if (isEmpty) {
-      const isMade = await createFirstAdmin({ users: authServer.users, ids, config: auth.config })
-      if (isMade) await recordFirst(madeFirst)
+      await first(() => createFirstAdmin({ users: authServer.users, ids, config: auth.config }))
       return undefined
     }
   }
@@ -226,17 +223,16 @@ async function createFirstUsers(): Promise<Demo | undefined> {
     say('Making the demo users')
     const users = newDemoUsers(ids)
     await writeDraft({ users, apiKeys: [] })
-    await createDemoUsers(users, authServer)
-    const apiKeys = await createDemoApiKeys(authServer.apiKeys)
-    await recordFirst(madeByDemo(users, apiKeys))
+    await first(() => createDemoUsers(users, authServer))
+    const apiKeys = await first(() => createDemoApiKeys(authServer.apiKeys))
     return { users, apiKeys }
   }
   if (existsSync(demoFile)) await writeDemo(await readDemo())
   return undefined
 }
 
-function recordFirst(made: Parameters<typeof recordFirstStart>[1]): Promise<void> {
-  return recordFirstStart({ audit: authServer.audit, clock, operator: auth.config.operator }, made)
+function first<Made>(make: () => Promise<Made>): Promise<Made> {
+  return duringFirstStart(authServer.audit, auth.config.operator, make)
 }
 
 /** Makes the demo deals, which need both servers, and then the list of the demo. */

@@ -23,8 +23,8 @@ import { Machine } from '../shared/platform/workers/machine.ts'
 import { thisWorker } from '../shared/platform/workers/worker.ts'
 import { sharedProblems } from '../shared/protocol/problems/both-servers.ts'
 import { warnOfUnverifiedWays } from '../shared/protocol/settings/unverified-connections.ts'
-import { firstStart, recordFirstStart } from './audit/first-start.ts'
-import { createFirstAdmin, demoUserProblems, madeFirst } from './bootstrap.ts'
+import { duringFirstStart, firstStart } from './audit/first-start.ts'
+import { createFirstAdmin, demoUserProblems } from './bootstrap.ts'
 import { readAuthConfig } from './config.ts'
 import { createKeyRing } from './key-ring/create-key-ring.ts'
 import { openKeyRing } from './key-ring/key-ring.ts'
@@ -125,6 +125,6 @@ async function migrate(): Promise<void> {
 async function prepareUsers(): Promise<void> {
   await server.prepare()
   if (!(await server.users.isEmpty())) return
-  if (!(await createFirstAdmin({ users: server.users, ids, config }))) return
-  await recordFirstStart({ audit: server.audit, clock, operator: config.operator }, madeFirst)
+  const { audit, users } = server
+  await duringFirstStart(audit, config.operator, () => createFirstAdmin({ users, ids, config }))
 }

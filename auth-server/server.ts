@@ -25,8 +25,7 @@ import { documentationRoutes } from '../shared/protocol/pages/routes.ts'
 import { createApiKeys } from './api-keys/api-keys.ts'
 import { createMachinePairLimit } from './api-keys/pair-limit.ts'
 import { recordRefusals, recordWebhookChanges, recordWebhookPauses } from './audit/audit.ts'
-import { auditForWorkers, createAuditOfWorker } from './audit/audit-by-primary.ts'
-import { type ChainedLog, createChainedLog } from './audit/chained-log.ts'
+import { createChainedLog } from './audit/chained-log.ts'
 import { readEntries } from './audit/read-entries.ts'
 import { countLogins, observeAuthServer } from './auth-metrics.ts'
 import type { AuthConfig } from './config.ts'
@@ -44,7 +43,7 @@ import { createPasswordHashing } from './passwords/password-hashing.ts'
 import { createCallerAuthentication } from './schemes.ts'
 import { createSecondFactors } from './second-factors/create-second-factors.ts'
 import { createSealing } from './store/sealing.ts'
-import { parseSecretsKeys, type SecretsKeys } from './store/secrets-keys.ts'
+import { parseSecretsKeys } from './store/secrets-keys.ts'
 import { createTokens } from './tokens/create-tokens.ts'
 import { createDigestSecrets } from './users/digest-secrets.ts'
 import { createFeedReader } from './users/feed-reader.ts'
@@ -128,7 +127,7 @@ type Parts = ReturnType<typeof createParts>
 
 /** Creates the services of the server, without HTTP. */
 function createParts(config: AuthConfig, resources: AuthResources & { readonly metrics: Metrics }) {
-  const { database, cache, clock, ids, keyRing, metrics, machine = {} } = resources
+  const { database, cache, clock, ids, log, keyRing, metrics, machine = {} } = resources
   const { secondFactorRoles } = config
   const secretsKeys = parseSecretsKeys(resources.secretsKeys.join(','))
   const sealing = createSealing(secretsKeys)
@@ -148,7 +147,7 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
   const principals = createPrincipalReader({ database, clock, secondFactorRoles })
   const common = { database, cache, clock, ids, publisher, loginThrottle, hashing, sealing }
   const secondFactors = createSecondFactors({ ...config, ...common })
-  const audit = openAudit(resources, secretsKeys)
+  const audit = createChainedLog({ database, clock, log, secretsKeys })
   return {
     secretsKeys,
     secondFactors,
@@ -182,14 +181,6 @@ function openPublisher({ secondFactorRoles }: AuthConfig, resources: AuthResourc
   keyRing.onChange(() => void publisher.publish())
   if (machine?.primary) publishForWorkers(machine.primary, publisher)
   return publisher
-}
-
-/** The audit log of this process. In a worker it asks the primary process. */
-function openAudit({ database, clock, log, machine }: AuthResources, secretsKeys: SecretsKeys): ChainedLog {
-  if (machine?.worker) return createAuditOfWorker(machine.worker, { database, log })
-  const audit = createChainedLog({ database, clock, log, secretsKeys })
-  if (machine?.primary) auditForWorkers(machine.primary, audit)
-  return audit
 }
 
 /** Gathers the services that the public endpoints use. */
