@@ -7,7 +7,7 @@
 import { existsSync } from 'node:fs'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { firstStart, recordFirstStart } from './auth-server/audit/first-start.ts'
+import { duringFirstStart, firstStart } from './auth-server/audit/first-start.ts'
 import { readAuthConfig } from './auth-server/config.ts'
 import { createKeyRing } from './auth-server/key-ring/create-key-ring.ts'
 import { openKeyRing } from './auth-server/key-ring/key-ring.ts'
@@ -22,8 +22,6 @@ import {
   demoNeedsLoopback,
   demoUserProblems,
   holdsOnlyDemo,
-  madeByDemo,
-  madeFirst,
   newDemoUsers,
 } from './auth-server/wiring/bootstrap.ts'
 import { readDealConfig } from './deal-server/config.ts'
@@ -194,16 +192,14 @@ async function openRing({ log }: Pick<ServerProcess, 'log'>) {
  * completes it, unless the database was replaced by one with other users.
  */
 async function createFirstUsers(authServer: AuthServer, ids: IdSource): Promise<Demo | undefined> {
-  const recordFirst = (made: Parameters<typeof recordFirstStart>[1]) =>
-    recordFirstStart({ audit: authServer.audit, clock, operator: auth.config.operator }, made)
+  const first = <Made>(make: () => Promise<Made>) => duringFirstStart(authServer.audit, auth.config.operator, make)
   const isEmpty = await authServer.users.isEmpty()
   const hasDraftAlone = existsSync(demoDraft) && !existsSync(demoFile)
   const wasCutOff = hasDraftAlone && (await holdsOnlyDemo(authServer.users))
   if (!withDemo) {
     await rm(demoDraft, { force: true })
     if (isEmpty) {
-      const isMade = await createFirstAdmin({ users: authServer.users, ids, config: auth.config })
-      if (isMade) await recordFirst(madeFirst)
+      await first(() => createFirstAdmin({ users: authServer.users, ids, config: auth.config }))
       return undefined
     }
   }
@@ -211,9 +207,8 @@ async function createFirstUsers(authServer: AuthServer, ids: IdSource): Promise<
     say('Making the demo users')
     const users = newDemoUsers(ids)
     await writeDraft({ users, apiKeys: [] })
-    await createDemoUsers(users, authServer)
-    const apiKeys = await createDemoApiKeys(authServer.apiKeys)
-    await recordFirst(madeByDemo(users, apiKeys))
+    await first(() => createDemoUsers(users, authServer))
+    const apiKeys = await first(() => createDemoApiKeys(authServer.apiKeys))
     return { users, apiKeys }
   }
   if (existsSync(demoFile)) await writeDemo(await readDemo())

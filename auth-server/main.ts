@@ -14,13 +14,13 @@ import { runServer, type ServerProcess } from '../shared/platform/process/run-se
 import { projectFolder } from '../shared/platform/project-folder.ts'
 import { sharedProblems } from '../shared/protocol/problems/both-servers.ts'
 import { warnOfUnverifiedWays } from '../shared/protocol/settings/unverified-connections.ts'
-import { firstStart, recordFirstStart } from './audit/first-start.ts'
+import { duringFirstStart, firstStart } from './audit/first-start.ts'
 import { readAuthConfig } from './config.ts'
 import { createKeyRing } from './key-ring/create-key-ring.ts'
 import { openKeyRing } from './key-ring/key-ring.ts'
 import { type AuthServer, createAuthServer } from './server.ts'
 import { ensureAnonymous } from './users/create-user.ts'
-import { createFirstAdmin, demoUserProblems, madeFirst } from './wiring/bootstrap.ts'
+import { createFirstAdmin, demoUserProblems } from './wiring/bootstrap.ts'
 
 const { config, problems: settingProblems } = readAuthConfig('alone')
 
@@ -72,12 +72,8 @@ async function migrate(ports: {
   await ensureAnonymous(ports)
 }
 
-async function prepareUsers(
-  { users, audit, prepare }: AuthServer,
-  { clock, ids }: Pick<ServerProcess, 'clock' | 'ids'>,
-): Promise<void> {
+async function prepareUsers({ users, audit, prepare }: AuthServer, { ids }: Pick<ServerProcess, 'ids'>): Promise<void> {
   await prepare()
   if (!(await users.isEmpty())) return
-  if (!(await createFirstAdmin({ users, ids, config }))) return
-  await recordFirstStart({ audit, clock, operator: config.operator }, madeFirst)
+  await duringFirstStart(audit, config.operator, () => createFirstAdmin({ users, ids, config }))
 }

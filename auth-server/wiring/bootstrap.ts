@@ -171,16 +171,6 @@ export async function createFirstAdmin({ users, ids, config }: FirstAdminPorts):
   return true
 }
 
-/** What a first start makes without a demo, for its audit entries. */
-export const madeFirst = [{ action: 'user.created', target: 'admin' }] as const
-
-/** What the first start of a demo makes, for its audit entries. */
-export const madeByDemo = (users: readonly DemoUser[], apiKeys: readonly DemoApiKey[]) => [
-  ...users.map(({ username: target }) => ({ action: 'user.created', target })),
-  ...users.map(({ username: target }) => ({ action: 'user.digest-secret-made', target })),
-  ...apiKeys.map(({ username: target }) => ({ action: 'api-key.created', target })),
-]
-
 const firstPasswordNeedsFile =
   'FIRST_PASSWORD_FILE: must be set in production while there is no user: ' +
   'the password of the first one is written there'

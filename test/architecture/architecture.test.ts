@@ -76,7 +76,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
   'auth-server/tokens': ['auth-server/store', 'shared', '*'],
   'auth-server/audit': ['auth-server/store', 'shared', '*'],
   'auth-server/users': ['auth-server/passwords', 'auth-server/store', 'auth-server/audit', 'shared', '*'],
-  'auth-server/second-factors': ['auth-server/users', 'auth-server/store', 'shared', '*'],
+  'auth-server/second-factors': ['auth-server/users', 'auth-server/store', 'auth-server/audit', 'shared', '*'],
   'auth-server/logins': [
     'auth-server/passwords',
     'auth-server/tokens',

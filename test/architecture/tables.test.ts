@@ -9,7 +9,6 @@ import { sourceFiles } from './source.ts'
 const reasons: Readonly<Record<string, string>> = {
   // Gone with the call that made them, and no larger than what the call was given.
   'auth-server/users/rights.ts': 'one call',
-  'auth-server/audit/journal.ts': 'one call',
   'auth-server/api-keys/key-use.ts': 'one batch',
   'shared/platform/embedded/data-lock.ts': 'one call',
   'shared/platform/concurrency/fair-queue.ts': 'under way, and counted',

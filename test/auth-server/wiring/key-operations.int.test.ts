@@ -2,7 +2,6 @@ import { cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { createChainedLog } from '../../../auth-server/audit/chained-log.ts'
 import { readEntries } from '../../../auth-server/audit/read-entries.ts'
 import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
 import { openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
@@ -22,6 +21,7 @@ import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { eventually } from '../../support/eventually.ts'
 import { preparedKeysDir } from '../../support/processes/prepared-keys.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { createSettledLog } from '../support/settled-log.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
@@ -59,7 +59,7 @@ describeOnDatabases('the recording of what is done to keys', (open) => {
   const startServer = async ({ database } = opened) => {
     const keyRing = await openKeyRing({ directory }, quiet, { intervalMs: 20 })
     const metrics = createMetrics()
-    const audit = createChainedLog({ database, clock, log: quiet, secretsKeys })
+    const audit = createSettledLog({ database, clock, log: quiet, secretsKeys })
     const recording = createKeyOperationRecording({ keyRing, audit, clock, log: quiet, metrics })
     recording.start()
     const stop = async () => {
@@ -151,9 +151,8 @@ describeOnDatabases('the recording of what is done to keys', (open) => {
     let isAway = true
     const transaction: typeof opened.database.transaction = (work) =>
       isAway ? Promise.reject(new Unavailable('database')) : opened.database.transaction(work)
-    const database = new Proxy(opened.database, {
-      get: (target, member) => (member === 'transaction' ? transaction : Reflect.get(target, member, target)),
-    })
+    const [query, write] = [opened.database.query.bind(opened.database), opened.database.write.bind(opened.database)]
+    const database = { ...opened.database, drizzle: opened.database.drizzle, transaction, query, write }
     const { keyRing } = await startServer({ ...opened, database })
     const made = await generateKey(operation(), 'jwt')
     await keyRing.reload()
