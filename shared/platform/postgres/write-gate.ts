@@ -6,14 +6,14 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Availability } from '../concurrency/availability.ts'
-import { Permits } from '../concurrency/permits.ts'
+import { Permits, type PermitWait } from '../concurrency/permits.ts'
 import { databaseWrites } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
 import { Unavailable } from '../problems/errors.ts'
 
 /** What a gate asks of PostgreSQL. */
 export interface WriteGateOptions {
-  /** How many writes run at once, and how many commits; `maxWrites` when left out. */
+  /** How many writes run at once; `maxWrites` when left out. With commits of transactions it is one more. */
   readonly writes?: number
   /** How long a write waits for its turn, in milliseconds. */
   readonly waitTimeoutMs: number
@@ -23,7 +23,7 @@ export interface WriteGateOptions {
   readonly probe: () => Promise<unknown>
 }
 
-/** How many writes of a server run at once, and how many commits of transactions. No more wait for a standby. */
+/** How many writes of a server run at once. With commits of transactions it is one more; no more wait for a standby. */
 export const maxWrites = 4
 
 const tickMs = 100
@@ -51,8 +51,8 @@ export type Pass = <Result>(write: () => Promise<Result>) => Promise<Result>
 export class WriteGate {
   readonly #options: WriteGateOptions
   readonly #places: Permits
-  /** Of commits alone: a write may wait for a lock that only the commit of a transaction releases. */
-  readonly #commitPlaces: Permits
+  /** One less: a write may wait for a lock that only the commit of a transaction releases. */
+  readonly #writePlaces: Permits
   readonly #availability: Availability
   readonly #callers = new Set<(reason: Unavailable) => void>()
   /** The writes that run, with their ages in ticks. */
@@ -63,8 +63,9 @@ export class WriteGate {
   #isLooking = false
 
   constructor(options: WriteGateOptions) {
-    this.#places = new Permits(options.writes ?? maxWrites)
-    this.#commitPlaces = new Permits(options.writes ?? maxWrites)
+    const { writes = maxWrites } = options
+    this.#places = new Permits(writes + 1)
+    this.#writePlaces = new Permits(writes)
     this.#options = options
     this.#availability = new Availability({ probe: () => this.#probe(), probeIntervalMs })
   }
@@ -81,12 +82,12 @@ export class WriteGate {
 
   /** Runs one write. @throws Unavailable when the gate is closed before the write is done */
   run<Result>(write: () => Promise<Result>): Promise<Result> {
-    return this.#untilClosed((call) => this.#inTurn(this.#places, call, write))
+    return this.#untilClosed((call) => this.#writePlaces.run(() => this.#inTurn(call, write), this.#wait))
   }
 
   /** Runs one commit. It never waits behind a write. @throws Unavailable when the gate is closed before it is done */
   commit<Result>(write: () => Promise<Result>): Promise<Result> {
-    return this.#untilClosed((call) => this.#inTurn(this.#commitPlaces, call, write))
+    return this.#untilClosed((call) => this.#inTurn(call, write))
   }
 
   /**
@@ -95,7 +96,12 @@ export class WriteGate {
    * @throws Unavailable when the gate is closed before `work` is done. A commit that was not yet sent then fails.
    */
   runTransaction<Result>(work: (commit: Pass) => Promise<Result>): Promise<Result> {
-    return this.#untilClosed((call) => work((commit) => this.#inTurn(this.#commitPlaces, call, commit)))
+    return this.#untilClosed((call) => work((commit) => this.#inTurn(call, commit)))
+  }
+
+  get #wait(): PermitWait {
+    const { waitTimeoutMs: timeoutMs } = this.#options
+    return { timeoutMs, onTimeout: () => unavailable(`no write ended within ${timeoutMs} ms`) }
   }
 
   /** Refuses all callers from now on. */
@@ -119,14 +125,12 @@ export class WriteGate {
     })
   }
 
-  #inTurn<Result>(places: Permits, call: Call, write: () => Promise<Result>): Promise<Result> {
-    const { waitTimeoutMs: timeoutMs } = this.#options
-    const onTimeout = () => unavailable(`no write ended within ${timeoutMs} ms`)
+  #inTurn<Result>(call: Call, write: () => Promise<Result>): Promise<Result> {
     const start = async () => {
       if (call.refused !== undefined) throw call.refused
       return this.#watched(write)
     }
-    return places.run(start, { timeoutMs, onTimeout })
+    return this.#places.run(start, this.#wait)
   }
 
   async #watched<Result>(write: () => Promise<Result>): Promise<Result> {
