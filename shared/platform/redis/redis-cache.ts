@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type AttemptVerdict,
   assertVersion,
@@ -174,7 +175,10 @@ class RedisCache implements Cache {
     const channel = name
     const conditions = [this.#timeHere(since), String(maxAgeMs), this.#connections.isCluster ? '1' : '0']
     const argv = [channel, this.#seals.sealMessage(channel, message), ...conditions]
-    return (await this.#ask((redis) => redis.keyholdPublish(channel, ...argv))) === 1
+    const isPublished = (await this.#ask((redis) => redis.keyholdPublish(channel, ...argv))) === 1
+    // Redis has sent the message to its subscribers with this answer: those of this process read it before the next turn.
+    await nextTurn()
+    return isPublished
   }
 
   subscribe(channel: string, listener: Listener): Promise<() => Promise<void>> {
