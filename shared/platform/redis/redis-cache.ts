@@ -176,7 +176,8 @@ class RedisCache implements Cache {
     const conditions = [this.#timeHere(since), String(maxAgeMs), this.#connections.isCluster ? '1' : '0']
     const argv = [channel, this.#seals.sealMessage(channel, message), ...conditions]
     const isPublished = (await this.#ask((redis) => redis.keyholdPublish(channel, ...argv))) === 1
-    // Redis has sent the message to its subscribers with this answer: those of this process read it before the next turn.
+    // Redis sends a message to all subscribers before it reads another command; those here read it in this turn.
+    await this.#ask((redis) => redis.exists(channel))
     await nextTurn()
     return isPublished
   }
