@@ -23,8 +23,9 @@ export interface EventSelection {
 }
 
 /** True for a row of `deals.events e` that may be removed: no webhook stands at it or waits for it. */
-const isRemovable = `not exists (select from deals.deals d where d.id = e.deal_id)
-  and exists (select from deals.events l where l.deal_id = e.deal_id and l.sequence > e.sequence)
+const isRemovable = `not exists (select from deals.deals d where d.id = e.deal_id and d.bucket = e.bucket)
+  and exists (
+    select from deals.events l where l.deal_id = e.deal_id and l.bucket = e.bucket and l.sequence > e.sequence)
   and not exists (select from deals.webhooks w where w.position = ${positionOf('e')})
   and not exists (select from deals.webhook_blocked b where b.deal_id = e.deal_id)`
 

@@ -41,7 +41,7 @@ const tasks = `case when d.task_count > 0 then (
       cross join lateral (select t.id, t.title, t.due_date as "dueDate", t.assignee_id as "assigneeId", t.status,
         t.result, ${time('t.created_at')} as "createdAt", ${time('t.assigned_at')} as "assignedAt",
         ${time('t.done_at')} as "doneAt") w
-    where t.deal_id = d.id) end`
+    where t.deal_id = d.id and t.bucket = d.bucket) end`
 
 /** `$1`: text of a uuid array. All columns are text. */
 const readTextsStatement = `

@@ -9,7 +9,7 @@ import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } fro
 import type { Deal } from '../domain/deal.ts'
 import type { DealReader, DealText } from '../queries/ports.ts'
 import { readTexts } from './deal-text.ts'
-import { bucketOf } from './events/bucket.ts'
+import { bucketOf, bucketOfPrincipal } from './events/bucket.ts'
 import { sliceStatement } from './events/event-statements.ts'
 import { listDeals } from './list-deals.ts'
 import { listAssignedTasks, listCommands, readHistory } from './reading.ts'
@@ -110,8 +110,10 @@ async function loadAll(database: Pick<Reads, 'query'>, items: readonly LoadItem[
   const input = items.map(({ dealId, key, forCreation }, ordinal) => ({
     ordinal,
     deal_id: dealId ?? null,
+    bucket: dealId === undefined ? null : bucketOf(dealId),
     principal_id: key?.principalId ?? null,
     command_id: key?.commandId ?? null,
+    command_bucket: key ? bucketOfPrincipal(key.principalId) : null,
     for_creation: forCreation,
   }))
   type Row = {
@@ -135,6 +137,7 @@ async function loadAll(database: Pick<Reads, 'query'>, items: readonly LoadItem[
 
 async function commitAll(database: Database, commits: readonly DealCommit[]): Promise<CommitResult[]> {
   const deals = commits.map(({ before, deal }) => ({
+    bucket: bucketOf(deal.id),
     id: deal.id,
     expected_version: before?.version ?? null,
     changes: changedColumns(before, deal),
@@ -144,7 +147,7 @@ async function commitAll(database: Database, commits: readonly DealCommit[]): Pr
   const tasks = commits.flatMap(rowsOfTasks)
   try {
     const parameters = [deals, events, commands, tasks].map((rows) => JSON.stringify(rows))
-    const rows = await database.write<{ id: string }>(commitStatement, parameters)
+    const rows = await database.write<{ id: string }>(commitStatement, [deals[0]?.bucket ?? 0, ...parameters])
     const written = new Set(rows.map(({ id }) => id))
     return commits.map(({ deal }) => (written.has(deal.id) ? 'committed' : 'version-lost'))
   } catch (error) {
@@ -161,7 +164,9 @@ async function conflictOf(database: Database, commit: DealCommit): Promise<Commi
   const [row] = await database.query<{ conflict: CommitResult | null }>(conflictStatement, [
     command?.key.principalId ?? null,
     command?.key.commandId ?? null,
+    command ? bucketOfPrincipal(command.key.principalId) : null,
     deal.id,
+    bucketOf(deal.id),
     before === undefined,
     events[0]?.sequence ?? null,
   ])

@@ -46,7 +46,8 @@ const sortKeys: Readonly<Record<DealSortKey, SortKey>> = {
     type: 'timestamptz',
     changes: {
       before: sql`coalesce((select earlier.occurred_at from ${events} earlier
-        where earlier.deal_id = changed.deal_id and earlier.sequence = changed.sequence - 1), ${deals.createdAt})`,
+        where earlier.deal_id = changed.deal_id and earlier.bucket = changed.bucket
+          and earlier.sequence = changed.sequence - 1), ${deals.createdAt})`,
     },
   },
   name: {
@@ -183,7 +184,7 @@ function listed({ filter, sort, page: { limit, after } }: DealList, begin: Begin
   const moved = rangesOf(keysetOf(sort, { key: sql`moved.key`, id: sql`moved.id` }), after)
   const placedAsBefore = sql`(select moved.deal, moved.key, moved.id from (
       select deals as deal, ${changes.before} as key, ${deals.id} as id
-      from changed join ${deals} on ${deals.id} = changed.deal_id
+      from changed join ${deals} on ${deals.id} = changed.deal_id and ${deals.bucket} = changed.bucket
       where ${and(...conditions, sql`changed.type <> 'deal.created'`)}
     ) moved where ${or(...moved.map(({ condition }) => condition))})`
   return sql`with changed as materialized (${changedIn(since, changes.types)})
@@ -192,6 +193,6 @@ function listed({ filter, sort, page: { limit, after } }: DealList, begin: Begin
 
 /** The first relevant one of these events of each deal. For a deal that is newer, it is the creation. */
 const changedIn = (since: SQL, types: readonly DealEventType[] | undefined): SQL =>
-  sql`select distinct on (e.deal_id) e.deal_id, e.sequence, e.type, e.data from ${since} e
+  sql`select distinct on (e.deal_id) e.deal_id, e.bucket, e.sequence, e.type, e.data from ${since} e
     where ${types === undefined ? sql`true` : inArray(sql`e.type`, ['deal.created', ...types])}
     order by e.deal_id, e.sequence`

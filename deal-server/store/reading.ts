@@ -7,6 +7,7 @@ import type { Page, PageRequest, Position } from '../../shared/platform/paginati
 import type { CommandRecord } from '../commands/ports.ts'
 import type { StoredEvent } from '../events/event-log.ts'
 import type { AssignedTask, Assignee } from '../queries/ports.ts'
+import { bucketOf } from './events/bucket.ts'
 import { positionOf } from './events/event-statements.ts'
 import { type Keyset, orderOf, rangesOf, readRanges } from './keyset.ts'
 import { historyColumn, readMarkedPage } from './marked-pages.ts'
@@ -53,6 +54,7 @@ export function readHistory(
     slice,
   }: { readonly dealId: string; readonly page: PageRequest; readonly slice: () => Promise<unknown> },
 ): Promise<Page<StoredEvent>> {
+  const isOfDeal = and(eq(events.dealId, dealId), eq(events.bucket, bucketOf(dealId)))
   const select = async (after: Position | undefined) =>
     database.drizzle
       .select({
@@ -61,7 +63,7 @@ export function readHistory(
         history: historyColumn(database),
       })
       .from(events)
-      .where(and(eq(events.dealId, dealId), after && sql`${events.sequence} > ${String(after[0])}::text::int`))
+      .where(and(isOfDeal, after && sql`${events.sequence} > ${String(after[0])}::text::int`))
       .orderBy(asc(events.sequence))
       .limit(page.limit + 1)
   const read = async (after: Position | undefined) => {
@@ -128,7 +130,7 @@ async function readAssignedTasks(database: Reads, assignee: Assignee, { limit, a
         'dealId', ${deals.id}, 'dealName', ${deals.name}, 'dealHeld', ${deals.held},
         'assignedAt', ${tasks.assignedAt}) as task,
       ${tasks.dueDate} as due_date, ${tasks.id} as id, ${tasks.dealId} as deal_id
-      from ${tasks} join ${deals} on ${deals.id} = ${tasks.dealId}`,
+      from ${tasks} join ${deals} on ${deals.id} = ${tasks.dealId} and ${deals.bucket} = ${tasks.bucket}`,
     conditions: [assigned],
   })
   const inList = taskOrder({ dueDate: sql`listed.due_date`, id: sql`listed.id`, dealId: sql`listed.deal_id` })

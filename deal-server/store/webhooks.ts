@@ -85,7 +85,7 @@ const rewindStatement = `
     delete from deals.webhook_blocked b using rewound r
     where b.webhook_id = r.id and exists (
       select from deals.events e
-      where e.deal_id = b.deal_id and e.sequence = b.sequence and ${positionOf('e')} > $2::text::bigint)
+      where e.deal_id = b.deal_id and e.bucket = deals.bucket_of(b.deal_id) and e.sequence = b.sequence and ${positionOf('e')} > $2::text::bigint)
     returning b.deal_id
   )
   select to_json(id) as id from rewound`

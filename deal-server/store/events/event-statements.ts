@@ -76,7 +76,7 @@ export const findLastStatement = `
 
 /** True for a row of `deals.events e` that readers without the right to restore deals do not get. */
 export const isHidden = `e.type <> 'deal.deleted' and not exists (
-        select from deals.deals d where d.id = e.deal_id and d.deleted_at is null)`
+        select 1 from deals.deals d where d.id = e.deal_id and d.bucket = e.bucket and d.deleted_at is null)`
 const withHidden = `, ${isHidden} as is_hidden`
 
 const after = '$1::text::bigint'
@@ -95,10 +95,11 @@ const readAll = (more = ''): string => `
     to_json(exists (select from deals.event_slices where last_position > (select max(last_position) from taken))) as "hasMore",
     (select json_agg(p order by p.position) from (select e.*${more} from page e) p) as events`
 
-/** A page of the events of one deal, `$3`. The last place of the log shows up to where none is left. */
+/** A page of the events of the deal `$3` in its bucket `$4`. The last place of the log tells where none is left. */
 const readDeal = (more = ''): string => `
   with page as (
-    select * from (select ${positionOf('e')} as position, e.* from deals.events e where e.deal_id = $3::text::uuid) e
+    select * from (select ${positionOf('e')} as position, e.* from deals.events e
+      where e.deal_id = $3::text::uuid and e.bucket = $4::text::smallint) e
     where e.position > ${after} order by e.position limit ${limit}
   )
   select ${run}, ${lastPosition}, to_json(${isAhead}) as "isAhead", ${lastPlace} as last, null::json as "upTo",

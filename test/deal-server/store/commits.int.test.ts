@@ -137,16 +137,16 @@ describeBackends('commits, whatever constraints are called', (openBackend) => {
 
   it('write every column: their function names those of the schema, values in the order of names', async () => {
     const [row] = await database.query<{ text: string }>(
-      "select pg_get_functiondef('deals.commit(text, text, text, text)'::regprocedure) as text",
+      "select pg_get_functiondef('deals.commit(smallint, text, text, text, text)'::regprocedure) as text",
     )
     const text = row?.text ?? ''
     const [, set, ofDeal] = /UPDATE deals\.deals d SET \(([^)]*)\) = \(\s*SELECT ([^()]*?)\s+FROM/.exec(text) ?? []
-    expect(namesIn(set).sort()).toEqual(columnsOf(deals, ['id']))
+    expect(namesIn(set).sort()).toEqual(columnsOf(deals, ['id', 'bucket']))
     expect(namesIn(ofDeal)).toEqual(namesIn(set))
     const [, into, ofEvent] = /INSERT INTO deals\.events \(([^)]*)\)\s*SELECT ([^()]*?)\s+FROM/.exec(text) ?? []
-    expect(namesIn(into).sort()).toEqual(columnsOf(events, ['position', 'xid', 'schema_version']))
+    expect(namesIn(into).sort()).toEqual(columnsOf(events, ['schema_version']))
     expect(namesIn(ofEvent)).toEqual(namesIn(into))
     const ofTask = Array.from(text.matchAll(/(\w+) = excluded\.\1\b/g), ([, name]) => name)
-    expect(ofTask.sort()).toEqual(columnsOf(tasks, ['deal_id', 'id']))
+    expect(ofTask.sort()).toEqual(columnsOf(tasks, ['deal_id', 'id', 'bucket']))
   })
 })
