@@ -1,32 +1,61 @@
 /** The hot statements. Each is prepared once and runs for a whole batch, whose data is JSON text. */
+import type { Parameter } from '../../shared/platform/database/database.ts'
+import { bucketOf } from './events/bucket.ts'
+
+/**
+ * Two forms of a statement over deals, `$1`: text of a uuid array. A statement for one deal has its bucket, `$2`: a
+ * database that spreads buckets then asks one of its parts.
+ */
+export interface StatementOfDeals {
+  readonly one: string
+  readonly many: string
+}
+
+/** Both forms, by the condition of the chosen deals. */
+export const ofDeals = (statement: (isChosen: (id: string, bucket: string) => string) => string): StatementOfDeals => ({
+  one: statement((id, bucket) => `${id} = any($1::text::uuid[]) and ${bucket} = $2::text::smallint`),
+  many: statement((id) => `${id} = any($1::text::uuid[])`),
+})
+
+/** The form for these deals, and its parameters. */
+export const aboutDeals = ({ one, many }: StatementOfDeals, ids: readonly string[]): [string, Parameter[]] => {
+  const [id, another] = ids
+  const array = `{${ids.join(',')}}`
+  return id !== undefined && another === undefined ? [one, [array, bucketOf(id)]] : [many, [array]]
+}
 
 /** The rows of a deal's tasks in their order. A deal without tasks skips the table. */
 const tasksOfDeal = `case when d.task_count > 0 then
     (select json_agg(t order by t.ordinal) from deals.tasks t
       where t.deal_id = d.id and t.bucket = d.bucket) end`
 
-/** `$1`: text of a uuid array. */
-export const readDealsStatement = `
-  select to_json(d) as deal, ${tasksOfDeal} as tasks from deals.deals d where d.id = any($1::text::uuid[])`
+export const readDealsStatement = ofDeals(
+  (isChosen) => `
+  select to_json(d) as deal, ${tasksOfDeal} as tasks from deals.deals d where ${isChosen('d.id', 'd.bucket')}`,
+)
+
+/** The ids that occur in events. */
+export const readIdsOfEventsStatement = ofDeals(
+  (isChosen) => `
+  select to_json(e.deal_id) as id from deals.events e where ${isChosen('e.deal_id', 'e.bucket')} group by e.deal_id`,
+)
 
 /**
- * `$1`: `[{ordinal, deal_id, bucket, principal_id, command_id, command_bucket, for_creation}]`. `purged` is not null
- * for a creation whose id occurs only in events. Each `limit 1` enforces a lookup by index: a plain join is planned as
- * a scan while the table is small, and the prepared plan stays when the table grows.
+ * `one`: `$1`, `$2`, `$3`: principal, command id and bucket; `many`: `$1`: `[{principal_id, command_id, bucket}]`. The
+ * `distinct` enforces a lookup by index: a plain join is planned as a scan while the table is small, and the prepared
+ * plan stays when the table grows.
  */
-export const loadStatement = `
-  select i.ordinal, to_json(d) as deal, ${tasksOfDeal} as tasks, to_json(c) as command,
-    case when i.for_creation and d.id is null then
-      (select to_json(true) from deals.events e
-        where e.deal_id = i.deal_id and e.bucket = i.bucket limit 1) end as purged
-  from json_to_recordset($1::text::json) as
-    i(ordinal int, deal_id uuid, bucket smallint, principal_id text, command_id text, command_bucket smallint,
-      for_creation boolean)
-  left join lateral (select * from deals.deals where id = i.deal_id and bucket = i.bucket limit 1) d on true
-  left join lateral (
-    select * from deals.commands
-    where principal_id = i.principal_id and command_id = i.command_id and bucket = i.command_bucket limit 1
-  ) c on true`
+export const readCommandsStatement = {
+  one: `
+  select to_json(c) as command from deals.commands c
+  where c.principal_id = $1::text and c.command_id = $2::text and c.bucket = $3::text::smallint`,
+  many: `
+  select c.command from json_to_recordset($1::text::json) as i(principal_id text, command_id text, bucket smallint)
+  cross join lateral (
+    select distinct on (c.bucket) c.bucket, to_json(c) as command from deals.commands c
+    where c.principal_id = i.principal_id and c.command_id = i.command_id and c.bucket = i.bucket
+  ) c`,
+} as const
 
 /**
  * `$1`: the bucket of one of the deals; `$2`: `[{bucket, id, expected_version, changes}]`, where `changes` has the
@@ -55,4 +84,4 @@ export const conflictStatement = `
 /** `$1`: a command row. Returns a row unless the command id is taken. */
 export const keepCommandStatement = `
   insert into deals.commands select * from json_populate_record(null::deals.commands, $1::text::json)
-  on conflict do nothing returning command_id`
+  on conflict do nothing returning to_json(command_id) as command_id`

@@ -106,14 +106,15 @@ const saveStatement = `
  * deal's bucket.
  */
 const waitingStatement = `
-  select ${historySql} as timeline, (select json_agg(p order by p.sequence) from (
-      select e.*, $5::text::boolean and ${isHidden} as is_hidden
-      from (
-        select ${positionOf('e')} as position, e.* from deals.events e
-        where e.deal_id = $1::text::uuid and e.bucket = $6::text::smallint and e.sequence >= $2::text::int
-      ) e
-      where e.position <= $3::text::bigint order by e.sequence limit $4::text::int
-    ) p) as events`
+  with stored as materialized (
+    select e.*, $5::text::boolean and ${isHidden('$1::text::uuid', '$6::text::smallint')} as is_hidden
+    from deals.events e
+    where e.deal_id = $1::text::uuid and e.bucket = $6::text::smallint and e.sequence >= $2::text::int
+    order by e.sequence limit $4::text::int
+  )
+  select ${historySql} as timeline, (
+    select json_agg(p order by p.sequence) from (select ${positionOf('e')} as position, e.* from stored e) p
+    where p.position <= $3::text::bigint) as events`
 
 /** `$1`: milliseconds. */
 const unreportedStatement = `
