@@ -44,20 +44,20 @@ const members = `select d.id, d.name, ${amount('d.price')} as price, d.currency,
 const further = 'd.bucket, d.task_count'
 const withoutFurther = (members: string): string => `${members.slice(0, members.lastIndexOf(',"bucket":'))}}`
 
-const tasks = `case when r.task_count > 0 then (
+const tasksOf = (isInBucket: string) => `case when r.task_count > 0 then (
     select '[' || string_agg(row_to_json(w)::text, ',') || ']' from (
       select t.id, t.title, t.due_date as "dueDate", t.assignee_id as "assigneeId", t.status, t.result,
         ${time('t.created_at')} as "createdAt", ${time('t.assigned_at')} as "assignedAt", ${time('t.done_at')} as "doneAt"
-      from deals.tasks t where t.deal_id = r.id and t.bucket = r.bucket order by t.ordinal) w) end`
+      from deals.tasks t where t.deal_id = r.id and ${isInBucket} order by t.ordinal) w) end`
 
 /** All columns are text. */
 const readTextsStatement = ofDeals(
-  (isChosen) => `
+  (chosen) => `
   select r.id::text as id, r.version::text as version, r."deletedAt", r."purgeAt",
-    row_to_json(r)::text as members, ${tasks} as tasks
+    row_to_json(r)::text as members, ${tasksOf(chosen.bucket('t.bucket', 'r.bucket'))} as tasks
   from (
     ${members}, ${further} from (
-      select d.*, ${minorUnit} as minor_unit from deals.deals d where ${isChosen('d.id', 'd.bucket')}) d
+      select d.*, ${minorUnit} as minor_unit from deals.deals d where ${chosen.deals('d.id', 'd.bucket')}) d
   ) r`,
 )
 

@@ -11,10 +11,22 @@ export interface StatementOfDeals {
   readonly many: string
 }
 
-/** Both forms, by the condition of the chosen deals. */
-export const ofDeals = (statement: (isChosen: (id: string, bucket: string) => string) => string): StatementOfDeals => ({
-  one: statement((id, bucket) => `${id} = any($1::text::uuid[]) and ${bucket} = $2::text::smallint`),
-  many: statement((id) => `${id} = any($1::text::uuid[])`),
+/** Conditions of the chosen deals, and of rows in the same bucket as theirs. */
+interface Chosen {
+  deals(id: string, bucket: string): string
+  bucket(bucket: string, ofDeal: string): string
+}
+
+/** Both forms. That for one deal names the bucket of each table by its parameter. */
+export const ofDeals = (statement: (chosen: Chosen) => string): StatementOfDeals => ({
+  one: statement({
+    deals: (id, bucket) => `${id} = any($1::text::uuid[]) and ${bucket} = $2::text::smallint`,
+    bucket: (bucket) => `${bucket} = $2::text::smallint`,
+  }),
+  many: statement({
+    deals: (id) => `${id} = any($1::text::uuid[])`,
+    bucket: (bucket, ofDeal) => `${bucket} = ${ofDeal}`,
+  }),
 })
 
 /** The form for these deals, and its parameters. */
@@ -25,19 +37,20 @@ export const aboutDeals = ({ one, many }: StatementOfDeals, ids: readonly string
 }
 
 /** The rows of a deal's tasks in their order. A deal without tasks skips the table. */
-const tasksOfDeal = `case when d.task_count > 0 then
+const tasksOfDeal = (chosen: Chosen) => `case when d.task_count > 0 then
     (select json_agg(t order by t.ordinal) from deals.tasks t
-      where t.deal_id = d.id and t.bucket = d.bucket) end`
+      where t.deal_id = d.id and ${chosen.bucket('t.bucket', 'd.bucket')}) end`
 
 export const readDealsStatement = ofDeals(
-  (isChosen) => `
-  select to_json(d) as deal, ${tasksOfDeal} as tasks from deals.deals d where ${isChosen('d.id', 'd.bucket')}`,
+  (chosen) => `
+  select to_json(d) as deal, ${tasksOfDeal(chosen)} as tasks from deals.deals d
+  where ${chosen.deals('d.id', 'd.bucket')}`,
 )
 
 /** The ids that occur in events. */
 export const readIdsOfEventsStatement = ofDeals(
-  (isChosen) => `
-  select to_json(e.deal_id) as id from deals.events e where ${isChosen('e.deal_id', 'e.bucket')} group by e.deal_id`,
+  (chosen) => `
+  select to_json(e.deal_id) as id from deals.events e where ${chosen.deals('e.deal_id', 'e.bucket')} group by e.deal_id`,
 )
 
 /**
