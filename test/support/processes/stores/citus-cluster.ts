@@ -1,0 +1,72 @@
+/** A coordinator and two workers with Citus, of a test's own. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { findPostgresBinaries, PostgresServer } from './postgres-server.ts'
+
+const root = join(import.meta.dirname, '../../../..')
+const builds = [join(root, '../shared/citus/install.sh')]
+const binaries = findPostgresBinaries()
+
+/** Why there can be no cluster here; undefined when there can. Installs a build that lies beside the repository. */
+export function missingForCitus(): string | undefined {
+  if (binaries === undefined) return 'PostgreSQL is not installed'
+  const isInstalled = () => existsSync(join(dirname(binaries), 'lib/citus.so'))
+  const build = builds.find((file) => existsSync(file))
+  if (!isInstalled() && build !== undefined && process.getuid?.() === 0) {
+    execFileSync('sh', [build], { stdio: 'ignore' })
+  }
+  return isInstalled() ? undefined : 'Citus is not installed'
+}
+
+const settings = {
+  shared_preload_libraries: 'citus',
+  wal_level: 'logical',
+  'citus.node_conninfo': 'sslmode=disable',
+  max_worker_processes: '32',
+  max_replication_slots: '20',
+  max_wal_senders: '20',
+}
+
+/** Its nodes are PostgreSQL servers with Citus. */
+export interface CitusCluster {
+  readonly coordinator: PostgresServer
+  readonly workers: readonly PostgresServer[]
+  /** One more node that belongs to no database yet. `remove` ends it too. */
+  startNode(): Promise<PostgresServer>
+  /** Makes a database of this name on all nodes; the tables of deals are yet to be made and spread. */
+  createDatabase(name: string): Promise<string>
+  remove(): Promise<void>
+}
+
+/** Starts the nodes. `remove` must be called in the end. */
+export async function startCitusCluster(): Promise<CitusCluster> {
+  const nodes: PostgresServer[] = []
+  const startNode = async () => {
+    const node = await PostgresServer.create(binaries ?? '', settings)
+    nodes.push(node)
+    return node
+  }
+  const coordinator = await startNode()
+  const workers = [await startNode(), await startNode()]
+  return {
+    coordinator,
+    workers,
+    startNode,
+    createDatabase: async (name) => {
+      for (const node of nodes) {
+        await node.query(`create database ${name}`)
+        await node.query('create extension citus', name)
+      }
+      await coordinator.query(`select citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`, name)
+      for (const { port } of workers) await coordinator.query(`select citus_add_node('127.0.0.1', ${port})`, name)
+      return `${coordinator.urlOf(name)}?plan_cache_mode=auto`
+    },
+    remove: async () => {
+      for (const node of nodes) await node.remove()
+    },
+  }
+}
+
+/** The SQL that spreads the tables of deals over the workers. */
+export const distributeSql = (): string => readFileSync(join(root, 'deploy/citus/distribute.sql'), 'utf8')
