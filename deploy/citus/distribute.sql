@@ -9,8 +9,8 @@ select create_distributed_table('deals.tasks', 'bucket', colocate_with := 'deals
 select create_distributed_table('deals.events', 'bucket', colocate_with := 'deals.event_counters');
 select create_distributed_table('deals.commands', 'bucket', colocate_with := 'deals.event_counters');
 
--- Does what deal-server/store/functions/commit.sql does, row by row: each statement here goes to one shard by a plan that
--- is kept, and Citus refuses INSERT within WITH.
+-- Does what deal-server/store/functions/commit.sql does, row by row: each statement here goes to one shard by a plan
+-- that is kept, and Citus refuses INSERT within WITH.
 create or replace function deals.commit(
   of_bucket smallint, changed text, happened text, remembered text, worked_on text
 )
@@ -34,12 +34,12 @@ begin
       d := json_populate_record(null::deals.deals, wanted.changes);
       insert into deals.deals (
         bucket, id, name, price, currency, description, completion_date, owner_id, status, held, hold_reason,
-        hold_reason_code, held_at, held_by, price_reason, completion_date_reason, completion_date_penalty, cancel_reason,
-        cancel_penalty, cancelled_at, completion, penalty_total, task_count, version, sequence, created_at, created_by,
-        updated_at, updated_by, deleted_at, purge_at
+        hold_reason_code, held_at, held_by, price_reason, completion_date_reason, completion_date_penalty,
+        cancel_reason, cancel_penalty, cancelled_at, completion, penalty_total, task_count, version, sequence,
+        created_at, created_by, updated_at, updated_by, deleted_at, purge_at
       ) values (
-        wanted.bucket, d.id, d.name, d.price, d.currency, d.description, d.completion_date, d.owner_id, d.status, d.held,
-        d.hold_reason, d.hold_reason_code, d.held_at, d.held_by, d.price_reason, d.completion_date_reason,
+        wanted.bucket, d.id, d.name, d.price, d.currency, d.description, d.completion_date, d.owner_id, d.status,
+        d.held, d.hold_reason, d.hold_reason_code, d.held_at, d.held_by, d.price_reason, d.completion_date_reason,
         d.completion_date_penalty, d.cancel_reason, d.cancel_penalty, d.cancelled_at, d.completion, d.penalty_total,
         d.task_count, d.version, d.sequence, d.created_at, d.created_by, d.updated_at, d.updated_by, d.deleted_at,
         d.purge_at
@@ -81,8 +81,8 @@ begin
       bucket, number, schema_version, id, deal_id, sequence, deal_version, type, data, currency, occurred_at, actor,
       actor_user_id, use_case, style, command_id, correlation_id
     ) values (
-      e.bucket, upto, 1, e.id, e.deal_id, e.sequence, e.deal_version, e.type, e.data, e.currency, e.occurred_at, e.actor,
-      e.actor_user_id, e.use_case, e.style, e.command_id, e.correlation_id
+      e.bucket, upto, 1, e.id, e.deal_id, e.sequence, e.deal_version, e.type, e.data, e.currency, e.occurred_at,
+      e.actor, e.actor_user_id, e.use_case, e.style, e.command_id, e.correlation_id
     );
   end loop;
 
@@ -108,8 +108,8 @@ begin
         bucket, deal_id, id, ordinal, title, due_date, assignee_id, assignee_user_id, status, result, created_at,
         assigned_at, done_at
       ) values (
-        t.bucket, t.deal_id, t.id, t.ordinal, t.title, t.due_date, t.assignee_id, t.assignee_user_id, t.status, t.result,
-        t.created_at, t.assigned_at, t.done_at
+        t.bucket, t.deal_id, t.id, t.ordinal, t.title, t.due_date, t.assignee_id, t.assignee_user_id, t.status,
+        t.result, t.created_at, t.assigned_at, t.done_at
       )
       on conflict (deal_id, id, bucket) do update set
         ordinal = excluded.ordinal, title = excluded.title, due_date = excluded.due_date,

@@ -32,8 +32,10 @@ const settings = {
 export interface CitusCluster {
   readonly coordinator: PostgresServer
   readonly workers: readonly PostgresServer[]
-  /** One more node that belongs to no database yet. `remove` ends it too. */
-  startNode(): Promise<PostgresServer>
+  /** One more node, with a database of this name, that has no rows yet. `remove` ends it too. */
+  addNode(database: string): Promise<PostgresServer>
+  /** A standby of a worker, for which commits there wait. `remove` ends it too. */
+  addStandby(worker: PostgresServer): Promise<PostgresServer>
   /** Makes a database of this name on all nodes; the tables of deals are yet to be made and spread. */
   createDatabase(name: string): Promise<string>
   remove(): Promise<void>
@@ -47,19 +49,33 @@ export async function startCitusCluster(): Promise<CitusCluster> {
     nodes.push(node)
     return node
   }
+  const makeDatabase = async (node: PostgresServer, name: string) => {
+    await node.query(`create database ${name}`)
+    await node.query('create extension citus', name)
+  }
   const coordinator = await startNode()
+  const joinNode = ({ port }: PostgresServer, database: string) =>
+    coordinator.query(`select citus_add_node('127.0.0.1', ${port})`, database)
   const workers = [await startNode(), await startNode()]
   return {
     coordinator,
     workers,
-    startNode,
+    addNode: async (database) => {
+      const node = await startNode()
+      await makeDatabase(node, database)
+      await joinNode(node, database)
+      return node
+    },
+    addStandby: async (worker) => {
+      const standby = await worker.makeStandby('standby', settings)
+      nodes.push(standby)
+      await worker.configure({ synchronous_standby_names: 'standby' })
+      return standby
+    },
     createDatabase: async (name) => {
-      for (const node of nodes) {
-        await node.query(`create database ${name}`)
-        await node.query('create extension citus', name)
-      }
+      for (const node of [coordinator, ...workers]) await makeDatabase(node, name)
       await coordinator.query(`select citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`, name)
-      for (const { port } of workers) await coordinator.query(`select citus_add_node('127.0.0.1', ${port})`, name)
+      for (const worker of workers) await joinNode(worker, name)
       return `${coordinator.urlOf(name)}?plan_cache_mode=auto`
     },
     remove: async () => {
