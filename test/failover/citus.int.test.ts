@@ -3,13 +3,18 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { CommandKey } from '../../deal-server/commands/ports.ts'
+import type { LoggedEvent } from '../../deal-server/events/event-log.ts'
 import { beginning, type Place } from '../../deal-server/events/position.ts'
 import { createDealRepository, type DealStore } from '../../deal-server/store/deals.ts'
 import { createEventLog } from '../../deal-server/store/event-log.ts'
+import { bucketOf } from '../../deal-server/store/events/bucket.ts'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
+import { openPostgres } from '../../shared/platform/postgres/postgres.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import { commitOf, newDeal } from '../deal-server/store/commits.ts'
 import { eventually } from '../support/eventually.ts'
+import { citusSql } from '../support/processes/stores/citus-cluster.ts'
+import type { PostgresServer } from '../support/processes/stores/postgres-server.ts'
 import type { Backend } from '../support/stores/backends.ts'
 import { describeCitus } from '../support/stores/citus.ts'
 
@@ -96,11 +101,25 @@ class Reader {
   }
 }
 
+/** All events of the log, from the beginning. */
+async function readAll(database: Database): Promise<LoggedEvent[]> {
+  const events: LoggedEvent[] = []
+  for (let after = beginning, isLast = false; !isLast; ) {
+    const page = await createEventLog(database).read(after, { limit: 500 })
+    events.push(...page.events)
+    after = page.end
+    isLast = page.isLast
+  }
+  return events
+}
+
 describeCitus('deals while nodes change', (openBackend, cluster) => {
   let backend: Backend
   let database: Database
   let store: DealStore
   let name: string
+  /** They start again for the next test. */
+  const killed: PostgresServer[] = []
 
   beforeEach(async () => {
     backend = await openBackend()
@@ -111,8 +130,16 @@ describeCitus('deals while nodes change', (openBackend, cluster) => {
   afterEach(async () => {
     await database.close()
     await backend.close()
+    for (const node of killed.splice(0)) {
+      await node.start()
+      await node.configure({ synchronous_standby_names: '' })
+    }
   })
 
+  const kill = async (node: PostgresServer) => {
+    await node.kill()
+    killed.push(node)
+  }
   const onCoordinator = (statement: string) => cluster().coordinator.query(statement, name)
   const shardsAt = async (port: number): Promise<number> => {
     const [row] = await onCoordinator(`select count(*)::int as count from citus_shards where nodeport = ${port}`)
@@ -154,7 +181,7 @@ describeCitus('deals while nodes change', (openBackend, cluster) => {
     const standby = await cluster().addStandby(worker)
     const [load, reader] = [new Load(store), new Reader(database)]
     await load.commits(100)
-    await worker.kill()
+    await kill(worker)
     await eventually(() => expect(load.errors.length).toBeGreaterThan(0))
     const seen = reader.seen.length
     await pause(1_000)
@@ -171,4 +198,80 @@ describeCitus('deals while nodes change', (openBackend, cluster) => {
     expect([...load.errors, ...reader.errors].filter((error) => !saysThatANodeIsAway(error))).toEqual([])
     await expectNothingLost(load, reader)
   }, 180_000)
+
+  it('are those of a restore point in copies of all nodes that end there, and go on', async () => {
+    const { coordinator, workers, copyUpTo } = cluster()
+    const load = new Load(store)
+    await load.commits(100)
+    const copies = new Map<PostgresServer, PostgresServer>()
+    for (const node of [coordinator, ...workers]) copies.set(node, await copyUpTo('safe', node))
+    const reader = new Reader(database)
+    await load.commits(100)
+    const acknowledged = [...load.committed]
+    await onCoordinator("select citus_create_restore_point('safe')")
+    await load.commits(100)
+    await load.end()
+    await reader.end()
+    const restored = copies.get(coordinator)
+    if (!restored) throw new TypeError('the coordinator has a copy')
+    for (const copy of copies.values()) {
+      await eventually(async () =>
+        expect(await copy.query('select pg_is_in_recovery() as is')).toEqual([{ is: false }]),
+      )
+    }
+    await restored.query(`select citus_set_coordinator_host('127.0.0.1', ${restored.port})`, name)
+    for (const worker of workers) {
+      const update = `citus_update_node(nodeid, '127.0.0.1', ${copies.get(worker)?.port}, force := true)`
+      await restored.query(`select ${update} from pg_dist_node where nodeport = ${worker.port}`, name)
+    }
+    for (const node of copies.keys()) await kill(node)
+    await restored.query('select start_metadata_sync_to_all_nodes()', name)
+    await restored.query('select recover_prepared_transactions()', name)
+    await restored.query(citusSql('after-restore'), name)
+
+    const url = `${restored.urlOf(name)}?plan_cache_mode=auto`
+    const again = openPostgres(url)
+    const present = createDealRepository(again)
+    for (const [id, key] of acknowledged) {
+      const { deal, command } = await present.load(id, key)
+      expect([deal?.id, command?.dealId]).toEqual([id, key && id])
+    }
+    const furtherLoad = new Load(present)
+    await furtherLoad.commits(50)
+    await furtherLoad.end()
+    expect(furtherLoad.errors).toEqual([])
+    const stored = await again.query<{ id: string }>('select to_json(id) as id from deals.deals')
+    const events = await readAll(again)
+    expect(stored.length).toBeLessThan(load.committed.size + furtherLoad.committed.size)
+    // Each deal has its event, and each event its deal.
+    expect(events.map(({ dealId }) => dealId).sort()).toEqual(stored.map(({ id }) => id).sort())
+    const positions = events.map(({ position }) => position)
+    expect(positions).toEqual([...new Set(positions)].sort((one, other) => one - other))
+    await again.close()
+  }, 180_000)
+
+  it('have no event at the position of one that a restored worker lacks', async () => {
+    const create = async () => {
+      const deal = newDeal()
+      expect(await store.commit(commitOf(deal))).toBe('committed')
+      return deal.id
+    }
+    for (let count = 0; count < 20; count += 1) await create()
+    const before = await readAll(database)
+    const lost = before[10]
+    if (!lost) throw new TypeError('there are 20 events')
+    const bucket = bucketOf(lost.dealId)
+    const inBucket = before.filter(({ dealId }) => bucketOf(dealId) === bucket)
+    const gone = new Set(inBucket.slice(inBucket.indexOf(lost)).map(({ position }) => position))
+    await onCoordinator(`delete from deals.events
+      where bucket = ${bucket} and number > ${inBucket.length - gone.size}`)
+    await onCoordinator(`update deals.event_counters set count = count - ${gone.size} where bucket = ${bucket}`)
+    await onCoordinator(citusSql('after-restore'))
+    let another = newDeal()
+    while (bucketOf(another.id) !== bucket) another = newDeal()
+    expect(await store.commit(commitOf(another))).toBe('committed')
+    const after = await readAll(database)
+    expect(after.slice(0, -1)).toEqual(before.filter(({ position }) => !gone.has(position)))
+    expect(after.at(-1)).toMatchObject({ dealId: another.id, position: 21 })
+  })
 })

@@ -2,12 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
-import {
-  type CitusCluster,
-  distributeSql,
-  missingForCitus,
-  startCitusCluster,
-} from '../processes/stores/citus-cluster.ts'
+import { type CitusCluster, citusSql, missingForCitus, startCitusCluster } from '../processes/stores/citus-cluster.ts'
 import { redisServerInstalled } from '../processes/stores/redis-server.ts'
 import { type Backend, backendOver, describeBackends, type OpenBackend } from './backends.ts'
 import { migrateBoth } from './migrate-both.ts'
@@ -19,7 +14,7 @@ async function openSpread(cluster: CitusCluster): Promise<Backend> {
   const database = openPostgres(url)
   await migrateBoth(database)
   await database.close()
-  await cluster.coordinator.query(distributeSql(), name)
+  await cluster.coordinator.query(citusSql('distribute'), name)
   return backendOver({ url, drop: async () => undefined })
 }
 

@@ -36,6 +36,8 @@ export interface CitusCluster {
   addNode(database: string): Promise<PostgresServer>
   /** A standby of a worker, for which commits there wait. `remove` ends it too. */
   addStandby(worker: PostgresServer): Promise<PostgresServer>
+  /** A copy of a node that follows it up to a restore point, and goes on alone from there. `remove` ends it too. */
+  copyUpTo(restorePoint: string, node: PostgresServer): Promise<PostgresServer>
   /** Makes a database of this name on all nodes; the tables of deals are yet to be made and spread. */
   createDatabase(name: string): Promise<string>
   remove(): Promise<void>
@@ -72,6 +74,12 @@ export async function startCitusCluster(): Promise<CitusCluster> {
       await worker.configure({ synchronous_standby_names: 'standby' })
       return standby
     },
+    copyUpTo: async (restorePoint, node) => {
+      const target = { recovery_target_name: restorePoint, recovery_target_action: 'promote' }
+      const copy = await node.makeStandby('copy', { ...settings, ...target })
+      nodes.push(copy)
+      return copy
+    },
     createDatabase: async (name) => {
       for (const node of [coordinator, ...workers]) await makeDatabase(node, name)
       await coordinator.query(`select citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`, name)
@@ -84,5 +92,6 @@ export async function startCitusCluster(): Promise<CitusCluster> {
   }
 }
 
-/** The SQL that spreads the tables of deals over the workers. */
-export const distributeSql = (): string => readFileSync(join(root, 'deploy/citus/distribute.sql'), 'utf8')
+/** The SQL for operators. */
+export const citusSql = (name: 'distribute' | 'after-restore'): string =>
+  readFileSync(join(root, `deploy/citus/${name}.sql`), 'utf8')
