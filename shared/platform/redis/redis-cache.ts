@@ -177,7 +177,7 @@ class RedisCache implements Cache {
     const argv = [channel, this.#seals.sealMessage(channel, message), ...conditions]
     const isPublished = (await this.#ask((redis) => redis.keyholdPublish(channel, ...argv))) === 1
     // Redis sends a message to all subscribers before it reads another command; those here read it in this turn.
-    await this.#ask((redis) => redis.exists(channel))
+    await this.#ask((redis) => redis.keyholdTime(channel))
     await nextTurn()
     return isPublished
   }
