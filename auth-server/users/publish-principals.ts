@@ -9,7 +9,6 @@
  * (docs/revocation.md#records-in-a-cluster).
  */
 import { randomUUID } from 'node:crypto'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Cache, type CacheTime, runsOf } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
@@ -139,9 +138,6 @@ export async function publishPrincipals(ports: PublishPorts, start: PublicationS
   if (series.parts > 0) await series.end(changes, span, fresh)
   const message: FeedMessage = series.parts > 0 ? { ...span, after: upTo, changes: [] } : { ...span, changes }
   if (!(await cache.publish(feedChannel(instanceId), JSON.stringify(message), fresh))) throw new Unavailable('cache')
-  // Redis sends a message to all subscribers before it reads another command; those here read it in this turn.
-  await cache.time()
-  await nextTurn()
   return { upTo, since }
 }
 
