@@ -124,6 +124,8 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
     hasFeed: mode === 'together' || REDIS_URL !== noRedis,
     recordMaxAgeMs: values.RECORD_MAX_AGE * 1000,
     eventStreams: { maxOfUser: share(values.EVENT_STREAMS_PER_USER), maxInAll: share(values.EVENT_STREAMS) },
+    /** Between two wake-ups of a process: its workers together send as many as one process. */
+    wakeUpPauseMs: 5 * values.WORKERS,
     /** Each holds its body in memory. */
     batches: { maxOfUser: share(8), maxInAll: share(64) },
     webhooks: {

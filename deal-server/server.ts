@@ -232,7 +232,7 @@ async function stopParts({
 
 /** The event streams, and the wake-ups between deal servers. */
 function createLiveEvents(
-  { eventStreams }: Pick<DealConfig, 'eventStreams'>,
+  { eventStreams, wakeUpPauseMs: pauseMs }: Pick<DealConfig, 'eventStreams' | 'wakeUpPauseMs'>,
   { cache, clock, ids, log: logger, eventStreams: others }: DealResources,
   { feed, eventLog, webhooks }: LiveEventsParts,
 ) {
@@ -242,7 +242,7 @@ function createLiveEvents(
     events.wakeUp()
     webhooks.wakeUp()
   }
-  const wakeUps = createWakeUps({ cache, ids, instanceId: () => feed.instanceId(), onWakeUp })
+  const wakeUps = createWakeUps({ cache, ids, instanceId: () => feed.instanceId(), onWakeUp, pauseMs })
   return { events, wakeUps }
 }
 
