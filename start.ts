@@ -7,7 +7,14 @@
 import { existsSync } from 'node:fs'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { firstStart, recordFirstStart } from './auth-server/audit/first-start.ts'
+import { duringFirstStart, firstStart } from './auth-server/audit/first-start.ts'
+import { readAuthConfig } from './auth-server/config.ts'
+import { createKeyRing } from './auth-server/key-ring/create-key-ring.ts'
+import { openKeyRing } from './auth-server/key-ring/key-ring.ts'
+import { keyRingFileName } from './auth-server/key-ring/keyring-file.ts'
+import { type AuthServer, createAuthServer } from './auth-server/server.ts'
+import { parseSecretsKeys } from './auth-server/store/secrets-keys.ts'
+import { ensureAnonymous } from './auth-server/users/create-user.ts'
 import {
   createDemoApiKeys,
   createDemoUsers,
@@ -15,48 +22,29 @@ import {
   demoNeedsLoopback,
   demoUserProblems,
   holdsOnlyDemo,
-  madeByDemo,
-  madeFirst,
   newDemoUsers,
-} from './auth-server/bootstrap.ts'
-import { readAuthConfig } from './auth-server/config.ts'
-import { createKeyRing } from './auth-server/key-ring/create-key-ring.ts'
-import { openKeyRing } from './auth-server/key-ring/key-ring.ts'
-import { keyRingFileName } from './auth-server/key-ring/keyring-file.ts'
-import { createAuthServer } from './auth-server/server.ts'
-import { parseSecretsKeys } from './auth-server/store/secrets-keys.ts'
-import { ensureAnonymous } from './auth-server/users/create-user.ts'
+} from './auth-server/wiring/bootstrap.ts'
 import { readDealConfig } from './deal-server/config.ts'
-import { createDemoDeals } from './deal-server/demo-deals.ts'
-import { createDealServer } from './deal-server/server.ts'
-import { reportForgeries } from './shared/platform/cache/report-forgeries.ts'
+import { createDealServer, type DealServer } from './deal-server/server.ts'
+import { createDemoDeals } from './deal-server/wiring/demo-deals.ts'
 import { systemClock as clock } from './shared/platform/clock.ts'
 import type { Database } from './shared/platform/database/database.ts'
 import { migrateDatabase } from './shared/platform/database/migrate.ts'
 import { prepareDatabase } from './shared/platform/database/prepare.ts'
 import { lockDataFolder } from './shared/platform/embedded/data-lock.ts'
-import { certificateProblems, openCertificate } from './shared/platform/http/server/certificate.ts'
-import { Draining } from './shared/platform/http/server/drain.ts'
-import { requireFreePorts } from './shared/platform/http/server/free-ports.ts'
-import { type ListenOptions, listen } from './shared/platform/http/server/listen.ts'
-import { createIdSource } from './shared/platform/ids.ts'
-import { createLog } from './shared/platform/log/log.ts'
-import { observeCertificate } from './shared/platform/metrics/certificate-metrics.ts'
-import { createMetrics } from './shared/platform/metrics/metrics.ts'
-import { listenForMetrics } from './shared/platform/metrics/serve-metrics.ts'
+import type { IdSource } from './shared/platform/ids.ts'
+import type { Log } from './shared/platform/log/log.ts'
 import { OperatorError, withFilesOf } from './shared/platform/operator-error.ts'
 import { openPostgres } from './shared/platform/postgres/postgres.ts'
 import { openReplicas } from './shared/platform/postgres/replicas.ts'
 import { generatedSecret } from './shared/platform/process/generated-secrets.ts'
-import { beginServer, closeOnSignal, endWith, requireSettings } from './shared/platform/process/process.ts'
-import { projectFolder, projectVersion } from './shared/platform/project-folder.ts'
-import { openCache } from './shared/platform/redis/open-cache.ts'
-import { openTracing } from './shared/platform/tracing/opentelemetry/open-tracing.ts'
+import { endWith, requireSettings } from './shared/platform/process/process.ts'
+import { runServer, type ServerProcess } from './shared/platform/process/run-server.ts'
+import { projectFolder } from './shared/platform/project-folder.ts'
 import { sharedProblems } from './shared/protocol/problems/both-servers.ts'
 import { isLoopbackHost, sharedPort } from './shared/protocol/settings/common-settings.ts'
 import { warnOfUnverifiedWays } from './shared/protocol/settings/unverified-connections.ts'
 
-beginServer()
 const usage = 'Usage: npm start [-- --no-demo]'
 const unknown = process.argv.slice(2).filter((argument) => argument !== '--no-demo')
 if (unknown.length > 0) endWith(2, `${usage}\nUnknown: ${unknown.join(' ')}`)
@@ -72,137 +60,130 @@ const demoInProduction = {
   variable: '--no-demo',
   expected: 'must be given in production, and no demo data be in DATA_DIR',
 }
-requireSettings([
+const settingProblems = [
   ...auth.problems,
   ...deal.problems,
   ...sharedPort(['AUTH_PORT', auth.config.port], ['DEAL_PORT', deal.config.port]),
-  ...(await certificateProblems(auth.config.tls)),
   ...(hasDemo && auth.config.production ? [demoInProduction] : []),
   ...(hasDemo && !isLoopbackHost(auth.config.host) ? [demoNeedsLoopback] : []),
-])
+]
+let say: (step: string) => void = () => undefined
 
-await requireFreePorts(auth.config.host, {
-  AUTH_PORT: auth.config.port,
-  DEAL_PORT: deal.config.port,
-  METRICS_PORT: auth.config.metricsPort,
-})
-
-const { level } = auth.config.log
-const log = createLog(auth.config.log)
-const showsSteps = log.isLevelEnabled('info')
-// Until the servers are ready, a person reads what they do. Only warnings stand between these lines.
-if (level === 'info') log.level = 'warn'
-const say = (step: string): void => void (showsSteps && process.stdout.write(`${step} …\n`))
-warnOfUnverifiedWays(log, {
-  databases: {
-    AUTH_DATABASE_URL: auth.config.databaseUrl,
-    DEAL_DATABASE_URL: deal.config.databaseUrl,
-    DEAL_READ_URL: deal.config.readUrl,
+await runServer(
+  {
+    title: 'Keyhold',
+    config: auth.config,
+    settingProblems,
+    servers: ['auth', 'deal'],
+    ports: { AUTH_PORT: auth.config.port, DEAL_PORT: deal.config.port, METRICS_PORT: auth.config.metricsPort },
+    problems: sharedProblems,
+    prepare: prepareProcess,
   },
-  redisUrl: auth.config.redisUrl,
-})
-const certificate = await openCertificate(auth.config.tls, { log })
-const unlock = await withFilesOf('DATA_DIR', dataDir, () => lockDataFolder(dataDir))
-process.on('exit', () => void unlock())
-const ids = createIdSource(clock)
-const serviceSecrets = auth.config.serviceSecrets ?? [await generatedSecret(dataDir, 'service-secret')]
-const secretsKeys = auth.config.secretsKeys ?? [await generatedSecret(dataDir, 'secrets-key')]
-// Refuses keys that are none before the database is opened.
-parseSecretsKeys(secretsKeys.join(','))
-const keyRing = await openRing()
-const forgeries = reportForgeries({ log, clock })
-const cache = openCache({
-  redisUrl: auth.config.redisUrl,
-  clock,
-  secrets: serviceSecrets,
-  onListenerError: (err) => log.error({ err }),
-  onForgery: forgeries.note,
-  onAdvice: (sentence) => log.warn(`REDIS_URL: ${sentence}`),
-})
-
-const needsEngine = auth.config.databaseUrl === undefined || deal.config.databaseUrl === undefined
-// Imported on demand: this package is missing where only built servers are installed.
-const embedded = needsEngine ? await import('./shared/platform/embedded/embedded.ts') : undefined
-say(needsEngine ? `Opening the database in ${dataDir}` : 'Preparing the databases')
-const engine = await embedded?.openEmbeddedEngine(join(dataDir, 'postgres'))
-function openDatabase(url: string | undefined): Database {
-  if (url !== undefined) return openPostgres(url)
-  if (!engine) throw new TypeError('the engine is open whenever a database has no URL')
-  return engine.database()
-}
-const authDatabase = openDatabase(auth.config.databaseUrl)
-const dealDatabase = openDatabase(deal.config.databaseUrl)
-const replicas = openReplicas(deal.config.readUrl)
-const migrationsOf = (server: string) => join(projectFolder, server, 'store/migrations')
-await prepareDatabase('AUTH_DATABASE_URL', async () => {
-  await migrateDatabase(authDatabase, { migrationsFolder: migrationsOf('auth-server'), schema: 'auth' })
-  await ensureAnonymous({ database: authDatabase, clock, ids })
-})
-await prepareDatabase('DEAL_DATABASE_URL', () =>
-  migrateDatabase(dealDatabase, { migrationsFolder: migrationsOf('deal-server'), schema: 'deals' }),
+  startBoth,
 )
 
-const metrics = createMetrics()
-forgeries.observe(metrics, 'auth')
-for (const server of ['auth', 'deal']) observeCertificate(metrics, server, certificate)
-const draining = new Draining()
-const resources = { cache, clock, ids, log, metrics, draining }
-const openTracingOf = (service: string) =>
-  openTracing(auth.config.tracing, { service, version: projectVersion(), instance: ids.uuid(), log })
-const [authTracing, dealTracing] = [await openTracingOf('keyhold-auth'), await openTracingOf('keyhold-deal')]
-const authServer = createAuthServer(auth.config, {
-  ...resources,
-  database: authDatabase,
-  tracing: authTracing,
-  keyRing,
-  serviceSecrets,
-  secretsKeys,
-})
-const [serviceSecret = ''] = serviceSecrets
-const dealServer = createDealServer(deal.config, {
-  ...resources,
-  database: dealDatabase,
-  replicas,
-  tracing: dealTracing,
-  serviceSecret,
-})
-requireSettings(await prepareDatabase('AUTH_DATABASE_URL', () => demoUserProblems(auth.config, authServer)))
-await authServer.prepare()
-authServer.start()
-const newDemo = await prepareDatabase('AUTH_DATABASE_URL', createFirstUsers)
-const { host, publicOrigin, publicOrigins, metricsPort } = auth.config
-const metricsPlace = { host, origin: publicOrigin, publicOrigins, problems: sharedProblems, ids, log, clock }
-const endMetrics =
-  metricsPort === undefined ? undefined : await listenForMetrics(metrics, { ...metricsPlace, port: metricsPort })
-const listenings = [await listenOn(auth.config, authServer.app)]
-await dealServer.start()
-listenings.push(await listenOn(deal.config, dealServer.app))
-if (newDemo) await completeDemo(newDemo)
-process.stdout.write(welcome())
-log.level = level
+/** Until the servers are ready, a person reads what they do. Only warnings stand between these lines. */
+async function prepareProcess(log: Log): Promise<void> {
+  if (log.isLevelEnabled('info')) say = (step) => void process.stdout.write(`${step} …\n`)
+  if (auth.config.log.level === 'info') log.level = 'warn'
+  warnOfUnverifiedWays(log, {
+    databases: {
+      AUTH_DATABASE_URL: auth.config.databaseUrl,
+      DEAL_DATABASE_URL: deal.config.databaseUrl,
+      DEAL_READ_URL: deal.config.readUrl,
+    },
+    redisUrl: auth.config.redisUrl,
+  })
+  const unlock = await withFilesOf('DATA_DIR', dataDir, () => lockDataFolder(dataDir))
+  process.on('exit', () => void unlock())
+}
 
-closeOnSignal(log, async () => {
-  await draining.begin(auth.config.drainSeconds)
-  await Promise.all(listenings.map((listening) => listening.drain()))
-  await endMetrics?.()
-  await dealServer.stop()
-  await authServer.stop()
-  await Promise.all([dealTracing?.close(), authTracing?.close()])
-  await Promise.all([keyRing, authDatabase, dealDatabase, cache, ...replicas].map((part) => part.close()))
-  await engine?.close()
-})
+async function startBoth(serverProcess: ServerProcess): Promise<() => Promise<void>> {
+  const secretsKeys = auth.config.secretsKeys ?? [await generatedSecret(dataDir, 'secrets-key')]
+  // Refuses keys that are none before the database is opened.
+  parseSecretsKeys(secretsKeys.join(','))
+  const keyRing = await openRing(serverProcess)
+  const databases = await openDatabases()
+  await migrate(databases, serverProcess)
+  const replicas = openReplicas(deal.config.readUrl)
+  const [serviceSecret] = serverProcess.serviceSecrets
+  const authServer = createAuthServer(auth.config, {
+    ...serverProcess,
+    database: databases.auth,
+    tracing: await serverProcess.openTracing('auth'),
+    keyRing,
+    secretsKeys,
+  })
+  const dealServer = createDealServer(deal.config, {
+    ...serverProcess,
+    database: databases.deal,
+    replicas,
+    tracing: await serverProcess.openTracing('deal'),
+    serviceSecret,
+  })
+  await serveBoth(serverProcess, { authServer, dealServer })
+  return async () => {
+    await dealServer.stop()
+    await authServer.stop()
+    await Promise.all([keyRing, databases.auth, databases.deal, ...replicas].map((part) => part.close()))
+    await databases.closeEngine()
+  }
+}
 
-async function openRing() {
+interface Servers {
+  readonly authServer: AuthServer
+  readonly dealServer: DealServer
+}
+
+async function serveBoth({ listen, ids, log }: ServerProcess, { authServer, dealServer }: Servers): Promise<void> {
+  requireSettings(await prepareDatabase('AUTH_DATABASE_URL', () => demoUserProblems(auth.config, authServer)))
+  await authServer.prepare()
+  authServer.start()
+  const newDemo = await prepareDatabase('AUTH_DATABASE_URL', () => createFirstUsers(authServer, ids))
+  await listen(auth.config, authServer.app)
+  await dealServer.start()
+  await listen(deal.config, dealServer.app)
+  if (newDemo) await completeDemo(newDemo, { authServer, dealServer, ids })
+  process.stdout.write(welcome())
+  log.level = auth.config.log.level
+}
+
+/** The databases of both servers: those of the settings, or embedded ones. */
+async function openDatabases() {
+  const { databaseUrl: authUrl } = auth.config
+  const { databaseUrl: dealUrl } = deal.config
+  const needsEngine = authUrl === undefined || dealUrl === undefined
+  // Imported on demand: this package is missing where only built servers are installed.
+  const embedded = needsEngine ? await import('./shared/platform/embedded/embedded.ts') : undefined
+  say(needsEngine ? `Opening the database in ${dataDir}` : 'Preparing the databases')
+  const engine = await embedded?.openEmbeddedEngine(join(dataDir, 'postgres'))
+  const open = (url: string | undefined): Database => {
+    if (url !== undefined) return openPostgres(url)
+    if (!engine) throw new TypeError('the engine is open whenever a database has no URL')
+    return engine.database()
+  }
+  return { auth: open(authUrl), deal: open(dealUrl), closeEngine: async () => engine?.close() }
+}
+
+async function migrate(
+  databases: { readonly auth: Database; readonly deal: Database },
+  { ids }: Pick<ServerProcess, 'ids'>,
+): Promise<void> {
+  const migrationsOf = (server: string) => join(projectFolder, server, 'store/migrations')
+  await prepareDatabase('AUTH_DATABASE_URL', async () => {
+    await migrateDatabase(databases.auth, { migrationsFolder: migrationsOf('auth-server'), schema: 'auth' })
+    await ensureAnonymous({ database: databases.auth, clock, ids })
+  })
+  await prepareDatabase('DEAL_DATABASE_URL', () =>
+    migrateDatabase(databases.deal, { migrationsFolder: migrationsOf('deal-server'), schema: 'deals' }),
+  )
+}
+
+async function openRing({ log }: Pick<ServerProcess, 'log'>) {
   const { keysDir: directory, keysPassphrase: passphrase, keyBits: bits, operator = null } = auth.config
   if (!existsSync(join(directory, keyRingFileName))) say(`Making keys in ${directory}`)
   await createKeyRing(directory, { bits, passphrase, clock, by: { operator, reason: firstStart } })
   return openKeyRing({ directory, passphrase }, log)
-}
-
-type ServerPlace = Pick<typeof auth.config, 'host' | 'port' | 'publicOrigin' | 'publicOrigins'>
-
-function listenOn({ host, port, publicOrigin: origin, publicOrigins }: ServerPlace, app: ListenOptions['app']) {
-  return listen({ app, host, port, origin, publicOrigins, problems: sharedProblems, ids, log, certificate })
 }
 
 /**
@@ -210,15 +191,15 @@ function listenOn({ host, port, publicOrigin: origin, publicOrigins }: ServerPla
  * draft of the list is written first. A draft without a list shows that a start was interrupted; the next start
  * completes it, unless the database was replaced by one with other users.
  */
-async function createFirstUsers(): Promise<Demo | undefined> {
+async function createFirstUsers(authServer: AuthServer, ids: IdSource): Promise<Demo | undefined> {
+  const first = <Made>(make: () => Promise<Made>) => duringFirstStart(authServer.audit, auth.config.operator, make)
   const isEmpty = await authServer.users.isEmpty()
   const hasDraftAlone = existsSync(demoDraft) && !existsSync(demoFile)
   const wasCutOff = hasDraftAlone && (await holdsOnlyDemo(authServer.users))
   if (!withDemo) {
     await rm(demoDraft, { force: true })
     if (isEmpty) {
-      const isMade = await createFirstAdmin({ users: authServer.users, ids, config: auth.config })
-      if (isMade) await recordFirst(madeFirst)
+      await first(() => createFirstAdmin({ users: authServer.users, ids, config: auth.config }))
       return undefined
     }
   }
@@ -226,21 +207,19 @@ async function createFirstUsers(): Promise<Demo | undefined> {
     say('Making the demo users')
     const users = newDemoUsers(ids)
     await writeDraft({ users, apiKeys: [] })
-    await createDemoUsers(users, authServer)
-    const apiKeys = await createDemoApiKeys(authServer.apiKeys)
-    await recordFirst(madeByDemo(users, apiKeys))
+    await first(() => createDemoUsers(users, authServer))
+    const apiKeys = await first(() => createDemoApiKeys(authServer.apiKeys))
     return { users, apiKeys }
   }
   if (existsSync(demoFile)) await writeDemo(await readDemo())
   return undefined
 }
 
-function recordFirst(made: Parameters<typeof recordFirstStart>[1]): Promise<void> {
-  return recordFirstStart({ audit: authServer.audit, clock, operator: auth.config.operator }, made)
-}
-
 /** Makes the demo deals, which need both servers, and then the list of the demo. */
-async function completeDemo(demo: Demo): Promise<void> {
+async function completeDemo(
+  demo: Demo,
+  { authServer, dealServer, ids }: Servers & { readonly ids: IdSource },
+): Promise<void> {
   say('Making the demo deals')
   const alice = await authServer.users.read('alice')
   if (alice) {

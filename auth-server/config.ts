@@ -23,6 +23,7 @@ import {
   missingSettings,
   sharedConfig,
   sharedPort,
+  shareOf,
   workersWithoutServices,
 } from '../shared/protocol/settings/common-settings.ts'
 import { allRoles, effectiveRights, isRole, type Role } from './users/rights.ts'
@@ -90,11 +91,10 @@ export const authSettings = {
     max: 4096,
     among: [2048, 3072, 4096],
   }),
-  RSA_PAIRS_PER_MINUTE: integer('RSA pairs that are made for the API keys of one user in a minute', {
-    fallback: 10,
-    min: 1,
-    max: 1000,
-  }),
+  RSA_PAIRS_PER_MINUTE: integer(
+    'RSA pairs that are made for the API keys of one user in a minute; divided among workers',
+    { fallback: 10, min: 1, max: 1000 },
+  ),
   KEY_MAX_AGE_DAYS: integer('days after which keys rotate replaces a key', { fallback: 30, min: 1, max: 3650 }),
 }
 
@@ -148,7 +148,7 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
     firstPasswordFile: values.FIRST_PASSWORD_FILE,
     /** Who starts the server: the actor of what a first start makes. */
     operator: systemUser(),
-    rsaPairsPerMinute: values.RSA_PAIRS_PER_MINUTE,
+    rsaPairsPerMinute: shareOf(values.RSA_PAIRS_PER_MINUTE, values.WORKERS),
     secretsKeys: SECRETS_KEY,
     accessTokenTtlSeconds: values.ACCESS_TOKEN_TTL,
     refreshTokenTtlSeconds: values.REFRESH_TOKEN_TTL,

@@ -15,7 +15,6 @@ import { createMetrics, type Metrics } from '../shared/platform/metrics/metrics.
 import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
 import { stepsOf, type Tracing, traced } from '../shared/platform/tracing/tracing.ts'
-import type { MachineRole } from '../shared/platform/workers/role.ts'
 import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
 import { createSessionCookie } from '../shared/protocol/authentication/session/session-cookie.ts'
@@ -23,37 +22,35 @@ import { createLoginThrottle } from '../shared/protocol/login-throttle/count-att
 import { observeServer } from '../shared/protocol/metrics/server-metrics.ts'
 import { documentationRoutes } from '../shared/protocol/pages/routes.ts'
 import { createApiKeys } from './api-keys/api-keys.ts'
-import { createMachinePairLimit } from './api-keys/pair-limit.ts'
+import { createPairLimit } from './api-keys/pair-limit.ts'
 import { recordRefusals, recordWebhookChanges, recordWebhookPauses } from './audit/audit.ts'
-import { auditForWorkers, createAuditOfWorker } from './audit/audit-by-primary.ts'
-import { type ChainedLog, createChainedLog } from './audit/chained-log.ts'
+import { createChainedLog } from './audit/chained-log.ts'
 import { readEntries } from './audit/read-entries.ts'
-import { countLogins, observeAuthServer } from './auth-metrics.ts'
 import type { AuthConfig } from './config.ts'
-import { dependenciesOf } from './dependencies.ts'
-import { createAuthHousekeeping } from './housekeeping.ts'
 import { createAuthApp } from './http/app.ts'
 import { createInternalRoutes } from './http/internal/index.ts'
 import { createInternalNonces } from './http/internal/nonces.ts'
-import { createKeyOperationRecording } from './key-operations.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
 import { createLogins } from './logins/create-logins.ts'
 import { verifyBasic } from './logins/verify-password.ts'
 import { createOAuth } from './oauth/oauth.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
-import { createCallerAuthentication } from './schemes.ts'
 import { createSecondFactors } from './second-factors/create-second-factors.ts'
 import { createSealing } from './store/sealing.ts'
-import { parseSecretsKeys, type SecretsKeys } from './store/secrets-keys.ts'
+import { parseSecretsKeys } from './store/secrets-keys.ts'
 import { createTokens } from './tokens/create-tokens.ts'
 import { createDigestSecrets } from './users/digest-secrets.ts'
 import { createFeedReader } from './users/feed-reader.ts'
 import { createPasswordResets } from './users/password-resets.ts'
 import { createPrincipalPublisher, type PrincipalPublisher } from './users/principal-publisher.ts'
 import { createPrincipalReader } from './users/principal-reader.ts'
-import { createPublisherOfWorker, publishForWorkers } from './users/publish-by-primary.ts'
 import { announceSecondFactorRoles } from './users/second-factor-demand.ts'
 import { createUsers } from './users/users.ts'
+import { dependenciesOf } from './wiring/dependencies.ts'
+import { createAuthHousekeeping } from './wiring/housekeeping.ts'
+import { createKeyOperationRecording } from './wiring/key-operations.ts'
+import { countLogins, observeAuthServer } from './wiring/metrics.ts'
+import { createCallerAuthentication } from './wiring/schemes.ts'
 
 /** The parts of an auth server that differ between production and tests. */
 export interface AuthResources {
@@ -69,13 +66,14 @@ export interface AuthResources {
   readonly tracing?: Tracing | undefined
   /** Tells whether the process is shutting down. */
   readonly draining?: Pick<Draining, 'hasBegun'>
-  /** The part of this process among several of one server. Alone without it. */
-  readonly machine?: MachineRole
   /** All accepted values of SERVICE_SECRET. */
   readonly serviceSecrets: readonly string[]
   /** SECRETS_KEY: the first key encrypts, all keys decrypt. */
   readonly secretsKeys: readonly string[]
 }
+
+/** An auth server. */
+export type AuthServer = ReturnType<typeof createAuthServer>
 
 /** Creates an auth server that does not listen yet. */
 export function createAuthServer(config: AuthConfig, given: AuthResources) {
@@ -110,7 +108,6 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
   const start = () => {
     publisher.start()
     audit.start()
-    if (given.machine?.worker) return
     housekeeping.start()
     keyOperations.start()
   }
@@ -128,7 +125,7 @@ type Parts = ReturnType<typeof createParts>
 
 /** Creates the services of the server, without HTTP. */
 function createParts(config: AuthConfig, resources: AuthResources & { readonly metrics: Metrics }) {
-  const { database, cache, clock, ids, keyRing, metrics, machine = {} } = resources
+  const { database, cache, clock, ids, keyRing, log, metrics } = resources
   const { secondFactorRoles } = config
   const secretsKeys = parseSecretsKeys(resources.secretsKeys.join(','))
   const sealing = createSealing(secretsKeys)
@@ -148,7 +145,7 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
   const principals = createPrincipalReader({ database, clock, secondFactorRoles })
   const common = { database, cache, clock, ids, publisher, loginThrottle, hashing, sealing }
   const secondFactors = createSecondFactors({ ...config, ...common })
-  const audit = openAudit(resources, secretsKeys)
+  const audit = createChainedLog({ database, clock, log, secretsKeys })
   return {
     secretsKeys,
     secondFactors,
@@ -165,7 +162,7 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
       ...common,
       ...pairs,
       secondFactorRoles,
-      countPair: createMachinePairLimit(machine, { clock, ...pairs }),
+      countPair: createPairLimit({ clock, ...pairs }),
     }),
     logins: countLogins(metrics, createLogins(config, { ...common, tokens, secondFactors, audit })),
     principal: principals.record,
@@ -173,23 +170,12 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
   }
 }
 
-/** The publisher of this process. In a worker it asks the primary process. */
 function openPublisher({ secondFactorRoles }: AuthConfig, resources: AuthResources): PrincipalPublisher {
-  const { database, cache, clock, log, keyRing, machine } = resources
-  if (machine?.worker) return createPublisherOfWorker(machine.worker, log)
+  const { database, cache, clock, log, keyRing } = resources
   const publishedKeys = () => keyRing.publishedKeys()
   const publisher = createPrincipalPublisher({ database, cache, clock, log, publishedKeys, secondFactorRoles })
   keyRing.onChange(() => void publisher.publish())
-  if (machine?.primary) publishForWorkers(machine.primary, publisher)
   return publisher
-}
-
-/** The audit log of this process. In a worker it asks the primary process. */
-function openAudit({ database, clock, log, machine }: AuthResources, secretsKeys: SecretsKeys): ChainedLog {
-  if (machine?.worker) return createAuditOfWorker(machine.worker, { database, log })
-  const audit = createChainedLog({ database, clock, log, secretsKeys })
-  if (machine?.primary) auditForWorkers(machine.primary, audit)
-  return audit
 }
 
 /** Gathers the services that the public endpoints use. */

@@ -25,6 +25,7 @@ import {
   missingSettings,
   sharedConfig,
   sharedPort,
+  shareOf,
   workersWithoutServices,
 } from '../shared/protocol/settings/common-settings.ts'
 import { currencyExponents } from './domain/currency.ts'
@@ -44,12 +45,11 @@ export const dealSettings = {
     min: 0,
     max: 86_400,
   }),
-  EVENT_STREAMS_PER_USER: integer('live event streams that one user may have open on a deal server', {
-    fallback: 16,
-    min: 1,
-    max: 100_000,
-  }),
-  EVENT_STREAMS: integer('live event streams that a deal server may have open in all', {
+  EVENT_STREAMS_PER_USER: integer(
+    'live event streams that one user may have open on a deal server; divided among workers',
+    { fallback: 16, min: 1, max: 100_000 },
+  ),
+  EVENT_STREAMS: integer('live event streams that a deal server may have open in all; divided among workers', {
     fallback: 2_000,
     min: 1,
     max: 100_000,
@@ -83,6 +83,7 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
   const { values, problems } = readSettings(dealSettings, environment)
   const { DEAL_DATABASE_URL, REDIS_URL, SERVICE_SECRET } = values
   const shared = sharedConfig(values)
+  const share = (total: number) => shareOf(total, values.WORKERS)
   const authUrl = (values.AUTH_URL ?? shared.publicOrigins.auth).replace(/\/+$/, '')
   const all: SettingProblem[] = [
     ...problems,
@@ -122,9 +123,11 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
     // Without Redis, only an auth server of the same process announces changes.
     hasFeed: mode === 'together' || REDIS_URL !== noRedis,
     recordMaxAgeMs: values.RECORD_MAX_AGE * 1000,
-    eventStreams: { maxOfUser: values.EVENT_STREAMS_PER_USER, maxInAll: values.EVENT_STREAMS },
+    eventStreams: { maxOfUser: share(values.EVENT_STREAMS_PER_USER), maxInAll: share(values.EVENT_STREAMS) },
+    /** Between two wake-ups of a process: its workers together send as many as one process. */
+    wakeUpPauseMs: 5 * values.WORKERS,
     /** Each holds its body in memory. */
-    batches: { maxOfUser: 8, maxInAll: 64 },
+    batches: { maxOfUser: share(8), maxInAll: share(64) },
     webhooks: {
       timeoutMs: values.WEBHOOK_TIMEOUT * 1000,
       retriesMs: values.WEBHOOK_RETRY_SECONDS.map((seconds) => seconds * 1000),

@@ -2,7 +2,7 @@
 
 import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'
-import { type Database, databaseWrites } from '../shared/platform/database/database.ts'
+import type { Database } from '../shared/platform/database/database.ts'
 import { createHousekeeping, type Housekeeping } from '../shared/platform/database/housekeeping.ts'
 import { type BackgroundIndex, createBackgroundIndex } from '../shared/platform/database/trigram-index.ts'
 import { createCors } from '../shared/platform/http/cors.ts'
@@ -16,10 +16,8 @@ import { createMetrics, type Metrics } from '../shared/platform/metrics/metrics.
 import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
 import type { Replica } from '../shared/platform/postgres/replicas.ts'
-import { Unavailable } from '../shared/platform/problems/errors.ts'
 import { projectVersion } from '../shared/platform/project-folder.ts'
 import { stepsOf, type Tracing, traced } from '../shared/platform/tracing/tracing.ts'
-import type { MachineRole } from '../shared/platform/workers/role.ts'
 import type { Principals } from '../shared/protocol/authentication/authenticate.ts'
 import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
@@ -41,38 +39,30 @@ import { createRefusalReports, type RefusalReports } from './auth-client/report-
 import { createExecuteCommand } from './commands/execute.ts'
 import { createFindAssignableUsers, createFindUserId } from './commands/find-assignable-users.ts'
 import type { DealConfig } from './config.ts'
-import { countCommands, countDeliveries, observeDealServer } from './deal-metrics.ts'
 import type { EventLog } from './events/event-log.ts'
-import { createEventStreams, type EventStreams, type EventStreamsOptions } from './events/event-streams.ts'
+import { createEventStreams, type EventStreamsOptions } from './events/event-streams.ts'
 import { createWakeUps, type WakeUps } from './events/wake-ups.ts'
 import { createDealApp } from './http/app.ts'
 import { representEvent } from './http/representations/represent-event.ts'
 import { readAsSeen, type WithReader } from './http/requests/seen.ts'
 import { resourceMetadataRoute } from './http/resource-metadata.ts'
-import {
-  acquireByPrimary,
-  hearFeedLines,
-  passFeedLines,
-  readByPrimary,
-  serveWorkers,
-  wakeUpsByPrimary,
-  webhookChanged,
-} from './machine.ts'
 import type { DealReader } from './queries/ports.ts'
 import { createReplicaReads } from './replicas/caller-reads.ts'
 import { countReads } from './replicas/count-reads.ts'
-import { createDealAuthentication } from './schemes.ts'
 import { createDealRepository } from './store/deals.ts'
 import { createEventLog } from './store/event-log.ts'
 import { dealHousekeepingJobs } from './store/housekeeping.ts'
 import { dealSearchIndex } from './store/search-index.ts'
 import { createWebhookWork } from './store/webhook-work.ts'
 import { createWebhookStore } from './store/webhooks.ts'
-import { traceCommands, traceRepository, traceRoutes } from './traced-parts.ts'
 import { commands } from './use-cases/index.ts'
 import { restoreDeal } from './use-cases/restore-deal.ts'
 import type { UnreportedPause } from './webhooks/ports.ts'
 import { createWebhooks, type Webhooks, type WebhookTuning } from './webhooks/webhooks.ts'
+import { dependenciesOf } from './wiring/dependencies.ts'
+import { countCommands, countDeliveries, observeDealServer } from './wiring/metrics.ts'
+import { createDealAuthentication } from './wiring/schemes.ts'
+import { traceCommands, traceRepository, traceRoutes } from './wiring/traced-parts.ts'
 
 /** The parts that differ between production and tests. */
 export interface DealResources {
@@ -89,8 +79,6 @@ export interface DealResources {
   readonly tracing?: Tracing | undefined
   /** Shows that the process is about to end. */
   readonly draining?: Pick<Draining, 'hasBegun'>
-  /** The part of this process among several of one server. Alone without it. */
-  readonly machine?: MachineRole
   /** The current SERVICE_SECRET. */
   readonly serviceSecret: string
   readonly fetch?: typeof globalThis.fetch
@@ -102,11 +90,14 @@ export interface DealResources {
 
 const useCaseNames = commands.map(({ name }) => name)
 
+/** A deal server. */
+export type DealServer = ReturnType<typeof createDealServer>
+
 /** Makes a deal server. It does not listen yet. */
 export function createDealServer(config: DealConfig, given: DealResources) {
   const resources = traced(given)
   const step = stepsOf(given.tracing)
-  const { database, cache, clock, ids, log, serviceSecret, metrics = createMetrics(), machine = {} } = resources
+  const { database, cache, clock, ids, log, serviceSecret, metrics = createMetrics() } = resources
   const serviceSecrets = config.serviceSecrets ?? [serviceSecret]
   const followed = followAuthServer(config, resources)
   const { authClient, keys, feed, principals } = followed
@@ -128,10 +119,10 @@ export function createDealServer(config: DealConfig, given: DealResources) {
   const webhooks = openWebhooks(config, resources, { ...followed, eventLog, metrics, serviceSecrets })
   const { events, wakeUps } = createLiveEvents(config, resources, { feed, eventLog, webhooks })
   const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
-  const heard = config.hasFeed ? feed : undefined
-  const dependencies = dependenciesOf(resources, { keys, feed: heard, events })
+  const followedFeed = config.hasFeed ? feed : undefined
+  const dependencies = dependenciesOf({ ...resources, keys, feed: followedFeed, events })
   observeServer(metrics, 'deal', { dependencies, housekeeping, hashing: () => withPermit.load() })
-  observeDealServer(metrics, { keys, feed: heard, events, webhooks })
+  observeDealServer(metrics, { keys, feed: followedFeed, events, webhooks })
   const repository = traceRepository(
     step,
     createDealRepository(database, () => wakeUps.send()),
@@ -163,9 +154,8 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     log,
   })
   const searchIndex = createBackgroundIndex({ database, log }, dealSearchIndex)
-  serveWorkers(machine, { wakeUps, webhooks, events, eventLog })
-  const background = { wakeUps, housekeeping, searchIndex, webhooks, isOfMachine: machine.worker === undefined }
-  const parts = { ...followed, ...background, refusalReports, changeReports }
+  const background = { wakeUps, housekeeping, searchIndex, webhooks, refusalReports, changeReports }
+  const parts = { ...followed, ...background }
   return { app, executeCommand, reader: repository, start: () => startParts(parts), stop: () => stopParts(parts) }
 }
 
@@ -198,8 +188,6 @@ interface Parts {
   readonly changeReports: ChangeReports
   readonly searchIndex: BackgroundIndex
   readonly webhooks: Webhooks
-  /** True in the one process of this server that works on what all requests share. */
-  readonly isOfMachine: boolean
 }
 
 /** Starts to follow the auth server: its keys and the change feed. Does not wait for an auth server that is down. */
@@ -211,11 +199,9 @@ async function startParts({
   housekeeping,
   searchIndex,
   webhooks,
-  ...parts
 }: Parts): Promise<void> {
   await Promise.all([feed.start(), keys.refresh(), wakeUps.start()])
   keys.start()
-  if (!parts.isOfMachine) return
   feedStream.start()
   housekeeping.start()
   searchIndex.start()
@@ -246,20 +232,17 @@ async function stopParts({
 
 /** The event streams, and the wake-ups between deal servers. */
 function createLiveEvents(
-  { eventStreams }: Pick<DealConfig, 'eventStreams'>,
-  { cache, clock, ids, log: logger, eventStreams: others, machine }: DealResources,
+  { eventStreams, wakeUpPauseMs: pauseMs }: Pick<DealConfig, 'eventStreams' | 'wakeUpPauseMs'>,
+  { cache, clock, ids, log: logger, eventStreams: others }: DealResources,
   { feed, eventLog, webhooks }: LiveEventsParts,
 ) {
-  const acquire = machine?.worker && acquireByPrimary(machine.worker)
-  const live = machine?.worker && readByPrimary(machine.worker)
-  const ports = { log: eventLog, represent: representEvent, clock, logger, acquire, live }
+  const ports = { log: eventLog, represent: representEvent, clock, logger }
   const events = createEventStreams(ports, { ...eventStreams, ...others })
   const onWakeUp = () => {
     events.wakeUp()
     webhooks.wakeUp()
   }
-  const sent = machine?.worker ? wakeUpsByPrimary(cache, machine.worker) : cache
-  const wakeUps = createWakeUps({ cache: sent, ids, instanceId: () => feed.instanceId(), onWakeUp })
+  const wakeUps = createWakeUps({ cache, ids, instanceId: () => feed.instanceId(), onWakeUp, pauseMs })
   return { events, wakeUps }
 }
 
@@ -280,7 +263,7 @@ interface WebhookParts {
 
 function openWebhooks(
   config: Pick<DealConfig, 'webhooks'>,
-  { database, clock, ids, log: logger, webhooks: tuning, tracing, machine }: DealResources,
+  { database, clock, ids, log: logger, webhooks: tuning, tracing }: DealResources,
   { authClient, principals, eventLog, metrics, serviceSecrets }: WebhookParts,
 ): Webhooks {
   const report = async (pauses: readonly UnreportedPause[]) => {
@@ -301,7 +284,6 @@ function openWebhooks(
       ids,
       logger,
       tracePost: tracing && ((post) => tracing.post(post)),
-      ...(machine?.worker && { onChange: webhookChanged(machine.worker) }),
       userAgent: `Keyhold/${projectVersion()}`,
       onAttempt: countDeliveries(metrics),
     },
@@ -332,7 +314,7 @@ function followAuthServer(
   { authUrl, recordMaxAgeMs, schemes }: Pick<DealConfig, 'authUrl' | 'recordMaxAgeMs' | 'schemes'>,
   resources: DealResources,
 ) {
-  const { cache, clock, ids, log, serviceSecret: secret, fetch: send = globalThis.fetch, tracing, machine } = resources
+  const { cache, clock, ids, log, serviceSecret: secret, fetch: send = globalThis.fetch, tracing } = resources
   const fetch = tracing?.fetch(send) ?? send
   const onPublishedKeys = (published: string) => keys.onPublishedKeys(published)
   const authClient = createAuthClient({
@@ -348,30 +330,8 @@ function followAuthServer(
   const keys: KeyStores = createKeyStores({ authClient, schemes, clock, log })
   const feed: PrincipalFeed & StreamedFeed = createPrincipalFeed({ cache, authClient, clock, log })
   feed.onPublishedKeys(onPublishedKeys)
-  const feedStream = createFeedStream({ feed, authClient, clock, log, onLine: passFeedLines(machine ?? {}, clock) })
-  if (machine?.worker) hearFeedLines(machine.worker, feed, clock)
+  const feedStream = createFeedStream({ feed, authClient, clock, log })
   const principals = createPrincipalRecords({ feed, cache, authClient, clock, recordMaxAgeMs })
   const apiKeys = createApiKeyStore({ authClient, principals, clock, log, secret })
   return { authClient, keys, apiKeys, feed, feedStream, principals }
-}
-
-function dependenciesOf(
-  { database, cache, replicas = [] }: Pick<DealResources, 'database' | 'cache' | 'replicas'>,
-  { keys, feed, events }: { keys: KeyStores; feed: PrincipalFeed | undefined; events: EventStreams },
-): Dependency[] {
-  return [
-    { name: 'database', required: true, check: () => database.ping() },
-    { name: databaseWrites, required: false, check: () => database.checkWrites() },
-    ...replicas.map(({ check }, index) => ({ name: `replica-${index + 1}`, required: false, check })),
-    { name: 'cache', required: false, check: () => cache.ping() },
-    { name: 'keys', required: true, check: () => requireThat(keys.areThere(), 'keys') },
-    ...(feed ? [{ name: 'principal-feed', required: false, check: () => requireCurrent(feed) }] : []),
-    { name: 'events', required: false, check: events.check },
-  ]
-}
-
-const requireCurrent = (feed: PrincipalFeed): void => requireThat(feed.isCurrent(), 'principal-feed')
-
-function requireThat(condition: boolean, dependency: string): void {
-  if (!condition) throw new Unavailable(dependency)
 }

@@ -24,7 +24,7 @@ export const besideCode = [
   'auth-server/store/migrations/',
   'deal-server/store/migrations/',
   'shared/platform/html/assets/',
-  'shared/protocol/passwords/argon2-worker.mjs',
+  'shared/protocol/passwords/argon2-thread.mjs',
 ]
 
 /** Packages with files of their own, which stay in node_modules: machine code, the embedded database. */

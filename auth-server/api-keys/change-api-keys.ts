@@ -55,7 +55,8 @@ export async function insertApiKey(
     await transaction.insert(apiKeys).values({ ...row, rights, userId, usernameFolded })
     const key = await readApiKey({ ...ports, drizzle: transaction }, id, request)
     const verify = (source: Drizzle) => requireMayMakeKey(source, grantor, { rights, owner })
-    return { result: { key, ...shown }, change: { verify } }
+    const entries = [{ action: 'api-key.created', target: owner.username }]
+    return { result: { key, ...shown }, change: { verify }, entries }
   })
 }
 

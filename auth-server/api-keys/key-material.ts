@@ -54,7 +54,7 @@ export function createReadMaterial({ database, clock, sealing }: MaterialPorts):
       return ids.map((id) => found.get(id))
     },
   })
-  return async (id) => {
+  return async function readMaterial(id) {
     const row = isApiKeyId(id) ? await readRow(id) : undefined
     if (!row) return undefined
     const open = (sealed: string | null) => (sealed === null ? null : sealing.open(sealed, apiKeySecretData(id)))

@@ -1,8 +1,6 @@
 import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import { defineCall } from '../../shared/platform/workers/channel.ts'
-import type { MachineRole } from '../../shared/platform/workers/role.ts'
 
 const minuteMs = 60_000
 
@@ -10,7 +8,7 @@ const minuteMs = 60_000
 const room = { maxEntries: 10_000, maxBytes: 4_000_000 }
 
 /** Counts a new RSA pair of this user. @throws ProblemError `too-many-key-pairs` with `retryAfterSeconds` */
-export type CountPair = (userId: string) => Promise<void> | void
+export type CountPair = (userId: string) => void
 
 /**
  * Limits each user to `pairsPerMinute` pairs in any minute, because a pair costs much CPU time. Counts in this process.
@@ -28,18 +26,4 @@ export function createPairLimit({ clock, pairsPerMinute }: { clock: Clock; pairs
     }
     made.set(userId, [...recent, now])
   }
-}
-
-/** A worker makes a pair for this user. */
-const pairCall = defineCall<string, void>('count-pair')
-
-/** The limit of a machine: the primary process counts, and its workers ask it. */
-export function createMachinePairLimit(
-  { primary, worker }: MachineRole,
-  ports: { clock: Clock; pairsPerMinute: number },
-): CountPair {
-  if (worker) return (userId) => worker.call(pairCall, userId)
-  const countPair = createPairLimit(ports)
-  primary?.answer(pairCall, countPair)
-  return countPair
 }

@@ -53,7 +53,7 @@ const maxPending = 8
  */
 export function createRsaGenerator(): () => Promise<RsaPair> {
   const permits = new Permits(1)
-  return async () => {
+  return async function makePair() {
     if (permits.running + permits.waiting >= maxPending) throw new Unavailable('key-generation')
     const { privateKey, publicKey } = await permits.run(() =>
       generate('rsa', {

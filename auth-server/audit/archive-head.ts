@@ -3,14 +3,11 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import { faultOfSeal, type Seal, type Sealable, type SealFault, sealWith } from './archive-seal.ts'
 import type { AuditHead } from './audit.ts'
-import { digestOf, type JournalPlace } from './journal-places.ts'
 
 /** The last entry that was removed, by number and MAC, and its month; the empty log when none was. */
 export interface ArchiveHead extends AuditHead {
   /** `2026-01`; empty when nothing was removed. */
   readonly month: string
-  /** How far the journals of writers have come with the entries that were removed. */
-  readonly writers: readonly JournalPlace[]
 }
 
 /** The head as it is stored, with its seal, which is empty for the empty log. */
@@ -18,11 +15,10 @@ export interface SealedHead extends ArchiveHead, Seal {}
 
 /** SQL of the head as JSON. */
 export const archiveHeadSql = `(select json_build_object('count', count, 'digest', mac, 'month', month, 'keyId', key_id,
-  'seal', seal, 'writers', (select coalesce(json_agg(json_build_object('writer', w.writer, 'number', w.number,
-    'mac', w.mac)), '[]'::json) from auth.audit_writers w)) from auth.audit_archive)`
+  'seal', seal) from auth.audit_archive)`
 
 /** Nothing is archived. */
-export const nothingArchived: SealedHead = { count: 0, digest: '', month: '', writers: [], keyId: '', seal: '' }
+export const nothingArchived: SealedHead = { count: 0, digest: '', month: '', keyId: '', seal: '' }
 
 /** @throws Unavailable */
 export async function readArchiveHead(database: Pick<Database, 'query'>): Promise<SealedHead> {
@@ -32,9 +28,7 @@ export async function readArchiveHead(database: Pick<Database, 'query'>): Promis
 
 const purpose = 'head'
 
-/** Heads without writers have no digest of them: those of older archives. */
-const membersOf = ({ count, digest, month, writers }: ArchiveHead): Sealable =>
-  writers.length === 0 ? { count, digest, month } : { count, digest, month, writers: digestOf(writers) }
+const membersOf = ({ count, digest, month }: ArchiveHead): Sealable => ({ count, digest, month })
 
 /** Seals a head. */
 export function sealHead(key: SecretsKey, head: ArchiveHead): SealedHead {
@@ -43,8 +37,8 @@ export function sealHead(key: SecretsKey, head: ArchiveHead): SealedHead {
 
 /** What is wrong with a stored head; undefined for a right one. The head of the empty log needs no seal. */
 export function faultOfHead(keys: SecretsKeys, head: SealedHead): SealFault | undefined {
-  const { count, digest, writers, keyId, seal } = head
-  if (count === 0 && digest === '') return writers.length === 0 ? undefined : 'broken'
+  const { count, digest, keyId, seal } = head
+  if (count === 0 && digest === '') return undefined
   return faultOfSeal(keys, { purpose, members: membersOf(head), keyId, seal })
 }
 

@@ -7,7 +7,6 @@ import type { SecretsKeys } from '../store/secrets-keys.ts'
 import { faultOfHead, monthAfter, readArchiveHead } from './archive-head.ts'
 import type { AuditHead } from './audit.ts'
 import { type Mac, macUnder } from './chain.ts'
-import { createJournalPlaces, type JournalPlaces } from './journal-places.ts'
 import { type MonthFacts, monthPath, verifyMonth, writeMonth } from './month-file.ts'
 import { type ChainedEntry, readChainedEntries } from './read-entries.ts'
 import { faultOf, sentenceOf } from './verify-chain.ts'
@@ -58,12 +57,11 @@ export async function archiveMonths(ports: ArchivePorts, request: ArchiveRequest
   const least = head.month === '' ? '' : monthAfter(head.month)
   let place: Place = { end: { count: head.count, digest: head.digest }, least }
   const months: ArchivedMonth[] = []
-  const places = createJournalPlaces(head.writers)
   for (;;) {
     const [next] = await readChainedEntries(ports.database, { after: place.end.count, limit: 1 })
     const month = next && monthFrom(next, place.least)
     if (month === undefined || month >= request.before) return months
-    const archived = await archiveMonth(ports, { month, place, places, directory: request.directory })
+    const archived = await archiveMonth(ports, { month, place, directory: request.directory })
     months.push(archived)
     place = { end: { count: archived.last, digest: archived.mac }, least: monthAfter(month) }
   }
@@ -74,16 +72,14 @@ const monthFrom = ({ at }: ChainedEntry, least: string): string => (at.slice(0, 
 interface MonthRequest {
   readonly month: string
   readonly place: Place
-  /** Each entry is read once, in order. */
-  readonly places: JournalPlaces
   readonly directory: string
 }
 
 async function archiveMonth(ports: ArchivePorts, request: MonthRequest): Promise<ArchivedMonth> {
-  const { month, place, places, directory } = request
+  const { month, place, directory } = request
   const path = monthPath(directory, month)
   const isThere = await exists(manifestPath(path))
-  const log = { month, before: place.end, places }
+  const log = { month, before: place.end }
   if (!isThere) {
     const entries = readMonth(ports, log, Number.POSITIVE_INFINITY)
     await writeMonth(path, { month, before: place.end, entries }, { key: ports.secretsKeys[0], signal: ports.signal })
@@ -106,13 +102,12 @@ const exists = (path: string): Promise<boolean> =>
 interface MonthOfLog {
   readonly month: string
   readonly before: AuditHead
-  readonly places: JournalPlaces
 }
 
 /** The entries of a month up to the number `last`, each checked. @throws OperationError, Unavailable */
 async function* readMonth(
   { database, allSecretsKeys, pageSize = 1000, signal }: ArchivePorts,
-  { month, before, places }: MonthOfLog,
+  { month, before }: MonthOfLog,
   last: number,
 ): AsyncGenerator<ChainedEntry> {
   const macs = new Map<string, Mac>(allSecretsKeys.map((key) => [key.id, macUnder(key)]))
@@ -122,7 +117,7 @@ async function* readMonth(
     const page = await readChainedEntries(database, { after: sound.count, limit: pageSize })
     for (const entry of page) {
       if (entry.seq > last || monthFrom(entry, month) > month) return
-      const fault = faultOf(entry, sound, { macs, places })
+      const fault = faultOf(entry, sound, macs)
       if (fault) throw new OperationError(`${sentenceOf(fault)} Nothing was removed.`)
       yield entry
       sound = { count: entry.seq, digest: entry.mac }

@@ -1,10 +1,8 @@
 /**
  * The audit log: what was issued, revoked and administered, by whom and from where (docs/contract.md#audit-log).
  *
- * An entry is stored after the decision and before the response. If it cannot be stored, the response is 503, although
- * the change stands: an issued credential is then not sent to the client, and a repeated change finds the change done.
- * The reuse of a refresh token is an exception: it is logged before the login is revoked, because it is detected only
- * once.
+ * The entry of a change is stored in the transaction of the change (`change-entries.ts`). An entry that tells of no
+ * change, such as a refusal, is stored before the response. If it cannot be stored, the response is 503.
  *
  * Of equal refusals only one a minute becomes an entry, with their number, so that clients cannot fill the log.
  */
@@ -30,6 +28,19 @@ export interface AuditEvent {
   readonly requestId: string | null
   /** What an operator gave as the reason, in words; left out or null when there is none. */
   readonly reason?: string | null
+}
+
+/** The part of an event that says who asked, and from where. */
+export type Origin = Pick<AuditEvent, 'actor' | 'scheme' | 'address' | 'requestId' | 'reason'>
+
+/** The part of an event that says what changed. */
+export interface ChangeEntry {
+  readonly action: string
+  readonly target?: string | null | undefined
+  /** The user name, where the origin has no actor. */
+  readonly actor?: string | undefined
+  /** `succeeded` when left out. */
+  readonly outcome?: string | undefined
 }
 
 /** The scheme of what operators do on the machine itself. Their names are not authenticated. */
@@ -76,6 +87,14 @@ export interface Audit {
    * @throws Unavailable
    */
   recordRefusal(event: AuditEvent, times?: number): Promise<void>
+  /**
+   * Runs work that may change something. The first change stores `entry` with it; changes that have entries of their
+   * own store those. If no change stored `entry`, it is stored afterwards. A refusal of the work is logged with its
+   * code. An unavailable dependency is not, because the server decided nothing. While entries cannot be stored, work
+   * with an entry does not begin: nothing is hashed or decided in vain.
+   * @throws the error of `run`; Unavailable when an entry cannot be stored
+   */
+  during<Result>(origin: Origin, entry: ChangeEntry | undefined, run: () => Promise<Result>): Promise<Result>
 }
 
 /** The action of a refused check, by scheme. */

@@ -2,12 +2,18 @@ import { createHmac } from 'node:crypto'
 import type { Database } from '../../shared/platform/database/database.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import type { AuditEntry } from './audit.ts'
-import type { JournalPart } from './journal-places.ts'
 
 /** An entry as its MAC covers it. */
 export interface CoveredEntry extends AuditEntry {
-  /** The part of a journal that ends with this entry; most entries have none. */
+  /** The part of a journal that ends with this entry. Unreleased versions wrote it. */
   readonly journal?: JournalPart | undefined
+}
+
+interface JournalPart {
+  readonly writer: string
+  readonly first: number
+  readonly last: number
+  readonly mac: string
 }
 
 /** Computes the MAC of an entry, with one key of SECRETS_KEY. */

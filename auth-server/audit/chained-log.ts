@@ -1,17 +1,18 @@
-import { inArray, sql } from 'drizzle-orm'
+import { inArray, type SQLWrapper, sql } from 'drizzle-orm'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { gather } from '../../shared/platform/concurrency/gather.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { type CountedRefusal, createFloodFilter } from '../../shared/protocol/login-throttle/flood-filter.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
-import { auditArchivedOnce, auditEntries } from '../store/audit-tables.ts'
+import { auditArchivedOnce, auditEntries, auditHead, auditJournal } from '../store/audit-tables.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
-import { createAppender } from './appender.ts'
 import type { Audit, AuditEvent, AuditHead, TimedEvent } from './audit.ts'
 import { holdsKeyOfLog } from './chain.ts'
-import { createLink, hasHead, insertLinked, lockHead, readHead } from './chain-end.ts'
-import type { Pending } from './journal.ts'
+import { hasHead, readHead } from './chain-head.ts'
+import { createJournalChaining } from './chain-journal.ts'
+import { createDuring } from './change-entries.ts'
+import { insertEntriesSql, type Pending, pendingOf } from './journal.ts'
 import { formatAuditHead } from './verify-chain.ts'
 
 /** The systems that the log uses. */
@@ -42,8 +43,6 @@ export interface ChainedLog extends Audit {
   stop(): Promise<void>
 }
 
-type Refusal = Omit<Pending, 'count'>
-
 /** How many entries are stored in one transaction at most. */
 const maxEntriesAtOnce = 200
 
@@ -62,16 +61,19 @@ const unknownKeyWarning =
  */
 export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   const { database, clock, log } = ports
-  const { append, settle } = createAppender(ports)
-  const store = gatherEntries(append)
+  const { settle, later } = createJournalChaining(ports)
+  const store = gatherEntries(database)
   const logged = async (entry: Pending) => {
     try {
       await store(entry)
+      later()
     } catch (err) {
       log.error({ err, auditEntry: entry }, 'An audit entry could not be stored')
       throw err
     }
   }
+  const check = () => database.checkWrites()
+  const record = (event: AuditEvent) => logged(pendingOf(event, rfc3339(clock.now())))
   const refusals = createRefusals(clock, logged)
   let timer: NodeJS.Timeout | undefined
   let checking: Promise<void> | undefined
@@ -91,11 +93,17 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   return {
     head,
     settle,
-    check: () => database.checkWrites(),
-    record: (event) => logged({ ...cleaned(event), at: rfc3339(clock.now()), count: 1 }),
+    check,
+    record,
     recordRefusal: refusals.record,
-    recordOnce: (events) => appendOnce(ports, events),
+    during: createDuring({ clock, check, record, recordRefusal: refusals.record, stored: later }),
+    recordOnce: async (events) => {
+      const recorded = await storeOnce(database, events)
+      if (recorded.length > 0) later()
+      return recorded
+    },
     start() {
+      later()
       timer ??= setInterval(() => void eachMinute('over'), intervalMs).unref()
       checking = checkKey()
     },
@@ -127,11 +135,13 @@ function createHeadLog({ database, log }: ChainedLogPorts, head: () => Promise<A
   }
 }
 
+const insertSql = insertEntriesSql('$1::text::json')
+
 /** Gathers the entries of concurrent callers. */
-const gatherEntries = (append: (entries: readonly Pending[]) => Promise<void>) =>
+const gatherEntries = (database: Pick<Database, 'write'>) =>
   gather<Pending, undefined>({
     run: async (entries) => {
-      await append(entries)
+      await database.write(insertSql, [JSON.stringify(entries)])
       return entries.map(() => undefined)
     },
     isItemError: () => false,
@@ -141,10 +151,10 @@ const gatherEntries = (append: (entries: readonly Pending[]) => Promise<void>) =
 
 /** Makes entries of refusals: one a minute for equal refusals, with their number. */
 function createRefusals(clock: Clock, store: (entry: Pending) => Promise<void>) {
-  const floods = createFloodFilter<Refusal>(clock, ({ action, scheme, outcome }) =>
+  const floods = createFloodFilter<Pending>(clock, ({ action, scheme, outcome }) =>
     JSON.stringify([action, scheme, outcome]),
   )
-  const write = async ({ refusal, count }: CountedRefusal<Refusal>): Promise<void> => {
+  const write = async ({ refusal, count }: CountedRefusal<Pending>): Promise<void> => {
     try {
       await store({ ...refusal, count })
     } catch (error) {
@@ -154,7 +164,7 @@ function createRefusals(clock: Clock, store: (entry: Pending) => Promise<void>) 
   }
   return {
     async record(event: AuditEvent, times?: number): Promise<void> {
-      const counted = floods.take({ ...cleaned(event), at: rfc3339(clock.now()) }, times)
+      const counted = floods.take(pendingOf(event, rfc3339(clock.now())), times)
       if (counted) await write(counted)
     },
     /**
@@ -167,18 +177,15 @@ function createRefusals(clock: Clock, store: (entry: Pending) => Promise<void>) 
   }
 }
 
-/** Logs those events whose action and target have no entry, and returns them. */
-async function appendOnce(
-  { database, secretsKeys: [secretsKey] }: ChainedLogPorts,
-  events: readonly TimedEvent[],
-): Promise<TimedEvent[]> {
+/** Stores those events whose action and target have no entry, and returns them. */
+async function storeOnce(database: Database, events: readonly TimedEvent[]): Promise<TimedEvent[]> {
   if ((await notLogged(database.drizzle, events)).length === 0) return []
   return database.transaction(async (transaction) => {
-    // Whoever holds the lock sees every entry.
-    const head = await lockHead(transaction)
+    // Whoever holds the lock sees every entry of other holders, and nothing leaves the journal meanwhile.
+    await transaction.select().from(auditHead).for('update')
     const missing = await notLogged(transaction, events)
-    const entries = missing.map((event) => ({ ...cleaned(event), at: event.at, count: 1 }))
-    if (entries.length > 0) await insertLinked(transaction, createLink(secretsKey)(entries, head))
+    const entries = missing.map((event) => ({ entry: pendingOf(event, event.at) }))
+    if (entries.length > 0) await transaction.insert(auditJournal).values(entries)
     return missing
   })
 }
@@ -187,33 +194,22 @@ async function appendOnce(
 async function notLogged(source: Drizzle, events: readonly TimedEvent[]): Promise<TimedEvent[]> {
   const targets = events.flatMap(({ target }) => (target === null ? [] : [foldUsername(target)]))
   if (targets.length === 0) return []
+  const isTarget = (target: SQLWrapper) => inArray(sql`lower(${target} collate "C")`, targets)
   const { action, target } = auditEntries
-  const logged = await source
-    .select({ action, target })
-    .from(auditEntries)
-    .where(inArray(sql`lower(${target} collate "C")`, targets))
-  // Read second: an entry that is archived meanwhile is found at least once.
+  const inJournal = {
+    action: sql<string>`${auditJournal.entry}->>'action'`,
+    target: sql<string>`${auditJournal.entry}->>'target'`,
+  }
+  // In the order in which an entry moves on: one that does so meanwhile is found at least once.
+  const waiting = await source
+    .select(inJournal)
+    .from(auditJournal)
+    .where(isTarget(sql`(${inJournal.target})`))
+  const logged = await source.select({ action, target }).from(auditEntries).where(isTarget(target))
   const archived = await source
     .select({ action: auditArchivedOnce.action, target: auditArchivedOnce.target })
     .from(auditArchivedOnce)
-    .where(inArray(sql`lower(${auditArchivedOnce.target} collate "C")`, targets))
-  const names = new Set([...logged, ...archived].map((entry) => `${entry.action} ${entry.target}`))
+    .where(isTarget(auditArchivedOnce.target))
+  const names = new Set([...waiting, ...logged, ...archived].map((entry) => `${entry.action} ${entry.target}`))
   return events.filter((event) => !names.has(`${event.action} ${event.target}`))
 }
-
-const isName = (text: string): boolean => /^[A-Za-z0-9._@-]{1,64}$/.test(text)
-
-/**
- * Replaces a text that has not the form of a name or an id by null: users may type a password in the field for the
- * name.
- */
-const cleaned = (event: AuditEvent): Omit<Refusal, 'at'> => ({
-  actor: event.actor !== null && isName(event.actor) ? event.actor : null,
-  action: event.action,
-  target: event.target !== null && isName(event.target) ? event.target : null,
-  outcome: event.outcome,
-  scheme: event.scheme,
-  address: event.address,
-  requestId: event.requestId,
-  reason: event.reason ?? null,
-})

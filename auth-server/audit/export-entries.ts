@@ -3,7 +3,6 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import { type Mac, macUnder } from './chain.ts'
-import { createJournalPlaces } from './journal-places.ts'
 import {
   type AuditFilter,
   type ChainedEntry,
@@ -111,4 +110,4 @@ async function readPage(
 }
 
 const faultOfOne = ({ macBefore, ...entry }: ExportedEntry, macs: ReadonlyMap<string, Mac>): AuditFault | undefined =>
-  faultOf(entry, { count: entry.seq - 1, digest: macBefore }, { macs, places: createJournalPlaces(undefined) })
+  faultOf(entry, { count: entry.seq - 1, digest: macBefore }, macs)

@@ -17,7 +17,6 @@ import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import { faultOfSeal, sealWith } from './archive-seal.ts'
 import type { AuditHead } from './audit.ts'
 import { type Mac, macUnder } from './chain.ts'
-import { createJournalPlaces } from './journal-places.ts'
 import type { ChainedEntry } from './read-entries.ts'
 import { faultOf, sentenceOf } from './verify-chain.ts'
 
@@ -132,13 +131,12 @@ async function faultOfEntries(
   { keys, onEntry }: EntryCheck,
 ): Promise<string | undefined> {
   const macs = new Map<string, Mac>(keys.map((key) => [key.id, macUnder(key)]))
-  const places = createJournalPlaces(undefined)
   let sound: AuditHead = { count: first - 1, digest: macBefore }
   for await (const value of readArchive(path)) {
     const entry = entryIn(value)
     if (entry === undefined) return `the line behind entry ${sound.count} is no entry.`
     if (entry.seq < first || entry.seq > last) return `it has entry ${entry.seq}, which is not of this month.`
-    const fault = faultOf(entry, sound, { macs, places })
+    const fault = faultOf(entry, sound, macs)
     if (fault?.fault === 'missing') return `behind entry ${sound.count} comes entry ${entry.seq}.`
     if (fault) return sentenceOf(fault)
     sound = { count: entry.seq, digest: entry.mac }

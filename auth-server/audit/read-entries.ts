@@ -16,8 +16,8 @@ const membersSql = `'seq', seq,
     'target', target, 'outcome', outcome, 'scheme', scheme, 'address', address, 'requestId', request_id,
     'count', count, 'reason', reason, 'keyId', key_id, 'mac', mac`
 
-/** SQL of the part of a journal that ends with an entry, as JSON. */
-export const journalPartSql =
+/** SQL of the part of a journal that ends with an entry, as JSON. Unreleased versions wrote it. */
+const journalPartSql =
   "json_build_object('writer', writer, 'first', writer_first, 'last', writer_last, 'mac', writer_mac)"
 
 /** SQL of an entry as JSON. */

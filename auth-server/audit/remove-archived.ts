@@ -3,14 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { OperationError } from '../../shared/platform/terminal/report.ts'
-import { auditArchive, auditWriters } from '../store/audit-tables.ts'
+import { auditArchive } from '../store/audit-tables.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import { type ArchiveHead, readArchiveHead, type SealedHead, sealHead } from './archive-head.ts'
 import type { AuditHead } from './audit.ts'
-import { type JournalPart, type JournalPlace, placesBehind } from './journal-places.ts'
+import { type EntriesOfChange, entriesUnderWay, insertEntries } from './change-entries.ts'
 import type { MonthFacts } from './month-file.ts'
 import { type AuditPartition, dropPartition, readPartitions, retryWhileHeld } from './partitions.ts'
-import { journalPartSql } from './read-entries.ts'
 
 /** The systems that the removal uses. */
 export interface RemovalPorts {
@@ -37,15 +36,16 @@ export async function removeArchived(ports: RemovalPorts, months: readonly Month
   const { database, secretsKeys, signal, onProgress } = ports
   let head: ArchiveHead = await readArchiveHead(database)
   const start = head.count
+  const entriesOf = entriesUnderWay()
   const total = (months.at(-1)?.last ?? start) - start
   for (const { month, last, mac } of months) {
     while (head.count < last) {
       signal.throwIfAborted()
       const { to: count, dropped } = await nextStep(ports, head.count, last)
       const digest = count === last ? mac : await macOf(database, count)
-      const parts = await partsWithin(database, head.count + 1, count)
-      const next: ArchiveHead = { count, digest, month, writers: placesBehind(head.writers, parts) }
-      const step: Step = { from: head, to: next, parts, dropped, key: secretsKeys[0] }
+      const next: ArchiveHead = { count, digest, month }
+      const entries = entriesOf(count === last ? [{ action: 'audit.archived', target: month }] : [])
+      const step: Step = { from: head, to: next, dropped, entries, key: secretsKeys[0] }
       await retryWhileHeld(() => removeStep(database, step), signal)
       head = next
       onProgress?.(head.count - start, total)
@@ -58,10 +58,10 @@ export async function removeArchived(ports: RemovalPorts, months: readonly Month
 interface Step {
   readonly from: ArchiveHead
   readonly to: ArchiveHead
-  /** How far journals come with the step. */
-  readonly parts: readonly JournalPart[]
   /** The partition that is dropped; undefined: rows are deleted. */
   readonly dropped: AuditPartition | undefined
+  /** The last step of a month has an audit entry. */
+  readonly entries: EntriesOfChange
   readonly key: SecretsKey
 }
 
@@ -87,24 +87,10 @@ async function macOf(database: Pick<Database, 'query'>, seq: number): Promise<st
   throw new OperationError(`Entry ${seq} is no longer there. Nothing more was removed.`)
 }
 
-/** Of each writer the last part of its journal that ends with one of these entries. */
-async function partsWithin(
-  database: Pick<Database, 'query'>,
-  first: number,
-  last: number,
-): Promise<readonly JournalPart[]> {
-  const rows = await database.query<{ part: JournalPart }>(
-    `select distinct on (writer) ${journalPartSql} as part from auth.audit_entries
-      where seq between $1::text::bigint and $2::text::bigint and writer is not null order by writer, writer_last desc`,
-    [String(first), String(last)],
-  )
-  return rows.map(({ part }) => part)
-}
-
-function removeStep(database: Pick<Database, 'transaction'>, { from, to, parts, dropped, key }: Step): Promise<void> {
+function removeStep(database: Pick<Database, 'transaction'>, { from, to, dropped, entries, key }: Step): Promise<void> {
   return database.transaction(async (transaction) => {
     await moveHead(transaction, from, sealHead(key, to))
-    await storeWriters(transaction, placesBehind([], parts))
+    await insertEntries(transaction, entries)
     if (dropped === undefined) {
       await transaction.execute(sql`with gone as (
           delete from auth.audit_entries where ${isUpTo(to)} returning action, target) ${rememberOnce(sql`gone`)}`)
@@ -135,17 +121,4 @@ async function moveHead(
     .where(and(eq(auditArchive.count, from.count), eq(auditArchive.mac, from.digest)))
     .returning({ count: auditArchive.count })
   if (moved.length === 0) throw new OperationError('Somebody else archives, too. Nothing more was removed here.')
-}
-
-/** Writers that are known already stay as they are, or go on. */
-async function storeWriters(transaction: Drizzle, writers: readonly JournalPlace[]): Promise<void> {
-  if (writers.length === 0) return
-  await transaction
-    .insert(auditWriters)
-    .values([...writers])
-    .onConflictDoUpdate({
-      target: auditWriters.writer,
-      set: { number: sql`excluded.number`, mac: sql`excluded.mac` },
-      setWhere: sql`excluded.number > ${auditWriters.number}`,
-    })
 }

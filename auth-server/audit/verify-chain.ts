@@ -7,8 +7,6 @@ import type { SecretsKeys } from '../store/secrets-keys.ts'
 import { archiveHeadSql, faultOfHead, nothingArchived, readArchiveHead, type SealedHead } from './archive-head.ts'
 import type { AuditHead } from './audit.ts'
 import { type Mac, macUnder } from './chain.ts'
-import { checkJournal } from './journal.ts'
-import { createJournalPlaces, type JournalPlace, type JournalPlaces } from './journal-places.ts'
 import { type ChainedEntry, readChainedEntries } from './read-entries.ts'
 
 /** The first fault of the log. */
@@ -23,10 +21,6 @@ export type AuditFault =
   | { readonly fault: 'cut-off'; readonly seq: number }
   /** There are entries after the head of the log; this is the first. */
   | { readonly fault: 'beyond-head'; readonly seq: number }
-  /** With this entry came entries of a journal that were in the log before, or do not follow those that were. */
-  | { readonly fault: 'journal-again'; readonly seq: number }
-  /** An entry that waits behind this number was changed, or one before it was removed. */
-  | { readonly fault: 'journal'; readonly seq: number }
   /** The given head belongs to another log than this one. */
   | { readonly fault: 'other-log'; readonly seq: number }
   /** The row that says that entries up to this one are archived is not what was written. */
@@ -49,7 +43,7 @@ export interface AuditVerdict {
 
 /** The systems that the check uses. */
 export interface VerifyPorts {
-  readonly database: Pick<Database, 'query' | 'drizzle'>
+  readonly database: Pick<Database, 'query'>
   /** The check knows entries of each of these keys. */
   readonly secretsKeys: SecretsKeys
   /** How many entries are read at once. The default is 1,000. */
@@ -88,7 +82,6 @@ export async function verifyChain(ports: VerifyPorts, known?: AuditHead): Promis
   if (faultOfStart) return { sound: start, archived, fault: faultOfStart }
   const { sound, fault, digestAtKnown } = await walk(ports, {
     from: start,
-    writers: archive.writers,
     count: end.count,
     known: known?.count,
   })
@@ -96,10 +89,7 @@ export async function verifyChain(ports: VerifyPorts, known?: AuditHead): Promis
   if (fault?.fault === 'missing' && (await readArchiveHead(ports.database)).count > start.count) {
     return verifyChain(ports, known)
   }
-  const found = fault ?? faultOfEnd({ sound, end, start }, known, digestAtKnown)
-  if (found) return { sound, archived, fault: found }
-  const { isDamaged } = await checkJournal(ports.database, ports.secretsKeys)
-  return { sound, archived, fault: isDamaged ? { fault: 'journal', seq: end.count + 1 } : undefined }
+  return { sound, archived, fault: fault ?? faultOfEnd({ sound, end, start }, known, digestAtKnown) }
 }
 
 /** What is wrong with where the log begins. */
@@ -141,17 +131,14 @@ interface Walked {
 interface Walk {
   /** The part of the log that is not walked over. */
   readonly from: AuditHead
-  /** How far journals had come there. */
-  readonly writers: readonly JournalPlace[]
   /** The number of the last entry. */
   readonly count: number
   /** The length of the known head. */
   readonly known: number | undefined
 }
 
-async function walk(ports: VerifyPorts, { from, writers, count, known }: Walk): Promise<Walked> {
+async function walk(ports: VerifyPorts, { from, count, known }: Walk): Promise<Walked> {
   const macs = new Map<string, Mac>(ports.secretsKeys.map((key) => [key.id, macUnder(key)]))
-  const places = createJournalPlaces(writers)
   let sound = from
   let digestAtKnown = known === from.count ? from.digest : undefined
   while (sound.count < count) {
@@ -159,7 +146,7 @@ async function walk(ports: VerifyPorts, { from, writers, count, known }: Walk): 
     const entries = await readChainedEntries(ports.database, { after: sound.count, limit })
     if (entries.length === 0) break
     for (const entry of entries) {
-      const fault = faultOf(entry, sound, { macs, places })
+      const fault = faultOf(entry, sound, macs)
       if (fault) return { sound, fault, digestAtKnown }
       sound = { count: entry.seq, digest: entry.mac }
       if (sound.count === known) digestAtKnown = sound.digest
@@ -169,25 +156,17 @@ async function walk(ports: VerifyPorts, { from, writers, count, known }: Walk): 
   return { sound, digestAtKnown }
 }
 
-/** What an entry is checked with. */
-export interface EntryCheck {
-  /** By the id of their key. */
-  readonly macs: ReadonlyMap<string, Mac>
-  readonly places: JournalPlaces
-}
-
 /** The fault of an entry behind a sound part of the log; undefined when it belongs there. */
 export function faultOf(
   { keyId, mac, ...entry }: ChainedEntry,
   sound: AuditHead,
-  { macs, places }: EntryCheck,
+  macs: ReadonlyMap<string, Mac>,
 ): AuditFault | undefined {
   const seq = sound.count + 1
   if (entry.seq !== seq) return { fault: 'missing', seq }
   const macOf = macs.get(keyId)
   if (!macOf) return { fault: 'unknown-key', seq }
-  if (macOf(entry, sound.digest) !== mac) return { fault: 'broken', seq }
-  return places.follows(entry) ? undefined : { fault: 'journal-again', seq }
+  return macOf(entry, sound.digest) === mac ? undefined : { fault: 'broken', seq }
 }
 
 /** Says what is wrong, in a sentence that begins in lower case. */
@@ -201,11 +180,6 @@ const sentences: Readonly<Record<AuditFault['fault'], (seq: number) => string>> 
     'nothing from there on can be checked.',
   'cut-off': (seq) => `the log ends before entry ${seq}, which was there once.`,
   'beyond-head': (seq) => `entry ${seq} stands behind the end of the log.`,
-  'journal-again': (seq) =>
-    `with entry ${seq} came entries of a server's journal that are in the log already, or not those that come next.`,
-  journal: (seq) =>
-    `an entry that waits for number ${seq} or a later one is not what was written, was in the log before, or one is ` +
-    'missing.',
   'broken-archive': (seq) => `the row that says that entries up to ${seq} are archived is not what was written.`,
   'unknown-archive-key': (seq) =>
     `the row that says that entries up to ${seq} are archived was sealed under a key that is neither in SECRETS_KEY ` +

@@ -99,7 +99,7 @@ function store(
   const { username, passwordHash, replaces, login, grantor } = stored
   return changePrincipal(database, username, async (transaction, principal) => {
     const before = await userRow(transaction, principal.userId)
-    if (replaces !== undefined && before.passwordHash !== replaces) return { result: 'outdated' }
+    if (replaces !== undefined && before.passwordHash !== replaces) return { result: 'outdated', entries: [] }
     const updatedAt = new Date(clock.now())
     await transaction.update(users).set({ passwordHash, updatedAt }).where(eq(users.id, before.id))
     const keptLogin = login && isCurrent(principal, login) ? login : null

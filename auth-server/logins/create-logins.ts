@@ -45,7 +45,7 @@ export interface LoginsPorts {
   readonly sealing: Sealing
   readonly tokens: Tokens
   readonly secondFactors: AskAtLogin
-  readonly audit: Pick<Audit, 'record'>
+  readonly audit: Pick<Audit, 'during'>
 }
 
 /** The functions of this folder, wired together. */

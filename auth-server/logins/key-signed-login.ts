@@ -62,7 +62,7 @@ const maxAttempts = 3
 
 /** Creates this login over these ports. */
 export function createKeySignedLogin(ports: KeySignedLoginPorts): LogInKeySigned {
-  return async (login) => {
+  return async function logInKeySigned(login) {
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const holder = await verifyPassword(ports, login)
       if (!holder) break

@@ -1,13 +1,13 @@
 import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import type { AskAtLogin, FactorRequest, SecondFactorAnswer } from '../second-factors/ask-at-login.ts'
+import type { AskAtLogin, SecondFactorAnswer } from '../second-factors/ask-at-login.ts'
 import { invalidFactor } from '../second-factors/ask-at-login.ts'
 import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { LoginGeneration } from '../users/principal-change.ts'
 import { issueRefreshToken, type TokenResponse, tokenResponse } from './issue-tokens.ts'
-import { type Displaced, type MakeRoomPorts, makeRoom } from './make-room.ts'
+import { type MakeRoomPorts, makeRoom } from './make-room.ts'
 import type { RefreshTokenFamilies } from './refresh-token-families.ts'
 import { type LoginLifetimes, tokenTimes } from './refresh-token-family.ts'
 import {
@@ -36,12 +36,9 @@ export interface LoginRequest extends Omit<PasswordAttempt, 'password'> {
   readonly password: string | undefined
   /** The second factor, or the part of it that the request has. */
   readonly answer?: SecondFactorAnswer
-  readonly onFactor?: FactorRequest['onFactor']
   readonly userAgent?: string | undefined
   /** Called with the user's id when the login has started. */
   readonly proved?: (userId: string) => void
-  /** Called with the logins that this one displaced, before the response. An error that it throws is passed on. */
-  readonly onDisplaced?: (displaced: Displaced, username: string) => Promise<void>
 }
 
 /** The systems and settings that a login uses. */
@@ -127,8 +124,7 @@ async function afterStart(
 ): Promise<void> {
   const { userId, username } = holder
   request.proved?.(userId)
-  const displaced = await makeRoom(ports, { userId, username, login })
-  if (displaced.length > 0) await request.onDisplaced?.(displaced, username)
+  await makeRoom(ports, { userId, username, login })
   if (request.password !== undefined) await rehashPassword(ports, holder, request.password)
 }
 

@@ -12,33 +12,24 @@ export interface LogoutPorts {
   readonly verifyAccessToken: VerifyAccessToken
 }
 
-/** A login that is revoked now, with its user. */
-export interface RevokedLogin {
-  readonly id: string
-  readonly username: string
-  /** True when this logout revoked it. */
-  readonly wasValid: boolean
-}
-
 /**
  * Revokes the login of this access token or refresh token. The access token may be expired and the refresh token may be
- * used. Undefined when the login is no longer stored; a login that was revoked before is no error.
+ * used. False when the login is no longer stored; a login that was revoked before is no error.
  *
  * @throws ProblemError `invalid-token` for a text that is no token of this server
  * @throws Unavailable
  */
-export type LogOut = (token: string) => Promise<RevokedLogin | undefined>
+export type LogOut = (token: string) => Promise<boolean>
 
 /** Creates the logout over these ports. */
 export function createLogOut(ports: LogoutPorts): LogOut {
-  return async (token) => {
+  return async function logOut(token) {
     const loginId = ports.refreshTokens.read(token)?.loginId ?? loginIdOf(ports.verifyAccessToken(token))
     if (loginId === undefined) throw new ProblemError('invalid-token', 'This is no token of this server.')
     const family = await ports.refreshTokenFamilies.find(loginId)
-    if (!family) return undefined
-    const { id, username, alive } = family
-    const outcome = await ports.revokeLogin({ id, username, reason: 'logout' })
-    return { id, username, wasValid: alive && outcome === 'revoked' }
+    if (!family) return false
+    await ports.revokeLogin({ id: family.id, username: family.username, reason: 'logout' })
+    return true
   }
 }
 

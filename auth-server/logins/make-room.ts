@@ -24,9 +24,6 @@ export interface NewLogin {
   readonly login: LoginGeneration
 }
 
-/** Ids of the logins that were revoked by this limit; `all`: every other login of the user. */
-export type Displaced = readonly string[] | 'all'
-
 /**
  * How many displaced logins of a user are remembered until their tokens expire. Other revoked ids are counted apart.
  */
@@ -38,22 +35,25 @@ export const maxDisplacedLogins = 1000
  * once. A flood of logins therefore never locks the user out, and the principal record stays bounded.
  * @throws Unavailable
  */
-export async function makeRoom(ports: MakeRoomPorts, started: NewLogin): Promise<Displaced> {
+export async function makeRoom(ports: MakeRoomPorts, started: NewLogin): Promise<void> {
   const { database, publisher } = ports
-  if (!(await hasExcess(ports, started))) return []
-  return whenPublished(
+  if (!(await hasExcess(ports, started))) return
+  const displaced = { actor: started.username, outcome: 'displaced' }
+  await whenPublished(
     publisher,
-    changePrincipal<Displaced>(database, started.username, async (transaction, principal) => {
+    changePrincipal(database, started.username, async (transaction, principal) => {
       const excess = await findExcess(transaction, ports, started)
-      if (excess.length === 0) return { result: [] }
+      if (excess.length === 0) return { result: undefined, entries: [] }
       if ((await countDisplaced(transaction, ports, started)) + excess.length > maxDisplacedLogins) {
         const keptLogin = isCurrent(principal, started.login) ? started.login : null
-        return { result: 'all', change: { raiseGeneration: { keptLogin } } }
+        const entry = { ...displaced, action: 'user.logged-out', target: started.username }
+        return { result: undefined, change: { raiseGeneration: { keptLogin } }, entries: [entry] }
       }
       for (const { id, kind } of excess) {
         await revokeRow[kind](ports, transaction, { id, reason: 'displaced' })
       }
-      return { result: excess.map(({ id }) => id), change: {} }
+      const entries = excess.map(({ id: target }) => ({ ...displaced, action: 'login.ended', target }))
+      return { result: undefined, change: {}, entries }
     }),
   )
 }

@@ -2,8 +2,8 @@ import { validate as isUuid } from 'uuid'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Proving, RecentProof } from '../../shared/protocol/authentication/recent-proof.ts'
-import type { Audit, AuditEvent } from '../audit/audit.ts'
-import type { AskAtLogin, FactorRequest } from '../second-factors/ask-at-login.ts'
+import type { Audit } from '../audit/audit.ts'
+import type { AskAtLogin } from '../second-factors/ask-at-login.ts'
 import type { Role } from '../users/rights.ts'
 import { secondFactorDemandSql } from '../users/second-factor-demand.ts'
 import { type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
@@ -15,7 +15,7 @@ export const recentLoginMs = 300_000
 export interface RecentProofPorts extends VerifyPasswordPorts {
   readonly clock: Clock
   readonly secondFactors: Pick<AskAtLogin, 'isRightFactor'>
-  readonly audit: Pick<Audit, 'record'>
+  readonly audit: Pick<Audit, 'during'>
   /** SECOND_FACTOR_ROLES. */
   readonly secondFactorRoles: readonly Role[]
 }
@@ -29,7 +29,7 @@ export type ProveRecently = (caller: Proving, proof: RecentProof) => Promise<{ r
 /** Creates the check over these ports. */
 export function createRecentProof(ports: RecentProofPorts): ProveRecently {
   const factorSql = factorsOfLoginSql(secondFactorDemandSql(ports.secondFactorRoles))
-  return async (caller, { password, code, clientAddress }) => {
+  return async function requireRecentProof(caller, { password, code, clientAddress }) {
     const [factor] = await ports.database.query<FactorRow>(factorSql, [loginIdOf(caller), caller.userId])
     const withFactor = factor?.isProved === true
     const isCodeNeeded = !withFactor && factor?.isDemanded !== false
@@ -38,9 +38,11 @@ export function createRecentProof(ports: RecentProofPorts): ProveRecently {
       const holder = await verifyPassword(ports, { username: caller.username, password, clientAddress })
       if (holder?.userId !== caller.userId) throw new ProblemError('wrong-password', 'The password is not right.')
       if (withFactor || code === undefined) return { withFactor }
-      const onFactor = auditUse(ports, { scheme: caller.scheme, address: clientAddress })
-      const request = { answer: { code }, clientAddress, onFactor }
-      if (!(await ports.secondFactors.isRightFactor(holder.userId, request))) throw factorRequired(wrongCode)
+      const origin = { actor: null, scheme: caller.scheme, address: clientAddress, requestId: null }
+      const isRight = await ports.audit.during(origin, undefined, () =>
+        ports.secondFactors.isRightFactor(holder.userId, { answer: { code }, clientAddress }),
+      )
+      if (!isRight) throw factorRequired(wrongCode)
       return { withFactor: true }
     }
     if (caller.scheme === 'basic' || caller.credential.carriesPassword === true) return { withFactor }
@@ -51,14 +53,6 @@ export function createRecentProof(ports: RecentProofPorts): ProveRecently {
     )
   }
 }
-
-/** Writes the use of a recovery code into the audit log. */
-const auditUse =
-  ({ audit }: RecentProofPorts, from: Pick<AuditEvent, 'scheme' | 'address'>): FactorRequest['onFactor'] =>
-  (event, username) => {
-    const about = { actor: username, action: `second-factor.${event}`, target: username, requestId: null }
-    return audit.record({ ...about, ...from, outcome: 'succeeded' })
-  }
 
 /** The refusal of a request that proves no second factor, where one is needed. */
 export const factorRequired = (detail: string) => new ProblemError('second-factor-login-required', detail)

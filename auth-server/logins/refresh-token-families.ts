@@ -5,11 +5,13 @@
  */
 import { validate as isUuid } from 'uuid'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
+import { entriesUnderWay } from '../audit/change-entries.ts'
+import { insertEntriesSql } from '../audit/journal.ts'
 import type { LoginProof } from '../tokens/access-tokens.ts'
 import type { Role } from '../users/rights.ts'
 import { secondFactorDemandSql } from '../users/second-factor-demand.ts'
 import type { RefreshTokenFamily, TokenTimes } from './refresh-token-family.ts'
-import { createRotate, type Rotate } from './rotate-families.ts'
+import { createRotate, type Rotate, refreshEntries } from './rotate-families.ts'
 
 /** A new refresh token family. `times` and `expiresAt` are in seconds since the epoch. */
 export interface NewRefreshTokenFamily {
@@ -51,7 +53,7 @@ export interface RefreshTokenFamilies {
    */
   repeat(
     id: string,
-    retry: { counter: number; withinMs: number; accessExpiresAt: number },
+    retry: { username: string; counter: number; withinMs: number; accessExpiresAt: number },
   ): Promise<Repeated | undefined>
   /** Counts the revoked ids of a user that count towards the limit. `now` in milliseconds. */
   revokedIds(userId: string, now: number): Promise<RevokedIds>
@@ -81,7 +83,7 @@ const acceptedSql = acceptedSqlOf('f')
 /** The lock makes a change of the user wait, so that its record has this login too. */
 const startSql = (
   demand: string,
-) => `insert into auth.login_families (id, user_id, username_folded, generation, created_at, last_used_at,
+) => `with started as (insert into auth.login_families (id, user_id, username_folded, generation, created_at, last_used_at,
     expires_at, refresh_expires_at, tokens_expire_at, client_address, user_agent, second_factor)
   select $1::text::uuid, u.id, p.username_folded, p.generation, $4::text::timestamptz, $4::text::timestamptz,
     $5::text::timestamptz, $6::text::timestamptz, $7::text::timestamptz, $8::text, $9::text, $10::text
@@ -89,7 +91,9 @@ const startSql = (
   where u.id = $2::text::uuid and u.password_hash = $3::text and u.enabled
     and ($10::text is not null or not ${demand})
   for share of u
-  returning generation`
+  returning generation),
+  noted as (${insertEntriesSql('$11::text::json', 'started')})
+  select generation from started`
 
 const findSql = (
   accepted: string,
@@ -102,7 +106,7 @@ const findSql = (
     join auth.principals p on p.username_folded = f.username_folded
   where f.id = $1::text::uuid`
 
-const repeatSql = (accepted: string) => `update auth.login_families f
+const repeatSql = (accepted: string) => `with repeated as (update auth.login_families f
   set tokens_expire_at = greatest(f.tokens_expire_at, $4::text::timestamptz)
   from auth.users u, auth.principals p
   where f.id = $1::text::uuid and f.counter = $2::int + 1 and f.ended_at is null
@@ -110,7 +114,9 @@ const repeatSql = (accepted: string) => `update auth.login_families f
     and u.id = f.user_id and p.username_folded = f.username_folded and ${accepted}
   returning json_build_object('sealed', f.successor_sealed,
     'proof', json_build_object('at', floor(extract(epoch from f.created_at)), 'factor', f.second_factor),
-    'refreshExpiresAt', ${milliseconds('f.refresh_expires_at')}) as repeated`
+    'refreshExpiresAt', ${milliseconds('f.refresh_expires_at')}) as repeated),
+  noted as (${insertEntriesSql('$5::text::json', 'repeated')})
+  select repeated from repeated`
 
 const revokedSql = `select json_build_object('count', count(*),
     'firstExpiry', ${milliseconds('min(e.until)')}) as ended
@@ -146,8 +152,9 @@ export function createRefreshTokenFamilies(
 
     rotate: createRotate(database, accepted),
 
-    async repeat(id, { counter, withinMs, accessExpiresAt }) {
-      const parameters = [id, counter, Math.ceil(withinMs), fromSeconds(accessExpiresAt)]
+    async repeat(id, { username, counter, withinMs, accessExpiresAt }) {
+      const entries = JSON.stringify(refreshEntries({ id, username }))
+      const parameters = [id, counter, Math.ceil(withinMs), fromSeconds(accessExpiresAt), entries]
       const rows = await database.write<{ repeated: Repeated }>(repeatSql(accepted), parameters)
       return rows[0]?.repeated
     },
@@ -165,6 +172,7 @@ async function startFamily(
   demand: string,
 ): Promise<{ generation: number } | undefined> {
   const { times } = family
+  const { entries, stored } = entriesUnderWay()()
   try {
     const rows = await database.write<{ generation: number }>(startSql(demand), [
       family.id,
@@ -177,7 +185,9 @@ async function startFamily(
       family.clientAddress ?? null,
       family.userAgent ?? null,
       family.factor,
+      JSON.stringify(entries),
     ])
+    if (rows.length > 0) stored()
     return rows[0]
   } catch (error) {
     if (error instanceof DatabaseError && error.sqlState === foreignKeyViolation) return undefined

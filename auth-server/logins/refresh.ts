@@ -37,19 +37,10 @@ export interface RefreshPorts {
  *   after the retry window also revokes its login.
  * @throws Unavailable
  */
-export type Refresh = (refreshToken: string, reports?: RefreshReports) => Promise<TokenResponse>
+export type Refresh = (refreshToken: string, found?: LoginFound) => Promise<TokenResponse>
 
-/** Callbacks of a refresh, for the audit log. */
-export interface RefreshReports {
-  /** Called when the login of the token is stored, even if it is revoked. */
-  found?(login: { readonly id: string; readonly username: string }): void
-  /** Called when the decision for a new pair is stored. The pair is sent when it resolves, and not when it throws. */
-  refreshed?(): Promise<void>
-  /**
-   * Called before a reuse revokes the login, because a reuse is detected once. When it throws, the login stays valid.
-   */
-  reused?(): Promise<void>
-}
+/** Called when the login of a token that is not rotated at once is stored, even if it is revoked. */
+export type LoginFound = (login: { readonly id: string; readonly username: string }) => void
 
 /** Each further attempt means that another request changed the same family in between. */
 const maxAttempts = 8
@@ -57,7 +48,6 @@ const maxAttempts = 8
 /** The token of this request, and its arrival. */
 interface ReceivedToken extends Omit<RefreshTime, 'waitedMs'> {
   readonly token: RefreshTokenContent
-  readonly reports: RefreshReports
   /** By the monotonic clock. */
   readonly arrivedMs: number
 }
@@ -65,17 +55,17 @@ interface ReceivedToken extends Omit<RefreshTime, 'waitedMs'> {
 /** Creates the refresh over these ports. */
 export function createRefresh(ports: RefreshPorts): Refresh {
   const retryWindowMs = ports.lifetimes.refreshRetryWindowSeconds * 1000
-  return async (refreshToken, reports = {}) => {
+  return async function refreshTokens(refreshToken, found) {
     const now = ports.clock.now()
     const token = ports.refreshTokens.read(refreshToken)
     if (!token) throw invalidGrant()
-    const received = { token, reports, now, retryWindowMs, arrivedMs: ports.clock.monotonic() }
+    const received = { token, now, retryWindowMs, arrivedMs: ports.clock.monotonic() }
     const atOnce = await rotateAtOnce(ports, received)
     if (atOnce) return atOnce
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const family = await ports.refreshTokenFamilies.find(token.loginId)
       if (!family) throw invalidGrant()
-      reports.found?.(family)
+      found?.(family)
       const response = await actOn(ports, family, received)
       if (response) return response
     }
@@ -89,14 +79,12 @@ export function createRefresh(ports: RefreshPorts): Refresh {
  * nothing has changed then.
  */
 async function rotateAtOnce(ports: RefreshPorts, received: ReceivedToken): Promise<TokenResponse | undefined> {
-  const { token, now, reports } = received
+  const { token, now } = received
   if (token.expiresAt * 1000 <= now) return undefined
   const { loginId: id, username, generation, counter } = token
   const login = { id, username, generation, counter, expiresAt: Number.POSITIVE_INFINITY }
   const rotated = await rotate(ports, login)
-  if (!rotated) return undefined
-  reports.found?.(login)
-  return answer(ports, { ...rotated, login, reports })
+  return rotated && answer(ports, { ...rotated, login })
 }
 
 /** One attempt; undefined when another request changed the family in between. */
@@ -112,11 +100,10 @@ async function actOn(
     case 'rotate':
     case 'repeat': {
       const tokens = decision === 'rotate' ? await rotate(ports, family) : await repeat(ports, family, received)
-      return tokens && answer(ports, { ...tokens, login: family, reports: received.reports })
+      return tokens && answer(ports, { ...tokens, login: family })
     }
     case 'late':
     case 'reuse':
-      await received.reports.reused?.()
       await ports.revokeLogin({ id: family.id, username: family.username, reason: 'reuse' })
       throw invalidGrant(decision === 'late' ? lateDetail(retryWindowMs) : reuseDetail)
     case 'refuse':
@@ -152,7 +139,7 @@ async function repeat(
   const times = tokenTimes(ports.lifetimes, unixSeconds(ports.clock.now()), unixSeconds(family.expiresAt))
   const { accessExpiresAt } = times
   const withinMs = retryWindowMs + ports.clock.monotonic() - arrivedMs
-  const retry = { counter, withinMs, accessExpiresAt }
+  const retry = { username: family.username, counter, withinMs, accessExpiresAt }
   const repeated = await ports.refreshTokenFamilies.repeat(family.id, retry)
   if (!repeated) return undefined
   const refreshToken = ports.sealing.open(repeated.sealed, refreshTokenData(family.id, counter + 1))
@@ -160,18 +147,14 @@ async function repeat(
   return { refreshToken, times: { ...times, refreshExpiresAt }, proof: repeated.proof }
 }
 
-/**
- * The response after the decision: signs the access token while the record is published and the audit entry is stored.
- * It waits for all three.
- */
+/** The response after the decision: signs the access token while the record is published, and waits for both. */
 async function answer(
   ports: RefreshPorts,
-  { login, reports, ...tokens }: NewTokens & { login: TokenLogin; reports: RefreshReports },
+  { login, ...tokens }: NewTokens & { login: TokenLogin },
 ): Promise<TokenResponse> {
   const [response] = await Promise.all([
     tokenResponse(ports.issueAccessToken, login, tokens),
     ports.publisher.reloaded(login.username),
-    reports.refreshed?.(),
   ])
   return response
 }

@@ -4,6 +4,8 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
+import { entriesUnderWay } from '../audit/change-entries.ts'
+import { insertEntriesSql, type Pending } from '../audit/journal.ts'
 import { loginFamilies, sessions } from '../store/schema.ts'
 import { type ChangeOutcome, changePrincipal } from '../users/principal-change.ts'
 import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
@@ -46,13 +48,14 @@ export type RevokeLogin = (revocation: Revocation) => Promise<RevocationOutcome>
  * row that counts the changes of principals, which other changes wait for.
  */
 export function createRevokeLogin({ database, publisher, clock }: RevokeLoginPorts): RevokeLogin {
-  const revoke = gatherStatements<Revocation & { readonly at: Date }, RevokedRow>({
+  const revoke = gatherStatements<Revocation & { at: Date; entries: readonly Pending[] }, RevokedRow>({
     key: ({ id }) => id.toLowerCase(),
     run: async (revocations) => {
-      const input = revocations.map(({ id, username, reason, at }, ordinal) => ({
+      const input = revocations.map(({ id, username, reason, at, entries }, ordinal) => ({
         ordinal,
         reason,
         at,
+        entries,
         id: isUuid(id) ? id : null,
         // A text that is no user name is no user's.
         username: isUsername(username) ? foldUsername(username) : null,
@@ -61,14 +64,26 @@ export function createRevokeLogin({ database, publisher, clock }: RevokeLoginPor
       return rows.toSorted((one, other) => one.ordinal - other.ordinal)
     },
   })
-  return async (revocation) => {
-    const { version, is_found: isFound, is_ended: isEnded } = await revoke({ ...revocation, at: new Date(clock.now()) })
+  return async function revokeLogin(revocation) {
+    const { username: actor, id: target, reason } = revocation
+    const { entries } = entriesUnderWay()([{ action: 'login.ended', actor, target, outcome: outcomes[reason] }])
+    const asked = { ...revocation, at: new Date(clock.now()), entries }
+    const { version, is_found: isFound, is_ended: isEnded } = await revoke(asked)
     if (version === null) throw noSuchUser()
     await publisher.waitUntilPublished(Number(version))
     if (!isFound) return undefined
     return isEnded ? 'revoked' : 'revoked-before'
   }
 }
+
+/** The outcomes in the audit log. */
+const outcomes = {
+  logout: 'succeeded',
+  administrator: 'succeeded',
+  reuse: 'refresh-token-reused',
+  replaced: 'replaced',
+  displaced: 'displaced',
+} as const satisfies Record<Revocation['reason'], string>
 
 interface RevokedRow {
   readonly ordinal: number
@@ -91,12 +106,12 @@ const endedRows = (table: string, { locked, also = '' }: { locked: string; also?
     returning l.id, l.username_folded`
 
 /**
- * `$1`: `[{ordinal, id, username, reason, at}]`. Locks principals, then logins, then sessions, each in the order of
- * their ids, and takes one version for each principal with a login that ends, as the last step.
+ * `$1`: `[{ordinal, id, username, reason, at, entries}]`. Locks principals, then logins, then sessions, each in the
+ * order of their ids, and takes one version for each principal with a login that ends, as the last step.
  */
 const revokeSql = `with input as materialized (
     select * from json_to_recordset($1::text::json) as
-      i(ordinal int, id uuid, username text, reason text, at timestamptz)
+      i(ordinal int, id uuid, username text, reason text, at timestamptz, entries json)
   ),
   owner as materialized (
     select p.username_folded, p.user_id, p.change_number from auth.principals p
@@ -109,6 +124,7 @@ const revokeSql = `with input as materialized (
   ),
   ended_session as (${endedRows('auth.sessions', { locked: 'session' })}),
   ended as materialized (table ended_login union all table ended_session),
+  noted as (${insertEntriesSql('i.entries', 'input i join ended d on d.id = i.id and d.username_folded = i.username')}),
   changed as materialized (select distinct username_folded from ended),
   counter as (
     update auth.principal_change_counter set value = value + (select count(*) from changed)

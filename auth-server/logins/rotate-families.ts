@@ -4,6 +4,9 @@
  */
 import type { Database } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
+import { entriesUnderWay } from '../audit/change-entries.ts'
+import type { Pending } from '../audit/journal.ts'
+import { insertEntriesSql } from '../audit/journal.ts'
 import type { LoginProof } from '../tokens/access-tokens.ts'
 import type { TokenLogin } from './issue-tokens.ts'
 import type { TokenTimes } from './refresh-token-family.ts'
@@ -37,13 +40,13 @@ const secondsOf = (column: string) => `floor(extract(epoch from ${column}))`
  */
 const rotateSql = (accepted: string) => `with input as (
     select * from json_to_recordset($1::text::json) as i(id uuid, username text, generation int, counter int,
-      sealed text, now timestamptz, refresh_expires_at timestamptz, access_expires_at timestamptz)
+      sealed text, now timestamptz, refresh_expires_at timestamptz, access_expires_at timestamptz, entries json)
   ),
   locked as materialized (
     select f.id from auth.login_families f where f.id = any(array(select id from input))
     order by f.id for no key update
-  )
-  update auth.login_families f set counter = f.counter + 1, successor_sealed = i.sealed,
+  ),
+  rotated as (update auth.login_families f set counter = f.counter + 1, successor_sealed = i.sealed,
     rotated_at = clock_timestamp(), former_rotated_at = f.rotated_at, last_used_at = i.now, refresh_expires_at = i.refresh_expires_at,
     tokens_expire_at = greatest(f.tokens_expire_at, i.access_expires_at)
   from input i join locked l on l.id = i.id, auth.users u, auth.principals p
@@ -51,7 +54,9 @@ const rotateSql = (accepted: string) => `with input as (
     and f.expires_at >= greatest(i.refresh_expires_at, i.access_expires_at)
     and u.id = f.user_id and u.username = i.username and f.generation = i.generation
     and p.username_folded = f.username_folded and ${accepted}
-  returning f.id::text as id, json_build_object('at', ${secondsOf('f.created_at')}, 'factor', f.second_factor) as proof`
+  returning f.id::text as id, json_build_object('at', ${secondsOf('f.created_at')}, 'factor', f.second_factor) as proof),
+  noted as (${insertEntriesSql('i.entries', 'rotated r join input i on i.id = r.id::uuid')})
+  select id, proof from rotated`
 
 interface Rotated {
   readonly id: string
@@ -61,7 +66,7 @@ interface Rotated {
 /** Creates the rotation over this database. Two uses of one family never share a statement: the first one decides. */
 export function createRotate(database: Pick<Database, 'write'>, accepted: string): Rotate {
   const sql = rotateSql(accepted)
-  return gatherStatements<Rotation, LoginProof | undefined>({
+  const gathered = gatherStatements<NotedRotation, LoginProof | undefined>({
     key: ({ login }) => login.id,
     run: async (rotations) => {
       const rows = await database.write<Rotated>(sql, [JSON.stringify(rotations.map(inputOf))])
@@ -69,9 +74,19 @@ export function createRotate(database: Pick<Database, 'write'>, accepted: string
       return rotations.map(({ login }) => rotated.get(login.id))
     },
   })
+  return (rotation) => gathered({ ...rotation, entries: refreshEntries(rotation.login) })
 }
 
-const inputOf = ({ login, counter, sealed, times, now }: Rotation) => ({
+/** A rotation with its audit entries. */
+interface NotedRotation extends Rotation {
+  readonly entries: readonly Pending[]
+}
+
+/** The audit entries of a refresh of this login. */
+export const refreshEntries = ({ id, username }: Pick<TokenLogin, 'id' | 'username'>): readonly Pending[] =>
+  entriesUnderWay()([{ action: 'token.refreshed', actor: username, target: id }]).entries
+
+const inputOf = ({ login, counter, sealed, times, now, entries }: NotedRotation) => ({
   id: login.id,
   username: login.username,
   generation: login.generation,
@@ -80,4 +95,5 @@ const inputOf = ({ login, counter, sealed, times, now }: Rotation) => ({
   now: new Date(now),
   refresh_expires_at: new Date(times.refreshExpiresAt * 1000),
   access_expires_at: new Date(times.accessExpiresAt * 1000),
+  entries,
 })

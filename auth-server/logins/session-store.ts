@@ -5,6 +5,8 @@
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
 import { requirePrimary } from '../../shared/platform/history/history.ts'
 import type { KnownSession } from '../../shared/protocol/authentication/session/session-times.ts'
+import { entriesUnderWay } from '../audit/change-entries.ts'
+import { insertEntriesSql } from '../audit/journal.ts'
 import { instanceIdSql } from '../users/change-counter.ts'
 import type { Role } from '../users/rights.ts'
 import { secondFactorDemandSql } from '../users/second-factor-demand.ts'
@@ -64,7 +66,8 @@ const startSql = (demand: string) => `with started as (
     where u.id = $3::text::uuid and u.password_hash = $4::text and u.enabled
       and ($9::text is not null or not ${demand})
     for share of u
-    returning username_folded, generation)
+    returning username_folded, generation),
+  noted as (${insertEntriesSql('$10::text::json', 'started')})
   select json_build_object('generation', s.generation, 'version', p.change_number) as session,
     ${instanceIdSql} as "instanceId"
   from started s join auth.principals p on p.username_folded = s.username_folded
@@ -92,6 +95,7 @@ export const createSessionStore = (
   secondFactorRoles: readonly Role[] = [],
 ): SessionStore => ({
   async start(session) {
+    const { entries, stored } = entriesUnderWay()()
     try {
       const rows = await database.write<FoundSession<{ version: number; generation: number }>>(
         startSql(secondFactorDemandSql(secondFactorRoles)),
@@ -105,8 +109,10 @@ export const createSessionStore = (
           session.clientAddress,
           session.userAgent ?? null,
           session.factor,
+          JSON.stringify(entries),
         ],
       )
+      if (rows.length > 0) stored()
       return ofInstance(rows[0])
     } catch (error) {
       if (error instanceof DatabaseError && error.sqlState === foreignKeyViolation) return undefined

@@ -7,7 +7,7 @@ import {
 } from '../../shared/protocol/authentication/session/session-times.ts'
 import { type LoginRequest, type ProvePorts, proveAndStart, type Started, storedUserAgent } from './login.ts'
 import type { RevokeLogin } from './revoke-login.ts'
-import type { SessionOwner, SessionStore } from './session-store.ts'
+import type { SessionStore } from './session-store.ts'
 import type { StoredSessions } from './use-session.ts'
 import type { PasswordHolder } from './verify-password.ts'
 
@@ -37,8 +37,6 @@ export interface StartedSession {
   readonly username: string
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
-  /** The sessions that it replaced. */
-  readonly replaced: readonly SessionOwner[]
 }
 
 /**
@@ -80,14 +78,9 @@ async function start(
   const { session: started, instanceId } = begun
   const session = { id, username, userId, ...started, lastUsedAt: createdAt, expiresAt }
   await sessions.remember(keyHash, { session, instanceId })
-  const replaced: SessionOwner[] = []
   for (const former of replacedKeys.filter(isSessionKey).slice(0, maxReplaced)) {
-    replaced.push(...(await replace(ports, former)))
+    const owner = await sessionStore.ownerOf(sessionKeyHash(former))
+    if (owner) await ports.revokeLogin({ ...owner, reason: 'replaced' })
   }
-  return { login: { id, generation: started.generation }, result: { id, key, username, expiresAt, replaced } }
-}
-
-async function replace(ports: StartSessionPorts, key: string): Promise<SessionOwner[]> {
-  const former = await ports.sessionStore.ownerOf(sessionKeyHash(key))
-  return former && (await ports.revokeLogin({ ...former, reason: 'replaced' })) === 'revoked' ? [former] : []
+  return { login: { id, generation: started.generation }, result: { id, key, username, expiresAt } }
 }

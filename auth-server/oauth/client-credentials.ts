@@ -36,7 +36,7 @@ export type GrantClientCredentials = (client: Client, scope: string | undefined)
 /** Creates the grant. */
 export function createClientCredentialsGrant(ports: ClientCredentialsPorts): GrantClientCredentials {
   const { clock, apiKeys, issueAccessToken, accessTokenTtlSeconds } = ports
-  return async ({ key, owner }, scope) => {
+  return async function issueForClient({ key, owner }, scope) {
     const allowed = owner.rights.filter((right) => key.rights?.includes(right) ?? true)
     const requested = scope === undefined ? undefined : requestedRights(scope, allowed)
     const issuedAt = unixSeconds(clock.now())

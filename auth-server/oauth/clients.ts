@@ -80,7 +80,7 @@ export function createClientAuthentication(ports: ClientPorts): AuthenticateClie
       isOfClient ? ownerOf(await checkAssertion(ports, assertion)) : undefined,
     )
   }
-  return async (credentials, request) => {
+  return async function authenticateClient(credentials, request) {
     const client =
       credentials.method === 'private_key_jwt'
         ? await byAssertion(credentials, request)

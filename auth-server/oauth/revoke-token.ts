@@ -22,31 +22,25 @@ export interface RevokeTokenPorts {
   readonly verifyKeySignedToken: VerifyKeySignedToken
 }
 
-/** A revoked token and its owner. */
-export interface RevokedToken {
-  readonly id: string
-  readonly username: string
-  /** True when this request revoked it, false when it was revoked before. */
-  readonly wasValid: boolean
-}
-
 /**
  * Revokes one access token or key-signed token. Other tokens, and the API key that the token may belong to, stay
- * valid. Waits until the change is published. Undefined for a token that has expired or is not valid.
+ * valid. Waits until the change is published. Does nothing for a token that has expired or is not valid.
  *
  * @throws ProblemError `too-many-logins` when the record of the owner has no room for another revoked id; Unavailable
  */
-export type RevokeToken = (token: string) => Promise<RevokedToken | undefined>
+export type RevokeToken = (token: string) => Promise<void>
 
 /** Creates the revocation of single tokens. */
 export function createTokenRevocation({ database, clock, publisher, ...verifiers }: RevokeTokenPorts): RevokeToken {
-  return async (token) => {
-    const [verdict] = [verifiers.verifyAccessToken(token), verifiers.verifyKeySignedToken(token)].filter(({ ok }) => ok)
-    if (!verdict?.ok) return undefined
+  return async function revokeToken(token) {
+    const access = verifiers.verifyAccessToken(token)
+    const verdict = access.ok ? access : verifiers.verifyKeySignedToken(token)
+    if (!verdict.ok) return
     const { jti: id, sub, exp } = verdict.claims
     const username = sub ?? anonymousUsername
     const now = new Date(clock.now())
-    const wasValid = await whenPublished(
+    const action = access.ok ? 'token.revoked' : 'key-signed-token.revoked'
+    await whenPublished(
       publisher,
       changePrincipal(database, username, async (transaction, { userId }) => {
         await refuseTooMany(transaction, userId, now)
@@ -55,11 +49,10 @@ export function createTokenRevocation({ database, clock, publisher, ...verifiers
           .values({ id, userId, endedAt: now, expiresAt: new Date(exp * 1000) })
           .onConflictDoNothing()
           .returning({ id: endedTokens.id })
-        const hasEnded = ended.length > 0
-        return { result: hasEnded, ...(hasEnded && { change: {} }) }
+        if (ended.length === 0) return { result: undefined, entries: [] }
+        return { result: undefined, change: {}, entries: [{ action, actor: username, target: id }] }
       }),
     )
-    return { id, username, wasValid }
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { parseOptions } from '@node-rs/argon2'
-import { argon2 } from '../../shared/protocol/passwords/argon2-workers.ts'
+import { argon2 } from '../../shared/protocol/passwords/argon2-threads.ts'
 import {
   createHashingPermits,
   type HashingBounds,

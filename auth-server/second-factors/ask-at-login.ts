@@ -45,8 +45,6 @@ export interface SecondFactorAnswer {
 export interface FactorRequest {
   readonly answer: SecondFactorAnswer
   readonly clientAddress: string
-  /** Called when a recovery code was used, or the first factor was set up, before the login starts. */
-  readonly onFactor?: ((event: 'recovery-code-used' | 'added', username: string) => Promise<void>) | undefined
 }
 
 /** The second factor of logins. All throw Unavailable. */
@@ -120,13 +118,9 @@ async function check(ports: AskAtLoginPorts, state: FactorState, request: Factor
 }
 
 /** Checks the answer; undefined for a wrong one, which counts for the login throttle as a wrong password does. */
-async function attempt(ports: AskAtLoginPorts, state: FactorState, { answer, clientAddress, onFactor }: FactorRequest) {
-  const { username: account } = state
-  const who = { account, address: clientAddress }
-  const used = await ports.loginThrottle.attempt(who, () => useFactor(ports, state, answer))
-  if (used !== 'recovery-code') return used
-  await onFactor?.('recovery-code-used', account)
-  return 'otp'
+async function attempt(ports: AskAtLoginPorts, state: FactorState, { answer, clientAddress }: FactorRequest) {
+  const who = { account: state.username, address: clientAddress }
+  return ports.loginThrottle.attempt(who, () => useFactor(ports, state, answer))
 }
 
 /** The refusal of a factor that is not right, or of a challenge that is over. */
@@ -137,7 +131,7 @@ async function useFactor(ports: AskAtLoginPorts, state: FactorState, answer: Sec
   if (answer.passkey !== undefined) return usePasskey(ports, state, answer)
   const code = (answer.code ?? '').replace(/\s/g, '')
   if (!isTotpCode(code)) {
-    return (await useRecoveryCode(ports.database, state.userId, code)) ? ('recovery-code' as const) : undefined
+    return (await useRecoveryCode(ports.database, state, code)) ? 'otp' : undefined
   }
   const totp = state.factors.find(({ kind }) => kind === 'totp')
   return totp && boundTries(ports, state.userId, () => useCode(ports, totp, code))
@@ -223,7 +217,6 @@ async function enrol(ports: AskAtLoginPorts, state: FactorState, request: Factor
   const owner = { userId, username, login: null }
   const factor = newTotp(ports, { userId, secret: totp, step, name: defaultTotpName })
   await whenPublished(ports.publisher, addFactor(ports, owner, { factor, method: 'otp', onlyFirst: true }))
-  await request.onFactor?.('added', username)
   return 'otp'
 }
 

@@ -55,10 +55,12 @@ export function addFactor(
       await transaction.delete(secondFactors).where(and(ofUser, eq(secondFactors.kind, 'totp')))
     const added = await transaction.insert(secondFactors).values(factor).onConflictDoNothing().returning()
     if (added.length === 0) throw notConfirmed('This passkey is set up already.')
-    if (before.all > 0) return { result: 'added' }
+    const { username: target } = owner
+    const entries = [{ action: 'second-factor.added', actor: target, target }]
+    if (before.all > 0) return { result: 'added', entries }
     const keptLogin = owner.login && isCurrent(principal, owner.login) ? owner.login : null
     if (keptLogin) await markLogin(transaction, owner.userId, { id: keptLogin.id, method })
-    return { result: 'added', change: { raiseGeneration: { keptLogin } } }
+    return { result: 'added', change: { raiseGeneration: { keptLogin } }, entries }
   })
 }
 

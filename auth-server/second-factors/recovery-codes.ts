@@ -2,6 +2,8 @@
 import { hash } from 'node:crypto'
 import { Secret } from 'otpauth'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { entriesUnderWay } from '../audit/change-entries.ts'
+import { insertEntriesSql } from '../audit/journal.ts'
 
 /** How many codes a user gets. */
 export const recoveryCodeCount = 10
@@ -16,12 +18,19 @@ export const newRecoveryCodes = (): string[] =>
 export const recoveryCodeHash = (userId: string, code: string): string =>
   hash('sha256', `${userId}:${code.replace(/[\s-]/g, '').toUpperCase()}`, 'base64url')
 
-const useSql =
-  'delete from auth.recovery_codes where user_id = $1::text::uuid and code_hash = $2::text returning 1 as used'
+const useSql = `with used as (
+    delete from auth.recovery_codes where user_id = $1::text::uuid and code_hash = $2::text returning 1),
+  noted as (${insertEntriesSql('$3::text::json', 'used')})
+  select 1 as used from used`
 
 /** Uses a code up. False when it is none of the user, or was used before. @throws Unavailable */
-export const useRecoveryCode = async (
+export async function useRecoveryCode(
   database: Pick<Database, 'write'>,
-  userId: string,
+  { userId, username }: { readonly userId: string; readonly username: string },
   code: string,
-): Promise<boolean> => (await database.write(useSql, [userId, recoveryCodeHash(userId, code)])).length === 1
+): Promise<boolean> {
+  const entry = { action: 'second-factor.recovery-code-used', actor: username, target: username }
+  const { entries } = entriesUnderWay()([entry])
+  const hash = recoveryCodeHash(userId, code)
+  return (await database.write(useSql, [userId, hash, JSON.stringify(entries)])).length === 1
+}

@@ -1,18 +1,6 @@
 /** The tables of the audit log. */
 import { type SQLWrapper, sql } from 'drizzle-orm'
-import {
-  bigint,
-  check,
-  index,
-  integer,
-  json,
-  primaryKey,
-  smallint,
-  text,
-  timestamp,
-  unique,
-  uuid,
-} from 'drizzle-orm/pg-core'
+import { bigint, check, index, integer, json, primaryKey, smallint, text, timestamp, uuid } from 'drizzle-orm/pg-core'
 import { authSchema } from './schema.ts'
 
 const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' })
@@ -45,13 +33,13 @@ export const auditEntries = authSchema.table(
     keyId: text('key_id').notNull(),
     /** HMAC-SHA256 (base64url) over the MAC before it and this entry. */
     mac: text().notNull(),
-    /** The part of a writer's journal that ends with this entry; null for most entries (`audit/journal-places.ts`). */
+    /** The part of a journal that ends with this entry. Unreleased versions wrote it: the MAC covers it. */
     writer: uuid(),
     writerFirst: bigint('writer_first', { mode: 'number' }),
     writerLast: bigint('writer_last', { mode: 'number' }),
     writerMac: text('writer_mac'),
   },
-  // Each index but the last ends in the number, which is the order of every page.
+  // Each index ends in the number, which is the order of every page.
   (table) => [
     check('audit_entries_seq', sql`${table.seq} >= 1`),
     index('audit_entries_actor').on(folded(table.actor), table.seq).where(sql`${table.actor} is not null`),
@@ -59,7 +47,6 @@ export const auditEntries = authSchema.table(
     index('audit_entries_action').on(sql`${table.action} collate "C"`, table.seq),
     index('audit_entries_refused').on(table.outcome, table.seq).where(sql`${table.outcome} <> 'succeeded'`),
     index('audit_entries_at').on(table.at, table.seq),
-    index('audit_entries_writer').on(table.writer, table.writerLast).where(sql`${table.writer} is not null`),
   ],
 )
 
@@ -102,29 +89,9 @@ export const auditArchivedOnce = authSchema.table(
 )
 
 /** Audit entries that wait for their place in the chain (`auth-server/audit/journal.ts`). */
-export const auditJournal = authSchema.table(
-  'audit_journal',
-  {
-    /** The order in which they come into the chain. */
-    position: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
-    /** Names a run of a server. */
-    writer: uuid().notNull(),
-    /** Counts the entries of the writer without gaps, from 1. */
-    number: bigint({ mode: 'number' }).notNull(),
-    /** An entry without its number in the log. */
-    entry: json().notNull(),
-    /** The id of the key of SECRETS_KEY that made the MAC. */
-    keyId: text('key_id').notNull(),
-    /** HMAC-SHA256 (base64url) over the writer's MAC before it and this entry. */
-    mac: text().notNull(),
-  },
-  (table) => [unique('audit_journal_of_writer').on(table.writer, table.number)],
-)
-
-/** How far the journals of writers have come with the entries that were removed, because they are in the archive. */
-export const auditWriters = authSchema.table('audit_writers', {
-  writer: uuid().primaryKey(),
-  /** The number and the MAC of its last such entry. The seal of `audit_archive` covers them. */
-  number: bigint({ mode: 'number' }).notNull(),
-  mac: text().notNull(),
+export const auditJournal = authSchema.table('audit_journal', {
+  /** The order in which they come into the chain. */
+  position: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+  /** An entry without its number in the log. */
+  entry: json().notNull(),
 })

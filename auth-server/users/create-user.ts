@@ -3,6 +3,7 @@ import { type Database, type Drizzle, violates } from '../../shared/platform/dat
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { anonymousUsername, foldUsername } from '../../shared/protocol/principal/record.ts'
+import { entriesUnderWay, insertEntries } from '../audit/change-entries.ts'
 import { principals, users } from '../store/schema.ts'
 import { type Grantor, requireMayGrant, rightsOfGrants } from './granting-rights.ts'
 import { type Changed, numberChange } from './principal-change.ts'
@@ -19,6 +20,8 @@ export interface NewUser {
   readonly enabled: boolean
   /** The default is false. */
   readonly madeByDemo?: boolean
+  /** The action in the audit log. The default is `user.created`. */
+  readonly action?: string
 }
 
 /** The systems that a creation uses. */
@@ -32,7 +35,11 @@ export interface CreateUserPorts {
  * Stores a new user and its principal. If a deleted user had this name, its principal is used again: generation and
  * version count on. @throws ProblemError `user-exists`, `missing-right` when the user gets a right that `grantor` lacks
  */
-export async function insertUser(ports: CreateUserPorts, user: NewUser, grantor?: Grantor): Promise<Changed<User>> {
+export async function insertUser(
+  ports: CreateUserPorts,
+  { action = 'user.created', ...user }: NewUser,
+  grantor?: Grantor,
+): Promise<Changed<User>> {
   const now = new Date(ports.clock.now())
   const row = {
     ...user,
@@ -45,6 +52,7 @@ export async function insertUser(ports: CreateUserPorts, user: NewUser, grantor?
     updatedAt: now,
   }
   const { usernameFolded, username, id: userId } = row
+  const entries = entriesUnderWay()([{ action, target: username }])
   try {
     const principalVersion = await ports.database.transaction(async (transaction) => {
       await transaction
@@ -52,9 +60,11 @@ export async function insertUser(ports: CreateUserPorts, user: NewUser, grantor?
         .values({ usernameFolded, username, userId })
         .onConflictDoUpdate({ target: principals.usernameFolded, set: { username, userId } })
       await transaction.insert(users).values(row)
+      await insertEntries(transaction, entries)
       const verify = (source: Drizzle) => requireMayGrant(source, grantor, { rights: rightsOfGrants(row) })
       return numberChange(transaction, usernameFolded, { verify })
     })
+    entries.stored()
     return { result: toUser(row), principalVersion }
   } catch (error) {
     if (violates(error, 'users_username_folded')) throw new ProblemError('user-exists', 'There is a user of this name.')

@@ -108,5 +108,6 @@ const store = (
       .values({ userId: user.id, usernameFolded: user.usernameFolded, ...stored })
       .onConflictDoUpdate({ target: digestSecrets.userId, set: stored })
     const verify = (source: Drizzle) => requireMayAccess(source, grantor, user)
-    return { result: user.username, change: { verify } }
+    const entries = [{ action: 'user.digest-secret-made', target: user.username }]
+    return { result: user.username, change: { verify }, entries }
   })

@@ -137,7 +137,9 @@ const useUp = (
       .update(users)
       .set({ passwordHash, updatedAt: new Date(clock.now()) })
       .where(eq(users.id, user.id))
-    return { result: user.username, change: { raiseGeneration: { keptLogin: null } } }
+    const { username: target } = user
+    const entries = [{ action: 'user.password-reset', actor: target, target }]
+    return { result: target, change: { raiseGeneration: { keptLogin: null } }, entries }
   })
 
 /** @throws ProblemError `invalid-reset-code` when the link is not accepted any more */

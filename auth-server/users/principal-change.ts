@@ -8,6 +8,8 @@ import { eq, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
+import type { ChangeEntry } from '../audit/audit.ts'
+import { entriesUnderWay, insertEntries } from '../audit/change-entries.ts'
 import { principalChangeCounter, principals } from '../store/schema.ts'
 import { noCounter } from './change-counter.ts'
 import { isUsername } from './user.ts'
@@ -36,6 +38,8 @@ export interface PrincipalChange {
 export interface ChangeOutcome<Result> {
   readonly result: Result
   readonly change?: PrincipalChange
+  /** The audit entries of the change. Without them it is the one of the work under way. */
+  readonly entries?: readonly ChangeEntry[] | undefined
 }
 
 /** The result, and the version that must be published before the caller gets a response. */
@@ -45,27 +49,33 @@ export interface Changed<Result> {
 }
 
 /**
- * Changes one principal in one transaction: locks its row, runs `work`, and takes the next version as the last step.
+ * Changes one principal in one transaction: locks its row, runs `work`, stores the audit entries, and takes the next
+ * version as the last step.
  * When nothing changed, the version is that of the latest change, whose announcement may still be under way.
  *
  * @throws ProblemError `not-found` when there never was a user of this name, and whatever `work` throws
  */
-export function changePrincipal<Result>(
+export async function changePrincipal<Result>(
   database: Database,
   username: string,
   work: (transaction: Drizzle, principal: LockedPrincipal) => Promise<ChangeOutcome<Result>>,
 ): Promise<Changed<Result>> {
-  return database.transaction(async (transaction) => {
+  const entriesOf = entriesUnderWay()
+  const [changed, noted] = await database.transaction(async (transaction) => {
     const [principal] = await transaction
       .select()
       .from(principals)
       .where(isUsername(username) ? eq(principals.usernameFolded, foldUsername(username)) : sql`false`)
       .for('no key update')
     if (!principal) throw new ProblemError('not-found', 'There is no such user.')
-    const { result, change } = await work(transaction, principal)
-    if (!change) return { result, principalVersion: principal.principalVersion }
-    return { result, principalVersion: await numberChange(transaction, principal.usernameFolded, change) }
+    const { result, change, entries } = await work(transaction, principal)
+    const own = entriesOf(entries)
+    await insertEntries(transaction, own)
+    if (!change) return [{ result, principalVersion: principal.principalVersion }, own]
+    return [{ result, principalVersion: await numberChange(transaction, principal.usernameFolded, change) }, own]
   })
+  noted.stored()
+  return changed
 }
 
 /**

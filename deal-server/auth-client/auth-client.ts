@@ -197,7 +197,10 @@ function handOn(
 
 /** @throws Unavailable without a response before the deadline or the abort */
 function createSend({ authUrl, fetch }: AuthClientPorts) {
-  return async ({ target, deadlineMs = usualDeadlineMs, signal, ...init }: AuthRequest, abort: AbortController) => {
+  return async function askAuthServer(
+    { target, deadlineMs = usualDeadlineMs, signal, ...init }: AuthRequest,
+    abort: AbortController,
+  ) {
     const deadline = setTimeout(() => abort.abort(new Error(`no answer in ${deadlineMs} ms`)), deadlineMs)
     try {
       const ends = signal ? AbortSignal.any([abort.signal, signal]) : abort.signal

@@ -9,7 +9,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
-import type { FeedLine } from '../../shared/protocol/internal-api/feed-stream.ts'
 import type { AuthClient } from './auth-client.ts'
 import type { PrincipalFeed, StreamedFeed } from './principal-feed.ts'
 
@@ -19,11 +18,9 @@ export interface FeedStreamPorts {
   readonly authClient: Pick<AuthClient, 'feedLines'>
   readonly clock: Clock
   readonly log: Pick<Log, 'info'>
-  /** Called with every line that counts, for the other processes of this machine. */
-  readonly onLine?: ((line: FeedLine, readAt: number) => void) | undefined
 }
 
-/** The stream of one machine. */
+/** The stream of one server. */
 export interface FeedStream {
   start(): void
   stop(): void
@@ -74,7 +71,7 @@ async function followOnce(
   ports: FeedStreamPorts,
   { stopped, onFirstLine }: { stopped: AbortSignal; onFirstLine: () => void },
 ): Promise<number> {
-  const { feed, authClient, clock, onLine } = ports
+  const { feed, authClient, clock } = ports
   const from = feed.position()
   if (!from) return 0
   const sentAt = clock.monotonic()
@@ -92,7 +89,6 @@ async function followOnce(
         break
       }
       feed.onLine(line, Math.min(readAt, now))
-      onLine?.(line, Math.min(readAt, now))
       lines += 1
       if (lines === 1) onFirstLine()
       if (line.end && (!feed.needsStream() || now - sentAt > streamLifeMs)) break

@@ -38,7 +38,7 @@ const pollIntervalMs = 25
 /** Makes the executor, one for each process: commands on one deal run one after another. */
 export function createExecuteCommand(ports: CommandPorts): ExecuteCommand {
   const parts: Parts = { ...ports, queue: createKeyedQueue() }
-  return async (request) => {
+  return async function executeCommand(request) {
     const { caller } = request
     try {
       return shownTo(caller, await runOrReplay(parts, contextOf(request, ports.ids)))

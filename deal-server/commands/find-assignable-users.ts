@@ -23,7 +23,7 @@ export const createFindUserId =
  * (docs/deal-model.md#assignable-users).
  */
 export function createFindAssignableUsers(principals: Principals): FindAssignableUsers {
-  return async (usernames, traceContext) => {
+  return async function findAssignableUsers(usernames, traceContext) {
     const records = await Promise.all(usernames.map((username) => principals.get(username, traceContext)))
     const known = records.filter((record) => record?.enabled && !isAnonymous(record.username))
     return new Map(

@@ -32,8 +32,6 @@ export interface Follower {
 /** The parts that a reader uses. */
 export interface ReaderPorts {
   readonly log: EventLog
-  /** Reads new events: the same log, maybe by another process. */
-  readonly live: Pick<EventLog, 'read'>
   readonly encode: (event: LoggedEvent) => Uint8Array
   readonly clock: Clock
   readonly lag: EventLag
@@ -121,11 +119,11 @@ export class EventReader {
 
   /** The next page; undefined when the log cannot be read now. */
   async #readPage(): Promise<EventPage | undefined> {
-    const { live, encode, lag, logger } = this.#ports
+    const { log, encode, lag, logger } = this.#ports
     const place = this.#place
     this.#isWoken = false
     try {
-      const page = await live.read(place, { limit: this.#options.pageSize })
+      const page = await log.read(place, { limit: this.#options.pageSize })
       const isRestarted = page.runId !== this.#runId
       // Before streams join again and begin a new trail.
       if (isRestarted) await this.#trail.forkTo(page.end.history)

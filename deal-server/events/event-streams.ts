@@ -21,14 +21,7 @@ export interface EventStreamsPorts {
   readonly represent: (event: LoggedEvent) => object
   readonly clock: Clock
   readonly logger: Pick<Log, 'warn' | 'debug'>
-  /** Counts a stream of this principal in another process; in this one when left out. As `UserLimits.acquire`. */
-  readonly acquire?: AcquireStream | undefined
-  /** Reads for the streams that have caught up, in another process; in this one when left out. */
-  readonly live?: Pick<EventLog, 'read'> | undefined
 }
-
-/** Counts a stream of a principal. Resolves to the function that releases it. @throws ProblemError, Unavailable */
-export type AcquireStream = (principalId: string) => Promise<() => void> | (() => void)
 
 /** Times, sizes and limits of event streams. */
 export interface EventStreamsOptions extends StreamOptions, UserLimitsOptions {
@@ -63,8 +56,6 @@ export interface EventStreams {
    * @throws ProblemError `too-many-streams`, `outdated-cursor`; Unavailable
    */
   open(request: StreamRequest, client: StreamClient): Promise<StreamBody | undefined>
-  /** Counts a stream that another process opens. */
-  readonly acquire: AcquireStream
   /** True when such a stream could begin. @throws ProblemError `outdated-cursor`; Unavailable */
   canBegin(request: StreamRequest): Promise<boolean>
   /** Wakes the reader: there may be new events. */
@@ -90,20 +81,17 @@ const defaults: EventStreamsOptions = {
 
 /** Makes the event streams of one process. */
 export function createEventStreams(
-  { log, represent, clock, logger, ...given }: EventStreamsPorts,
+  { log, represent, clock, logger }: EventStreamsPorts,
   others: Partial<EventStreamsOptions> = {},
 ): EventStreams {
   const options = { ...defaults, ...others }
   const lag = new EventLag(clock)
   const encode = (event: LoggedEvent) => encodeEvent(event, represent(event))
-  const reader = new EventReader({ log, live: given.live ?? log, encode, clock, lag, logger }, options)
+  const reader = new EventReader({ log, encode, clock, lag, logger }, options)
   const limits = new UserLimits(options, tooMany)
-  const acquireHere: AcquireStream = (principalId) => limits.acquire(principalId)
-  const { acquire = acquireHere } = given
   return {
-    acquire: acquireHere,
     open: async (request, { principalId, mayRead }) => {
-      const release = await acquire(principalId)
+      const release = limits.acquire(principalId)
       const start = await findStart(log, request).catch((error: unknown) => {
         release()
         throw error

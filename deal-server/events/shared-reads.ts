@@ -3,7 +3,7 @@ import type { Place } from './position.ts'
 
 /**
  * The same log. Callers that read from one place at one time share a read: a wake-up wakes all webhooks of a server,
- * and all workers of a machine, and those that have caught up are at one place.
+ * and those that have caught up are at one place.
  */
 export function createSharedReads(log: Pick<EventLog, 'read'>): Pick<EventLog, 'read'> {
   const underWay = new Map<string, Promise<EventPage>>()

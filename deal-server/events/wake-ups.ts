@@ -15,6 +15,8 @@ export interface WakeUpPorts {
   instanceId(): string | undefined
   /** Called when there may be new events. */
   onWakeUp(): void
+  /** Pause between two messages, in milliseconds. Events that are written in the meantime share one message. */
+  readonly pauseMs: number
 }
 
 /** Sends and receives wake-ups. */
@@ -26,8 +28,6 @@ export interface WakeUps {
 }
 
 const channel = feedKey('deal-events')
-/** Pause between two messages, in milliseconds. Events that are written in the meantime share one message. */
-const pauseMs = 5
 /** A late wake-up does no harm, so the cache time is not read for each message. */
 const maxAgeMs = 60_000
 
@@ -72,7 +72,7 @@ class CacheWakeUps implements WakeUps {
     while (this.#isDue) {
       this.#isDue = false
       await this.#publish().catch(() => undefined) // readers also read at an interval
-      await new Promise((resolve) => setTimeout(resolve, pauseMs).unref())
+      await new Promise((resolve) => setTimeout(resolve, this.#ports.pauseMs).unref())
     }
     this.#isSending = false
   }

@@ -61,7 +61,7 @@ export type Pipeline = (request: HttpRequest, route: StyleRoute) => Promise<Http
 /** Makes the pipeline of all requests that need a caller. */
 export function createPipeline(ports: PipelinePorts): Pipeline {
   const batches = createBatches(ports)
-  return async (request, route) => {
+  return async function handleRequest(request, route) {
     if (route.readsBodyLate) request.refuseLargeBody()
     else await request.readBody() // limits: 413
     requireSecureTransport(request.peer) // transport: 403
@@ -75,7 +75,7 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     if (invocation.kind === 'webhook') return manageWebhooks(ports, received, invocation)
     const isQuery = invocation.kind === 'query'
     requireRights(caller, isQuery ? invocation.rights(caller) : invocation.bound.rights) // right: 403
-    return ports.withReader(request, (reader) =>
+    return await ports.withReader(request, (reader) =>
       isQuery ? invocation.answer(reader, caller, ports.findUserId) : runCommand(ports, received, invocation),
     )
   }

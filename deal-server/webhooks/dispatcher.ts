@@ -10,10 +10,10 @@ import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import { createSharedReads } from '../events/shared-reads.ts'
 import { standardRetriesMs } from './back-off.ts'
 import type { WebhookHead, WebhookWork } from './ports.ts'
-import { WebhookWorker, type WorkerOptions, type WorkerPorts } from './worker.ts'
+import { type SenderOptions, type SenderPorts, WebhookSender } from './sender.ts'
 
 /** The parts that the dispatcher uses. */
-export interface DispatcherPorts extends Omit<WorkerPorts, 'permits' | 'work'> {
+export interface DispatcherPorts extends Omit<SenderPorts, 'permits' | 'work'> {
   readonly work: WebhookWork
   readonly clock: Clock
   readonly logger: Pick<Log, 'warn' | 'info'>
@@ -22,7 +22,7 @@ export interface DispatcherPorts extends Omit<WorkerPorts, 'permits' | 'work'> {
 }
 
 /** Times and sizes; times in milliseconds. */
-export interface DispatcherOptions extends WorkerOptions {
+export interface DispatcherOptions extends SenderOptions {
   /** How often this server looks for webhooks that are new, free or changed. */
   readonly lookMs: number
   /** How often it renews its leases. */
@@ -75,8 +75,8 @@ export const createDispatcher = (ports: DispatcherPorts, options: DispatcherOpti
 class WebhookDispatcher implements Dispatcher {
   readonly #ports: DispatcherPorts
   readonly #options: DispatcherOptions
-  readonly #workerPorts: WorkerPorts
-  readonly #workers = new Map<string, WebhookWorker>()
+  readonly #senderPorts: SenderPorts
+  readonly #senders = new Map<string, WebhookSender>()
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | undefined
   #isDue = false
@@ -88,7 +88,7 @@ class WebhookDispatcher implements Dispatcher {
     this.#ports = ports
     this.#options = options
     const permits = new Permits(options.maxRequests)
-    this.#workerPorts = { ...ports, log: createSharedReads(ports.log), permits }
+    this.#senderPorts = { ...ports, log: createSharedReads(ports.log), permits }
   }
 
   start(): void {
@@ -100,18 +100,18 @@ class WebhookDispatcher implements Dispatcher {
     this.#isStopping = true
     clearInterval(this.#timer)
     await this.#looking
-    await Promise.all([...this.#workers.values()].map((worker) => worker.stop(this.#options.stopGraceMs)))
-    if (this.#workers.size > 0) await this.#orLog(this.#ports.work.release(this.#options.owner))
-    this.#workers.clear()
+    await Promise.all([...this.#senders.values()].map((sender) => sender.stop(this.#options.stopGraceMs)))
+    if (this.#senders.size > 0) await this.#orLog(this.#ports.work.release(this.#options.owner))
+    this.#senders.clear()
   }
 
   wakeUp(): void {
-    for (const worker of this.#workers.values()) worker.wake()
+    for (const sender of this.#senders.values()) sender.wake()
   }
 
   health(): WebhooksHealth {
     const now = this.#ports.clock.now()
-    const ages = [...this.#workers.values()].flatMap(({ oldestWaiting }) =>
+    const ages = [...this.#senders.values()].flatMap(({ oldestWaiting }) =>
       oldestWaiting === undefined ? [] : now - Date.parse(oldestWaiting),
     )
     return { ...this.#counts, lagMs: Math.max(0, ...ages) }
@@ -159,15 +159,15 @@ class WebhookDispatcher implements Dispatcher {
   /** Ends the work for webhooks that are paused, removed or changed, or that another server has. */
   async #endOthers(active: readonly WebhookHead[]): Promise<void> {
     const heads = new Map(active.map((head) => [head.id, head]))
-    const ended = [...this.#workers].filter(([id, worker]) => {
+    const ended = [...this.#senders].filter(([id, sender]) => {
       const head = heads.get(id)
-      const isMine = head?.owner === this.#options.owner && head.revision === worker.webhook.revision
-      return worker.hasEnded || !isMine
+      const isMine = head?.owner === this.#options.owner && head.revision === sender.webhook.revision
+      return sender.hasEnded || !isMine
     })
     await Promise.all(
-      ended.map(async ([id, worker]) => {
-        await worker.stop(0)
-        this.#workers.delete(id)
+      ended.map(async ([id, sender]) => {
+        await sender.stop(0)
+        this.#senders.delete(id)
       }),
     )
   }
@@ -176,8 +176,8 @@ class WebhookDispatcher implements Dispatcher {
     const { work, clock } = this.#ports
     const { owner, leaseMs, renewMs } = this.#options
     const now = clock.monotonic()
-    if (this.#workers.size === 0 || now - this.#renewedAt < renewMs) return
-    for (const id of await work.renew(owner, leaseMs)) this.#workers.get(id)?.prolong(now + leaseMs)
+    if (this.#senders.size === 0 || now - this.#renewedAt < renewMs) return
+    for (const id of await work.renew(owner, leaseMs)) this.#senders.get(id)?.prolong(now + leaseMs)
     this.#renewedAt = now
   }
 
@@ -188,15 +188,15 @@ class WebhookDispatcher implements Dispatcher {
     const leaseUntil = clock.monotonic() + leaseMs
     const claimed = active.some(({ isFree }) => isFree) ? await work.claim(owner, leaseMs) : []
     const own = active.filter((head) => head.owner === owner && !head.isFree).map(({ id }) => id)
-    const left = own.filter((id) => !this.#workers.has(id))
+    const left = own.filter((id) => !this.#senders.has(id))
     const renewed = left.length > 0 ? await work.renew(owner, leaseMs) : []
-    const ids = [...new Set([...claimed, ...renewed])].filter((id) => !this.#workers.has(id))
+    const ids = [...new Set([...claimed, ...renewed])].filter((id) => !this.#senders.has(id))
     if (ids.length === 0) return
     for (const loaded of await work.load(owner, ids)) {
       if (this.#isStopping) return
-      const worker = new WebhookWorker(this.#workerPorts, this.#options, { loaded, leaseUntil })
-      this.#workers.set(loaded.webhook.id, worker)
-      worker.start()
+      const sender = new WebhookSender(this.#senderPorts, this.#options, { loaded, leaseUntil })
+      this.#senders.set(loaded.webhook.id, sender)
+      sender.start()
     }
   }
 }

@@ -16,7 +16,7 @@ export interface PauseReportPorts {
 
 /** Reports what has not been reported for so many milliseconds. Never fails. */
 export function createPauseReports({ work, report, logger }: PauseReportPorts): (olderThanMs: number) => Promise<void> {
-  return async (olderThanMs) => {
+  return async function reportPauses(olderThanMs) {
     try {
       const pauses = await work.unreportedPauses(olderThanMs)
       if (pauses.length > 0 && (await report(pauses))) await work.noteReported(pauses.map(({ id }) => id))

@@ -43,8 +43,6 @@ export interface WebhooksPorts {
   readonly ids: Pick<IdSource, 'uuid'>
   readonly logger: Pick<Log, 'warn' | 'info'>
   readonly onAttempt: (attempt: Attempt) => void
-  /** Called when a webhook was changed here; looks for the change when left out. */
-  readonly onChange?: () => void
 }
 
 /** What tests set otherwise. */
@@ -58,8 +56,6 @@ export interface WebhookTuning extends Partial<Omit<DispatcherOptions, 'owner'>>
 /** The webhooks of one server. */
 export interface Webhooks extends Pick<Dispatcher, 'wakeUp' | 'health'> {
   readonly management: WebhookManagement
-  /** Looks for webhooks that were changed. */
-  look(): void
   start(): void
   stop(): Promise<void>
 }
@@ -95,8 +91,6 @@ export function createWebhooks(ports: WebhooksPorts, config: WebhookConfig, tuni
     { ...dispatcherDefaults, retriesMs: config.retriesMs, ...others, owner: ids.uuid() },
   )
   const { allowedNetworks } = config
-  const look = () => void dispatcher.look()
-  const { onChange = look } = ports
   return {
     management: createWebhookManagement({
       store,
@@ -107,9 +101,8 @@ export function createWebhooks(ports: WebhooksPorts, config: WebhookConfig, tuni
       restoring,
       clock,
       ids,
-      onChange,
+      onChange: () => void dispatcher.look(),
     }),
-    look,
     wakeUp: () => dispatcher.wakeUp(),
     health: () => dispatcher.health(),
     start: () => {

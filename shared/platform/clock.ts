@@ -12,9 +12,6 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
 }
 
-/** Milliseconds that never jump or go back, the same in all processes of the machine until it is started again. */
-export const machineMs = (): number => Number(process.hrtime.bigint() / 1000n) / 1000
-
 /** Whole seconds since the Unix epoch, as JWT claims and OAuth members carry them (RFC 7519 NumericDate). */
 export const unixSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000)
 

@@ -11,7 +11,7 @@ import type { AuditHead } from '../../audit/audit.ts'
 import { faultOfJoin, type MonthVerdict, verifyMonth } from '../../audit/month-file.ts'
 import type { SecretsKeys } from '../../store/secrets-keys.ts'
 import type { OpenAuthData } from '../offline/auth-data.ts'
-import { recordOperation, requireKeyOfLog, settleAuditLog } from '../offline/record-operation.ts'
+import { duringOperation, requireKeyOfLog, settleAuditLog } from '../offline/record-operation.ts'
 import { bytesText } from '../terminal/bytes-text.ts'
 import { withExample, withText } from '../terminal/help.ts'
 
@@ -80,10 +80,8 @@ async function archive(ports: AuditArchivePorts, { before, directory, remove }: 
     if (!remove || months.length === 0) return reportOf(months, 0)
     const { removeArchived } = await import('../../audit/remove-archived.ts')
     const removed = await withProgress('entries', (onProgress) =>
-      removeArchived({ ...data, signal, onProgress }, months),
+      duringOperation({ ...ports, ...data }, () => removeArchived({ ...data, signal, onProgress }, months)),
     )
-    for (const { month: target } of months)
-      await recordOperation({ ...ports, ...data }, { action: 'audit.archived', target })
     return reportOf(months, removed)
   })
 }

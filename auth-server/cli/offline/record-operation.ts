@@ -1,9 +1,10 @@
 /** Records what an operator did offline in the audit log. */
 import { type Clock, systemClock } from '../../../shared/platform/clock.ts'
 import { OperationError } from '../../../shared/platform/terminal/report.ts'
-import { operatorScheme } from '../../audit/audit.ts'
+import { type Origin, operatorScheme } from '../../audit/audit.ts'
 import { holdsKeyOfLog } from '../../audit/chain.ts'
 import { createChainedLog } from '../../audit/chained-log.ts'
+import { eventOf } from '../../audit/change-entries.ts'
 import type { AuthData } from './auth-data.ts'
 
 /** Data and services for an entry. */
@@ -15,23 +16,26 @@ export interface OperationRecordPorts extends Pick<AuthData, 'database' | 'secre
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-/** Writes an entry with the name of the operator, and the scheme `ops` beside it. @throws Unavailable */
-export async function recordOperation(
+/**
+ * Runs an operation that changes something. Its entries have the name of the operator, and the scheme `ops` beside it.
+ * @throws Unavailable
+ */
+export async function duringOperation<Result>(
   { operator, ...ports }: OperationRecordPorts,
-  { action, target }: { readonly action: string; readonly target: string | null },
-): Promise<void> {
+  run: () => Promise<Result>,
+): Promise<Result> {
   const audit = createChainedLog({ ...ports, log: silent })
-  await audit.record({
-    actor: operator ?? null,
-    action,
-    target,
-    outcome: 'succeeded',
-    scheme: operator === undefined ? null : operatorScheme,
-    address: null,
-    requestId: null,
-  })
+  const result = await audit.during(originOf(operator), undefined, run)
   await audit.settle()
+  return result
 }
+
+const originOf = (operator: string | undefined): Origin => ({
+  actor: operator ?? null,
+  scheme: operator === undefined ? null : operatorScheme,
+  address: null,
+  requestId: null,
+})
 
 /** Numbers the entries that a server left in the journal when it was killed. @throws Unavailable */
 export const settleAuditLog = (ports: Pick<AuthData, 'database' | 'secretsKeys'>): Promise<void> =>
@@ -48,5 +52,9 @@ export async function requireKeyOfLog(ports: Pick<AuthData, 'database' | 'secret
 
 /** Records that values were sealed anew. Without a key of the servers nothing was. @throws Unavailable */
 export async function recordReencryption(ports: OperationRecordPorts): Promise<void> {
-  if (await holdsKeyOfLog(ports)) await recordOperation(ports, { action: 'secrets.reencrypted', target: null })
+  if (!(await holdsKeyOfLog(ports))) return
+  const { operator, ...given } = ports
+  const audit = createChainedLog({ ...given, log: silent })
+  await audit.record(eventOf(originOf(operator), { action: 'secrets.reencrypted' }))
+  await audit.settle()
 }

@@ -15,7 +15,7 @@ import { changePrincipal } from '../../users/principal-change.ts'
 import { adminRole } from '../../users/rights.ts'
 import { distinct, refuseProblems, usernameProblems } from '../../users/user.ts'
 import { userRow } from '../../users/user-rows.ts'
-import { type OperationRecordPorts, recordOperation, requireKeyOfLog } from './record-operation.ts'
+import { duringOperation, type OperationRecordPorts, requireKeyOfLog } from './record-operation.ts'
 
 /** Data and services for the recovery. */
 export interface RecoverAdminPorts extends OperationRecordPorts {
@@ -44,14 +44,16 @@ export async function recoverAdmin(ports: RecoverAdminPorts, username: string): 
   await requireKeyOfLog(ports)
   const password = ports.ids.secret(18)
   const passwordHash = await ports.hashing.hash(password)
-  const existing = await promote(ports, username, passwordHash)
-  if (existing === undefined) {
-    await insertUser(ports, { username, passwordHash, roles: [adminRole], rights: [], enabled: true })
-  }
-  const target = existing ?? username
-  await recordOperation(ports, { action: 'user.recovered', target })
-  return { username: target, password, created: existing === undefined }
+  const existing = await duringOperation(ports, async () => {
+    const promoted = await promote(ports, username, passwordHash)
+    const admin = { username, passwordHash, roles: [adminRole], rights: [], enabled: true }
+    if (promoted === undefined) await insertUser(ports, { ...admin, action })
+    return promoted
+  })
+  return { username: existing ?? username, password, created: existing === undefined }
 }
+
+const action = 'user.recovered'
 
 /** The user's name as created; undefined when there is no such user. */
 async function promote(
@@ -66,7 +68,8 @@ async function promote(
       const updatedAt = new Date(clock.now())
       await transaction.update(users).set({ passwordHash, roles, enabled: true, updatedAt }).where(eq(users.id, userId))
       await deleteFactors(transaction, userId)
-      return { result: before.username, change: { raiseGeneration: { keptLogin: null } } }
+      const { username: target } = before
+      return { result: target, change: { raiseGeneration: { keptLogin: null } }, entries: [{ action, target }] }
     })
     return result
   } catch (error) {

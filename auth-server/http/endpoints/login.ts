@@ -1,22 +1,19 @@
 /** POST /login: a login by user name and password (docs/contract.md#login). */
-import type { Audit } from '../../audit/audit.ts'
 import type { LogIn } from '../../logins/login.ts'
 import type { AskAtLogin } from '../../second-factors/ask-at-login.ts'
-import { auditDisplaced } from '../pipeline/audited.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { nameCaller, password } from '../pipeline/own-credential.ts'
-import { auditFactor, factorProblems, loginProofBody, nameOf } from './second-factors/login-proof.ts'
+import { factorProblems, loginProofBody, nameOf } from './second-factors/login-proof.ts'
 import { noCache, tokenPair } from './tokens.ts'
 
 /** Services that the endpoint uses. */
 export interface LoginEndpointPorts {
   readonly logIn: LogIn
   readonly secondFactors: Pick<AskAtLogin, 'usernameOf'>
-  readonly audit: Audit
 }
 
 /** POST /login. */
-export const loginEndpoint = ({ logIn, secondFactors, audit }: LoginEndpointPorts) =>
+export const loginEndpoint = ({ logIn, secondFactors }: LoginEndpointPorts) =>
   defineCredentialEndpoint({
     method: 'POST',
     path: '/login',
@@ -37,11 +34,6 @@ export const loginEndpoint = ({ logIn, secondFactors, audit }: LoginEndpointPort
     },
     handle: async ({ request, body }) => {
       const client = { clientAddress: request.peer.address, userAgent: request.header('user-agent') }
-      const callbacks = {
-        proved: nameCaller(request),
-        onDisplaced: auditDisplaced(audit, request),
-        onFactor: auditFactor(audit, request),
-      }
-      return { body: await logIn({ ...body, ...client, ...callbacks }), headers: noCache }
+      return { body: await logIn({ ...body, ...client, proved: nameCaller(request) }), headers: noCache }
     },
   })

@@ -1,8 +1,6 @@
 /** POST /logout: ends the login of an access token or a refresh token (docs/contract.md#logout). */
-import type { Audit } from '../../audit/audit.ts'
 import type { LogOut } from '../../logins/logout.ts'
 import type { RevokeToken } from '../../oauth/revoke-token.ts'
-import { eventOf } from '../pipeline/audited.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { token } from '../pipeline/own-credential.ts'
 import { noCache } from './tokens.ts'
@@ -11,11 +9,10 @@ import { noCache } from './tokens.ts'
 export interface LogoutEndpointPorts {
   readonly logOut: LogOut
   readonly revokeToken: RevokeToken
-  readonly audit: Audit
 }
 
 /** POST /logout. A token of an API key belongs to no login and is revoked alone. */
-export const logoutEndpoint = ({ logOut, revokeToken, audit }: LogoutEndpointPorts) =>
+export const logoutEndpoint = ({ logOut, revokeToken }: LogoutEndpointPorts) =>
   defineCredentialEndpoint({
     method: 'POST',
     path: '/logout',
@@ -28,13 +25,8 @@ export const logoutEndpoint = ({ logOut, revokeToken, audit }: LogoutEndpointPor
     status: 204,
     success: { description: 'None of its tokens works any more.' },
     problems: ['invalid-token', 'too-many-logins'],
-    handle: async ({ request, caller }) => {
-      const login = await logOut(caller)
-      const ended = login ?? (await revokeToken(caller))
-      if (ended?.wasValid) {
-        const action = login ? 'login.ended' : 'token.revoked'
-        await audit.record(eventOf({ request, actor: ended.username, action, target: ended.id }, 'succeeded'))
-      }
+    handle: async ({ caller }) => {
+      if (!(await logOut(caller))) await revokeToken(caller)
       return { headers: noCache }
     },
   })

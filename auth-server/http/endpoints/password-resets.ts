@@ -2,10 +2,9 @@
 import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
-import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { Audit } from '../../audit/audit.ts'
 import type { PasswordResets, PasswordResetUse } from '../../users/password-resets.ts'
-import { eventOf } from '../pipeline/audited.ts'
+import { originOf } from '../pipeline/audited.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
 import { component, time } from '../pipeline/description.ts'
 import { defineCredentialEndpoint, defineEndpoint, type Endpoint } from '../pipeline/endpoint.ts'
@@ -88,15 +87,8 @@ export async function usePasswordReset(
   request: HttpRequest,
   use: Omit<PasswordResetUse, 'clientAddress'>,
 ): Promise<void> {
-  const action = 'user.password-reset'
-  audit.check()
-  try {
-    const username = await passwordResets.use({ ...use, clientAddress: request.peer.address })
-    await audit.record(eventOf({ request, actor: username, action, target: username }, 'succeeded'))
-  } catch (error) {
-    if (error instanceof ProblemError) await audit.recordRefusal(eventOf({ request, action }, error.code))
-    throw error
-  }
+  const work = () => passwordResets.use({ ...use, clientAddress: request.peer.address })
+  await audit.during(originOf(request), { action: 'user.password-reset' }, work)
 }
 
 /** Creates the endpoints of links for forgotten passwords. */

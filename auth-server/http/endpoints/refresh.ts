@@ -3,10 +3,10 @@
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { LoginThrottle } from '../../../shared/protocol/login-throttle/login-throttle.ts'
-import type { Audit } from '../../audit/audit.ts'
+import type { Audit, ChangeEntry } from '../../audit/audit.ts'
 import type { TokenResponse } from '../../logins/issue-tokens.ts'
 import type { Refresh } from '../../logins/refresh.ts'
-import { type AuditedWork, eventOf } from '../pipeline/audited.ts'
+import { eventAt } from '../pipeline/audited.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { token } from '../pipeline/own-credential.ts'
 import { noCache, tokenPair } from './tokens.ts'
@@ -38,10 +38,9 @@ export const refreshEndpoint = (ports: RefreshEndpointPorts) =>
   })
 
 /**
- * Refreshes and writes the audit entries: one for the new pair or the refusal, and before it one for the revoked login
- * when a used token comes back. A token of an unknown login is refused without an entry. The login throttle counts each
- * failure for the client's address. It never refuses a valid token, because a client that waits could lose its login.
- * A request whose client has gone is not decided: the client repeats it, and this one would come too late.
+ * Refreshes, and logs refusals of tokens of known logins. The login throttle counts each failure for the client's
+ * address. It never refuses a valid token, because a client that waits could lose its login. A request whose client has
+ * gone is not decided: the client repeats it, and this one would come too late.
  *
  * @throws ProblemError as `Refresh`, `too-many-attempts`, `malformed-request`; Unavailable
  */
@@ -52,24 +51,20 @@ export async function auditedRefresh(
 ): Promise<TokenResponse> {
   if (await request.hasClosed())
     throw new ProblemError('malformed-request', 'The client did not wait for the response.')
-  let about: AuditedWork = { request, action: 'token.refreshed' }
-  let isKnown = false
+  let known: ChangeEntry | undefined
   try {
-    return await refresh(token, {
-      found: ({ id: target, username: actor }) => {
-        about = { ...about, actor, target }
-        isKnown = true
-      },
-      refreshed: () => audit.record(eventOf(about, 'succeeded')),
-      reused: () => audit.record(eventOf({ ...about, action: 'login.ended' }, 'refresh-token-reused')),
+    return await refresh(token, ({ id: target, username: actor }) => {
+      known = { action, actor, target }
     })
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error
-    if (isKnown) await audit.recordRefusal(eventOf(about, error.code))
+    if (known) await audit.recordRefusal(eventAt(request, { ...known, outcome: error.code }))
     await countFailure(request, { audit, loginThrottle })
     throw error
   }
 }
+
+const action = 'token.refreshed'
 
 /** @throws ProblemError `too-many-attempts`; Unavailable */
 async function countFailure(
@@ -79,8 +74,7 @@ async function countFailure(
   try {
     await loginThrottle.judge({ account: undefined, address: request.peer.address }, false)
   } catch (error) {
-    if (error instanceof ProblemError)
-      await audit.recordRefusal(eventOf({ request, action: 'token.refreshed' }, error.code))
+    if (error instanceof ProblemError) await audit.recordRefusal(eventAt(request, { action, outcome: error.code }))
     throw error
   }
 }

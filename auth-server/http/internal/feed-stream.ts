@@ -44,7 +44,7 @@ interface Known {
 const streamChanges = (ports: FeedStreamPorts, first: Known, caller: AnsweredInternalRequest): StreamBody => {
   // Everything that is read later is no older than the request.
   const openedAt = ports.clock.monotonic()
-  return async (stream) => {
+  return async function sendChanges(stream) {
     let known = first
     let index = 0
     const send = (line: FeedLine) => {

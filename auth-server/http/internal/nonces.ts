@@ -41,7 +41,7 @@ export function createInternalNonces({
 }: InternalNoncesPorts): UseInternalNonce {
   const own = new OwnNonces(maxNonces)
   let cacheRetryAt = 0
-  return async ({ nonce, time }) => {
+  return async function useNonce({ nonce, time }) {
     if (!own.use(nonce, time, Math.floor(clock.now() / 1000))) return false
     if (!cache || clock.monotonic() < cacheRetryAt) return true
     const options = { ttlSeconds: lifeSeconds, ifAbsent: true }

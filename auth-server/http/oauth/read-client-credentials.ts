@@ -7,7 +7,7 @@ import type { Audit } from '../../audit/audit.ts'
 import { assertionType } from '../../oauth/client-assertion.ts'
 import type { AuthenticateClient, Client, ClientCredentials } from '../../oauth/clients.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
-import { eventOf } from '../pipeline/audited.ts'
+import { eventAt } from '../pipeline/audited.ts'
 import type { OAuthForm } from './oauth-endpoint.ts'
 
 /**
@@ -89,8 +89,8 @@ export async function authenticateAt(
     return client
   } catch (error) {
     if (error instanceof ProblemError) {
-      const about = { request, action: 'client.authenticated', target: credentials.clientId }
-      await audit.recordRefusal({ ...eventOf(about, error.code), scheme: credentials.method })
+      const entry = { action: 'client.authenticated', target: credentials.clientId, outcome: error.code }
+      await audit.recordRefusal({ ...eventAt(request, entry), scheme: credentials.method })
     }
     throw error
   }

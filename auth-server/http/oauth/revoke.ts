@@ -7,7 +7,6 @@ import type { TokenIssue } from '../../oauth/inspect-token.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
 import type { RevokeToken } from '../../oauth/revoke-token.ts'
 import { noCache } from '../endpoints/tokens.ts'
-import { eventOf } from '../pipeline/audited.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { client, type OAuthForm, oauthBody, oauthDefaults, text } from './oauth-endpoint.ts'
 import { authenticateAt, type ClientAtEndpointPorts, readClientCredentials } from './read-client-credentials.ts'
@@ -54,10 +53,5 @@ async function revoke(request: HttpRequest, form: OAuthForm, ports: OAuthRevokeP
   if (issue.clientId !== clientId) {
     throw client ? new OAuthError('unauthorized_client', 'The token was issued to another client.') : invalidClient()
   }
-  const { ends } = issue
-  const ended = await (ends === 'login' ? ports.logOut(token) : ports.revokeToken(token))
-  if (!ended?.wasValid) return
-  const action = ends === 'login' ? 'login.ended' : `${ends}.revoked`
-  const about = { request, actor: ended.username, action, target: ended.id }
-  await ports.audit.record(eventOf(about, 'succeeded'))
+  await (issue.ends === 'login' ? ports.logOut(token) : ports.revokeToken(token))
 }

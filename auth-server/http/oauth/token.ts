@@ -6,7 +6,7 @@ import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
 import type { RequireResource } from '../../oauth/resource-rule.ts'
 import { auditedRefresh, type RefreshEndpointPorts } from '../endpoints/refresh.ts'
 import { noCache } from '../endpoints/tokens.ts'
-import { eventOf } from '../pipeline/audited.ts'
+import { eventAt } from '../pipeline/audited.ts'
 import { component, seconds } from '../pipeline/description.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { client, type OAuthForm, oauthBody, oauthDefaults, text } from './oauth-endpoint.ts'
@@ -90,8 +90,8 @@ const clientCredentials: Grant = async (request, form, ports) => {
   if (!credentials) throw invalidClient()
   const client = await authenticateAt(request, credentials, ports)
   const granted = await ports.grantClientCredentials(client, form.get('scope'))
-  const about = { request, actor: client.owner.username, action: 'token.issued', target: client.key.id }
-  await ports.audit.record({ ...eventOf(about, 'succeeded'), scheme: credentials.method })
+  const entry = { actor: client.owner.username, action: 'token.issued', target: client.key.id }
+  await ports.audit.record({ ...eventAt(request, entry), scheme: credentials.method })
   return granted
 }
 

@@ -8,6 +8,7 @@ import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../../shared/platform/http/response.ts'
 import type { Method, PathParameters } from '../../../shared/platform/http/server/routes.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
+import type { ChangeEntry } from '../../audit/audit.ts'
 import type { Right } from '../../users/rights.ts'
 import type { BodyReader } from './bodies.ts'
 import type { Description } from './description.ts'
@@ -24,14 +25,6 @@ export interface EndpointInput<Path extends string, Found, Body, Query> {
   readonly query: Query
   /** Undefined where the endpoint declares none. */
   readonly body: Body
-}
-
-/** The endpoint's part of an audit entry. The pipeline adds the caller and the outcome. */
-export interface AuditedAction {
-  readonly action: string
-  readonly target?: string | undefined
-  /** The user name as sent, where no caller is authenticated before. */
-  readonly actor?: string | undefined
 }
 
 type Readable<T> = T extends readonly (infer Item)[]
@@ -78,10 +71,10 @@ interface Steps<Path extends string, Found, Body, Query, Checked, Response exten
    */
   check?(request: EndpointInput<Path, Found, Body, Query>): Checked | Promise<Checked>
   /**
-   * The audit entry of the outcome, also of refusals by `check` and by the right. Undefined: `handle` writes the
-   * entries.
+   * The audit entry of the outcome, also of refusals by `check` and by the right. The first change that `handle` makes
+   * stores it. Undefined: only changes with entries of their own have some.
    */
-  audit?(request: EndpointInput<Path, Found, Body, Query>): AuditedAction | undefined
+  audit?(request: EndpointInput<Path, Found, Body, Query>): ChangeEntry | undefined
   /** @throws ProblemError, Unavailable */
   handle(request: EndpointInput<Path, Found, Body, Query> & { readonly checked: Checked }): Handled<Response>
 }

@@ -13,7 +13,7 @@ import { type Authenticate, type Caller, requireRights } from '../../../shared/p
 import type { RefuseCrossSite } from '../../../shared/protocol/authentication/cross-site.ts'
 import { isOwnAccount, requireOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
 import type { Audit } from '../../audit/audit.ts'
-import { type AuditedWork, audited } from './audited.ts'
+import { originOf } from './audited.ts'
 import type { ClosedEndpoint, Endpoint, EndpointInput } from './endpoint.ts'
 
 /** Other parts that the steps use. */
@@ -33,15 +33,14 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     requireSecureTransport(request.peer) // transport: 403
     const identity = await identify(request, endpoint, ports) // credential, record: 400, 401, 429; cross-site: 403
     const input = await parse(request, endpoint, identity.found) // parse and schema: 400, 415, 422
-    const entry = entryOf(endpoint, input, identity.caller)
-    const reply = await withEntry(ports.audit, entry, async () => {
+    const reply = await withEntries(ports.audit, { endpoint, input, caller: identity.caller }, async () => {
       const checked = await endpoint.check?.(input) // values: 400, 422
       requireRight(endpoint, input, identity.caller) // right: 403
       return endpoint.handle({ ...input, checked }) // existence, state: 404, 409; other refusals of the work itself
     })
     return responseOf(endpoint, reply)
   }
-  return async (request, endpoint) => {
+  return async function handleRequest(request, endpoint) {
     if (endpoint.caller === 'none') return endpoint.handle(request)
     try {
       return await run(request, endpoint)
@@ -91,13 +90,21 @@ function requireRight(endpoint: ClosedEndpoint, input: Input, caller: Caller | u
   requireRights(caller, [right, ...(endpoint.grants?.(ofCaller) ?? [])])
 }
 
-function entryOf(endpoint: ClosedEndpoint, input: Input, caller: Caller | undefined): AuditedWork | undefined {
-  const audited = endpoint.audit?.(input)
-  return audited && { request: input.request, caller, ...audited }
+interface Audited {
+  readonly endpoint: ClosedEndpoint
+  readonly input: Input
+  readonly caller: Caller | undefined
 }
 
-const withEntry = <Result>(audit: Audit, entry: AuditedWork | undefined, work: () => Promise<Result>) =>
-  entry ? audited(audit, entry, work) : work()
+/** Runs the work with its audit entry, and those of the changes that it makes. GET changes nothing. */
+function withEntries<Result>(
+  audit: Audit,
+  { endpoint, input, caller }: Audited,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (endpoint.method === 'GET') return work()
+  return audit.during(originOf(input.request, caller), endpoint.audit?.(input), work)
+}
 
 /** Makes the response. Caches must not store it: many responses carry a credential (RFC 6749 §5.1). */
 function responseOf(endpoint: ClosedEndpoint, reply: Awaited<ReturnType<ClosedEndpoint['handle']>>): HttpResponse {

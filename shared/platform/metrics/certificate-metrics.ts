@@ -11,7 +11,6 @@ export function observeCertificate(
     {
       name: 'certificate_expiry_timestamp_seconds',
       help: 'When the first certificate of the chain in TLS_CERT expires, in seconds since 1970.',
-      together: 'min',
     },
     server,
     () => (certificate ? [{ value: certificate.expiresAt() / 1000 }] : []),

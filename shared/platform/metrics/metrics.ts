@@ -3,7 +3,7 @@
  * `server` separates them. Names follow the conventions of Prometheus (base units, `_total`, `_seconds`). No label has
  * a value that a client can choose.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, type MetricObject, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 /** The server that a value belongs to: the value of the label `server`. */
 export type ServerName = string
@@ -23,29 +23,20 @@ export interface Measured {
   readonly labels?: readonly string[]
 }
 
-/** The description of a gauge. */
-export interface MeasuredGauge extends Measured {
-  /** What several workers of one server show together; the largest of their values when left out. */
-  readonly together?: 'sum' | 'min' | 'max'
-}
-
-/** The metrics of one process as values, to be added up (`sum-metrics.ts`). */
-export type MetricValues = readonly MetricObject[]
-
 /** The metrics of a process. A second call with the same name gives the same metric. */
 export interface Metrics {
   /** The body of `/metrics`, in the text format of Prometheus. */
   text(): Promise<string>
-  readonly contentType: string
-  /** The same as values. */
-  values(): Promise<MetricValues>
   counter(measured: Measured): Counter
   histogram(measured: Measured & { readonly buckets: readonly number[] }): Histogram
   /** A value that is read when the metrics are read. A reading that fails is left out. */
-  gauge(measured: MeasuredGauge, server: ServerName, read: () => readonly Reading[] | Promise<readonly Reading[]>): void
+  gauge(measured: Measured, server: ServerName, read: () => readonly Reading[] | Promise<readonly Reading[]>): void
   /** A total that is counted elsewhere and only grows. */
   total(measured: Measured, server: ServerName, read: () => readonly Reading[]): void
 }
+
+/** The media type of `/metrics`. */
+export const metricsType = Registry.PROMETHEUS_CONTENT_TYPE
 
 /** Gauges of the library that are named like counters, which `promtool check metrics` refuses. */
 const misnamedMetrics = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
@@ -83,8 +74,6 @@ export function createMetrics(): Metrics {
 
   return {
     text: () => Registry.merge([nodeRegistry, registry]).metrics(),
-    contentType: registry.contentType,
-    values: () => Registry.merge([nodeRegistry, registry]).getMetricsAsJSON(),
     counter: (measured) => once(`keyhold_${measured.name}`, () => new Counter(configurationOf(measured))),
     histogram: (measured) =>
       once(
@@ -94,7 +83,6 @@ export function createMetrics(): Metrics {
     gauge: (measured, server, read) => {
       const { all, collect } = collected(measured.name)
       const gauge = once(`keyhold_${measured.name}`, () => new Gauge({ ...configurationOf(measured), collect }))
-      Object.assign(gauge, { aggregator: measured.together ?? 'max' })
       all.push(async () => {
         for (const { labels = {}, value } of await read()) gauge.set({ server, ...labels }, value)
       })

@@ -2,10 +2,10 @@
 import type { Clock } from '../clock.ts'
 import { type ListenOptions, listen } from '../http/server/listen.ts'
 import { createApp, type Route } from '../http/server/routes.ts'
-import type { Metrics } from './metrics.ts'
+import { type Metrics, metricsType } from './metrics.ts'
 
 /** `GET /metrics`. */
-export const metricsRoute = (metrics: Metrics): Route => ({
+export const metricsRoute = (metrics: Pick<Metrics, 'text'>): Route => ({
   methods: ['GET'],
   path: '/metrics',
   describe: () => [
@@ -21,17 +21,17 @@ export const metricsRoute = (metrics: Metrics): Route => ({
       security: [],
     },
   ],
-  handle: async () => ({ status: 200, headers: headersOf(metrics), body: await metrics.text() }),
+  handle: async () => ({ status: 200, headers, body: await metrics.text() }),
 })
 
-const headersOf = ({ contentType }: Metrics) => ({ 'content-type': contentType, 'cache-control': 'no-store' })
+const headers = { 'content-type': metricsType, 'cache-control': 'no-store' }
 
 /**
  * Serves only `/metrics` there, over plain HTTP. Answers the function that stops it. @throws OperatorError when the
  * system refuses
  */
 export async function listenForMetrics(
-  metrics: Metrics,
+  metrics: Pick<Metrics, 'text'>,
   place: Omit<ListenOptions, 'app' | 'certificate'> & { readonly clock: Clock },
 ): Promise<() => Promise<void>> {
   const app = createApp({

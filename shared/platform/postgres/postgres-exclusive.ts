@@ -50,7 +50,7 @@ export async function runExclusively<Result>(
 /** The session that holds a lock, and the one that the work uses. */
 export interface ExclusiveSessions {
   readonly lock: PostgresSession
-  readonly worker: PostgresSession
+  readonly statements: PostgresSession
 }
 
 /**
@@ -59,7 +59,7 @@ export interface ExclusiveSessions {
  * cleaning of tables. The transaction with the lock writes nothing. When its connection ends, `work` fails.
  */
 export async function runExclusivelyIfFree(
-  { lock, worker }: ExclusiveSessions,
+  { lock, statements }: ExclusiveSessions,
   { name, commit }: LockOptions,
   work: MaintenanceWork,
 ): Promise<boolean> {
@@ -69,13 +69,13 @@ export async function runExclusivelyIfFree(
   const drizzle = drizzleInTransactions(
     async (borrow) => {
       requireLock()
-      return borrow(worker)
+      return borrow(statements)
     },
     { begin: (session) => session.liftTimeLimits(), commit },
   )
   const runAlone: RunAlone = async (text) => {
     requireLock()
-    await worker.runAlone(text)
+    await statements.runAlone(text)
   }
   // The commit of the lock itself writes nothing, and waits for nobody.
   const done = await withLock(lock, { name, commit: (run) => run() }, async () => {

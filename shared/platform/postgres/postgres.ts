@@ -186,7 +186,9 @@ class PostgresDatabase implements StandbyDatabase {
 
   exclusivelyIfFree(name: string, work: MaintenanceWork): Promise<boolean> {
     return this.#onOwnSession((lock) =>
-      this.#onOwnSession((worker) => runExclusivelyIfFree({ lock, worker }, { name, commit: this.#pass }, work)),
+      this.#onOwnSession((statements) =>
+        runExclusivelyIfFree({ lock, statements }, { name, commit: this.#pass }, work),
+      ),
     )
   }
 
@@ -202,7 +204,7 @@ class PostgresDatabase implements StandbyDatabase {
   }
 
   /** Exclusive work sends its commits through the gate too. */
-  readonly #pass: Pass = (write) => this.#writes.run(write)
+  readonly #pass: Pass = (write) => this.#writes.commit(write)
 
   async #write<Row extends object>(text: string, parameters: readonly Parameter[]): Promise<Row[]> {
     const values = parameters.map(parameterText)

@@ -6,14 +6,14 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Availability } from '../concurrency/availability.ts'
-import { Permits } from '../concurrency/permits.ts'
+import { Permits, type PermitWait } from '../concurrency/permits.ts'
 import { databaseWrites } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
 import { Unavailable } from '../problems/errors.ts'
 
 /** What a gate asks of PostgreSQL. */
 export interface WriteGateOptions {
-  /** How many writes run at once; `maxWrites` when left out. */
+  /** How many writes run at once; `maxWrites` when left out. With commits of transactions it is one more. */
   readonly writes?: number
   /** How long a write waits for its turn, in milliseconds. */
   readonly waitTimeoutMs: number
@@ -23,7 +23,7 @@ export interface WriteGateOptions {
   readonly probe: () => Promise<unknown>
 }
 
-/** How many writes of a server run at once. No more of its sessions wait for a standby. */
+/** How many writes of a server run at once. With commits of transactions it is one more; no more wait for a standby. */
 export const maxWrites = 4
 
 const tickMs = 100
@@ -51,6 +51,8 @@ export type Pass = <Result>(write: () => Promise<Result>) => Promise<Result>
 export class WriteGate {
   readonly #options: WriteGateOptions
   readonly #places: Permits
+  /** One less: a write may wait for a lock that only the commit of a transaction releases. */
+  readonly #writePlaces: Permits
   readonly #availability: Availability
   readonly #callers = new Set<(reason: Unavailable) => void>()
   /** The writes that run, with their ages in ticks. */
@@ -61,7 +63,9 @@ export class WriteGate {
   #isLooking = false
 
   constructor(options: WriteGateOptions) {
-    this.#places = new Permits(options.writes ?? maxWrites)
+    const { writes = maxWrites } = options
+    this.#places = new Permits(writes + 1)
+    this.#writePlaces = new Permits(writes)
     this.#options = options
     this.#availability = new Availability({ probe: () => this.#probe(), probeIntervalMs })
   }
@@ -78,6 +82,11 @@ export class WriteGate {
 
   /** Runs one write. @throws Unavailable when the gate is closed before the write is done */
   run<Result>(write: () => Promise<Result>): Promise<Result> {
+    return this.#untilClosed((call) => this.#writePlaces.run(() => this.#inTurn(call, write), this.#wait))
+  }
+
+  /** Runs one commit. It never waits behind a write. @throws Unavailable when the gate is closed before it is done */
+  commit<Result>(write: () => Promise<Result>): Promise<Result> {
     return this.#untilClosed((call) => this.#inTurn(call, write))
   }
 
@@ -88,6 +97,11 @@ export class WriteGate {
    */
   runTransaction<Result>(work: (commit: Pass) => Promise<Result>): Promise<Result> {
     return this.#untilClosed((call) => work((commit) => this.#inTurn(call, commit)))
+  }
+
+  get #wait(): PermitWait {
+    const { waitTimeoutMs: timeoutMs } = this.#options
+    return { timeoutMs, onTimeout: () => unavailable(`no write ended within ${timeoutMs} ms`) }
   }
 
   /** Refuses all callers from now on. */
@@ -112,13 +126,11 @@ export class WriteGate {
   }
 
   #inTurn<Result>(call: Call, write: () => Promise<Result>): Promise<Result> {
-    const { waitTimeoutMs: timeoutMs } = this.#options
-    const onTimeout = () => unavailable(`no write ended within ${timeoutMs} ms`)
     const start = async () => {
       if (call.refused !== undefined) throw call.refused
       return this.#watched(write)
     }
-    return this.#places.run(start, { timeoutMs, onTimeout })
+    return this.#places.run(start, this.#wait)
   }
 
   async #watched<Result>(write: () => Promise<Result>): Promise<Result> {

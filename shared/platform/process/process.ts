@@ -45,14 +45,19 @@ export function closeOnSignal(log: Log, close: () => Promise<void>, clock: Clock
     }
     signalledAt = clock.monotonic()
     log.info(`${signal}: answering accepted requests, then closing`)
-    close().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.error({ err: error }, 'The server did not close in order')
-        process.exit(1)
-      },
-    )
+    endAfter(close, log)
   }
   process.on('SIGINT', handle)
   process.on('SIGTERM', handle)
+}
+
+/** Calls `close`, and ends the process with 0 after it. */
+export function endAfter(close: () => Promise<void>, log: Log): void {
+  close().then(
+    () => process.exit(0),
+    (error: unknown) => {
+      log.error({ err: error }, 'The server did not close in order')
+      process.exit(1)
+    },
+  )
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type AttemptVerdict,
   assertVersion,
@@ -174,7 +175,11 @@ class RedisCache implements Cache {
     const channel = name
     const conditions = [this.#timeHere(since), String(maxAgeMs), this.#connections.isCluster ? '1' : '0']
     const argv = [channel, this.#seals.sealMessage(channel, message), ...conditions]
-    return (await this.#ask((redis) => redis.keyholdPublish(channel, ...argv))) === 1
+    const isPublished = (await this.#ask((redis) => redis.keyholdPublish(channel, ...argv))) === 1
+    // Redis sends a message to all subscribers before it reads another command; those here read it in this turn.
+    await this.#ask((redis) => redis.keyholdTime(channel))
+    await nextTurn()
+    return isPublished
   }
 
   subscribe(channel: string, listener: Listener): Promise<() => Promise<void>> {

@@ -10,7 +10,7 @@ export type Download = (visit: SignedInVisit, make: () => Promise<HttpResponse>)
 /** Counts the downloads of one process. */
 export function createDownloads(options: UserLimitsOptions): Download {
   const limits = new UserLimits(options, tooMany)
-  return async ({ request, caller }, make) => {
+  return async function downloadOnce({ request, caller }, make) {
     // A response to HEAD has no body, so nothing would release its count.
     if (request.method === 'HEAD') return { response: { ...(await make()), body: null } }
     return { response: await limits.answer(caller.userId, make) }

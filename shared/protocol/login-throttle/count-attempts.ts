@@ -145,7 +145,7 @@ function createWaiting({ clock }: LoginThrottleOptions) {
 /** Runs work with the same key one by one, in order of arrival. */
 function createTurns(): (key: string, work: () => Promise<void>) => Promise<void> {
   const last = new Map<string, Promise<void>>()
-  return async (key, work) => {
+  return async function countAttempt(key, work) {
     const turn = (last.get(key) ?? Promise.resolve()).then(work)
     const over = turn.catch(() => undefined)
     last.set(key, over)

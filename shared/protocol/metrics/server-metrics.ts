@@ -28,7 +28,6 @@ export function observeServer(
       name: 'dependency_up',
       help: '1 when the dependency answers, as at /readyz.',
       labels: ['dependency'],
-      together: 'min',
     },
     server,
     () => Promise.all(dependencies.map(async (one) => ({ labels: { dependency: one.name }, value: await isUp(one) }))),
@@ -38,17 +37,13 @@ export function observeServer(
     server,
     () => [...housekeeping.removed()].map(([job, value]) => ({ labels: { job }, value })),
   )
-  metrics.gauge(
-    { name: 'password_hashes', help: 'Argon2 hashes of this server.', labels: ['state'], together: 'sum' },
-    server,
-    () => {
-      const { running, waiting } = hashing()
-      return [
-        { labels: { state: 'running' }, value: running },
-        { labels: { state: 'waiting' }, value: waiting },
-      ]
-    },
-  )
+  metrics.gauge({ name: 'password_hashes', help: 'Argon2 hashes of this server.', labels: ['state'] }, server, () => {
+    const { running, waiting } = hashing()
+    return [
+      { labels: { state: 'running' }, value: running },
+      { labels: { state: 'waiting' }, value: waiting },
+    ]
+  })
   metrics.total({ name: 'password_hashes_refused_total', help: 'Hashes that found the queue full.' }, server, () => [
     { value: hashing().refused },
   ])

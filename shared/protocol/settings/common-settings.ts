@@ -89,7 +89,7 @@ export const commonSettings = {
       'within 30 days',
     { count: 100, seconds: 3600 },
   ),
-  HASH_CONCURRENCY: integer('Argon2 hashes at once', {
+  HASH_CONCURRENCY: integer('Argon2 hashes at once; divided among workers', {
     fallback: Math.max(1, availableParallelism() - 1),
     min: 1,
     max: 64,
@@ -150,6 +150,8 @@ type CommonValues = Values<typeof commonSettings>
 /** The configuration that both servers derive from the common settings. */
 export function sharedConfig(values: CommonValues) {
   const { AUTH_PUBLIC_ORIGIN, DEAL_PUBLIC_ORIGIN, HOST, TLS_CERT: certificateFile, TLS_KEY: keyFile } = values
+  /** The part of a worker in a number that holds for the server. */
+  const share = (total: number) => shareOf(total, values.WORKERS)
   const protocol = certificateFile === undefined ? 'http' : 'https'
   const publicOrigins = {
     auth: AUTH_PUBLIC_ORIGIN ?? listenerOrigin(protocol, HOST, values.AUTH_PORT),
@@ -174,10 +176,12 @@ export function sharedConfig(values: CommonValues) {
       perAddress: values.LOGIN_FAILURES_PER_ADDRESS,
       perAccountEverywhere: values.LOGIN_FAILURES_PER_ACCOUNT_EVERYWHERE,
     },
-    hashConcurrency: values.HASH_CONCURRENCY,
+    hashConcurrency: share(values.HASH_CONCURRENCY),
     /** Files of pages. Each holds a piece in memory. */
-    downloads: { maxOfUser: 4, maxInAll: 64 },
+    downloads: { maxOfUser: share(4), maxInAll: share(64) },
     workers: values.WORKERS,
+    /** Sessions of each kind at PostgreSQL. */
+    databaseSessions: { pipelines: share(4), sessions: share(4), writes: share(4) },
     corsOrigins: values.CORS_ORIGINS,
     metricsPort: values.METRICS_PORT,
     drainSeconds: values.DRAIN_SECONDS,
@@ -188,6 +192,9 @@ export function sharedConfig(values: CommonValues) {
     tracing: tracingConfig(values),
   }
 }
+
+/** The part of one of `workers` in a number that holds for all of them together: at least 1. */
+export const shareOf = (total: number, workers: number): number => Math.max(1, Math.floor(total / workers))
 
 /** A problem for each missing variable that the mode needs. */
 export function missingSettings(

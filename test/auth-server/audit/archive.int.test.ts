@@ -8,7 +8,7 @@ import { Command } from 'commander'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { archiveMonths } from '../../../auth-server/audit/archive-months.ts'
-import { type ChainedLog, createChainedLog } from '../../../auth-server/audit/chained-log.ts'
+import type { ChainedLog } from '../../../auth-server/audit/chained-log.ts'
 import { emptyResult, exportEntries } from '../../../auth-server/audit/export-entries.ts'
 import { verifyMonth } from '../../../auth-server/audit/month-file.ts'
 import { readEntries } from '../../../auth-server/audit/read-entries.ts'
@@ -20,6 +20,7 @@ import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import type { Report } from '../../../shared/platform/terminal/report.ts'
 import { campaign } from '../../support/campaign.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { createSettledLog } from '../support/settled-log.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const keyText = (byte: number) => Buffer.alloc(32, byte).toString('base64url')
@@ -41,7 +42,7 @@ describeOnDatabases('the archive of the audit log', (open) => {
     opened = await open()
     directory = await mkdtemp(join(tmpdir(), 'keyhold-archive-'))
     clock = createTestClock(Date.UTC(2025, 10, 20))
-    log = createChainedLog({ database: opened.database, clock, log: quiet, secretsKeys: oldKey })
+    log = createSettledLog({ database: opened.database, clock, log: quiet, secretsKeys: oldKey })
     for (let seq = 1; seq <= 31; seq += 1) {
       if (seq % 10 === 1 && seq > 1) clock.advance(30 * 86_400_000)
       await log.record({ ...event, ...rest, target: `user-${seq}`, reason: seq % 7 === 0 ? 'Größe "quoted"' : null })
@@ -184,7 +185,7 @@ describeOnDatabases('the archive of the audit log', (open) => {
   it('takes entries that came late into a later month, also when a file is there already', async () => {
     await archive('2026-02')
     const [february, late] = [clock.now(), createTestClock(Date.UTC(2026, 0, 31))]
-    await createChainedLog({ ...opened, clock: late, log: quiet, secretsKeys: oldKey }).record({
+    await createSettledLog({ ...opened, clock: late, log: quiet, secretsKeys: oldKey }).record({
       ...event,
       ...rest,
       target: 'late',
@@ -208,7 +209,7 @@ describeOnDatabases('the archive of the audit log', (open) => {
     await expect(interrupted).rejects.toThrow('Interrupted.')
     expect(await verdict()).toMatchObject({ archived: { count: 6 }, fault: undefined })
     const others = [oldKey, bothKeys].map((secretsKeys) =>
-      createChainedLog({ ...opened, clock, log: quiet, secretsKeys }),
+      createSettledLog({ ...opened, clock, log: quiet, secretsKeys }),
     )
     const writing = Promise.all(
       Array.from({ length: 20 }, (_, index) => others[index % 2]?.record({ ...event, ...rest })),
@@ -363,7 +364,7 @@ describeOnDatabases('the archive of the audit log', (open) => {
     await withoutTriggers('delete from auth.audit_entries')
     await opened.database.write(`update auth.audit_head set count = 0, mac = ''`)
     const anew = createTestClock(Date.UTC(2025, 10, 1))
-    await createChainedLog({ ...opened, clock: anew, log: quiet, secretsKeys: oldKey }).record({ ...event, ...rest })
+    await createSettledLog({ ...opened, clock: anew, log: quiet, secretsKeys: oldKey }).record({ ...event, ...rest })
     await expect(archive('2025-12')).rejects.toThrow('it is not of this log as it is now.')
   })
 

@@ -1,13 +1,14 @@
 import { createHmac } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import type { AuditEvent } from '../../../auth-server/audit/audit.ts'
-import { createChainedLog } from '../../../auth-server/audit/chained-log.ts'
 import { readEntries } from '../../../auth-server/audit/read-entries.ts'
 import { parseAuditHead, verifyChain } from '../../../auth-server/audit/verify-chain.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { createSettledLog } from '../support/settled-log.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const keyText = (octet: number) => Buffer.alloc(32, octet).toString('base64url')
@@ -41,7 +42,7 @@ describeOnDatabases('the audit log', (open) => {
     error: (content: object) => void lines.push({ level: 'error', content }),
   }
   const createLog = (keys = secretsKeys) =>
-    createChainedLog({ database: opened.database, clock, log: logger as never, secretsKeys: keys })
+    createSettledLog({ database: opened.database, clock, log: logger as never, secretsKeys: keys })
   const verify = (known?: Parameters<typeof verifyChain>[1], keys = secretsKeys) =>
     verifyChain({ database: opened.database, secretsKeys: keys, pageSize: 3 }, known)
   const tamper = (sql: string) =>
@@ -56,8 +57,11 @@ describeOnDatabases('the audit log', (open) => {
   })
   afterAll(() => opened.dispose())
   beforeEach(async () => {
+    // Logs of the test before have planned to chain.
+    await pause(100)
     lines = []
     await tamper('delete from auth.audit_entries')
+    await tamper('delete from auth.audit_journal')
     await tamper("update auth.audit_head set count = 0, mac = ''")
   })
 
@@ -99,7 +103,7 @@ describeOnDatabases('the audit log', (open) => {
     }
     const [query, transaction] = [database.query.bind(database), database.transaction.bind(database)]
     const unreliable = { write, query, transaction } as unknown as typeof database
-    const log = createChainedLog({ database: unreliable, clock, log: logger as never, secretsKeys })
+    const log = createSettledLog({ database: unreliable, clock, log: logger as never, secretsKeys })
     await log.record(event('first'))
     isLost = true
     await expect(log.record(event('lost'))).rejects.toThrow(Unavailable)
@@ -198,7 +202,7 @@ describeOnDatabases('the audit log', (open) => {
       write: unlessAway('write'),
       transaction: unlessAway('transaction'),
     } as unknown as typeof opened.database
-    const log = createChainedLog({ database, clock, log: logger as never, secretsKeys })
+    const log = createSettledLog({ database, clock, log: logger as never, secretsKeys })
     const refused = () => log.recordRefusal(event('alice', { outcome: 'too-many-attempts' }))
     await expect(refused()).rejects.toBeInstanceOf(Unavailable)
     isAway = false
@@ -282,6 +286,7 @@ describeOnDatabases('the audit log', (open) => {
       const log = createLog(keys)
       log.start()
       await log.stop()
+      await pause(100)
       return lines.filter(({ level }) => level === 'warn').map(({ content }) => String(content))
     }
     const another = parseSecretsKeys(keyText(9))
@@ -307,7 +312,7 @@ describeOnDatabases('the audit log', (open) => {
     expect(parseAuditHead(lines[0]?.text?.replace('Current audit head ', '') ?? '')).toEqual(head)
     const isAway = () => Promise.reject(new Unavailable('database'))
     const away = { query: isAway, write: isAway, transaction: isAway }
-    const broken = createChainedLog({ database: away as never, clock, log: logger as never, secretsKeys })
+    const broken = createSettledLog({ database: away as never, clock, log: logger as never, secretsKeys })
     await expect(broken.record(event('alice'))).rejects.toBeInstanceOf(Unavailable)
     expect(lines.at(-1)).toMatchObject({ level: 'error', content: { auditEntry: { target: 'alice' } } })
   })

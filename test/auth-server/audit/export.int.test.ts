@@ -7,12 +7,12 @@ import { text as textOf } from 'node:stream/consumers'
 import { Command } from 'commander'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createChainedLog } from '../../../auth-server/audit/chained-log.ts'
 import { emptyResult, exportEntries } from '../../../auth-server/audit/export-entries.ts'
 import { addAuditExport } from '../../../auth-server/cli/commands/audit-export.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import type { Report } from '../../../shared/platform/terminal/report.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { createSettledLog } from '../support/settled-log.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
@@ -26,7 +26,7 @@ describeOnDatabases('the export of the audit log', (open) => {
   beforeAll(async () => {
     opened = await open()
     directory = await mkdtemp(join(tmpdir(), 'keyhold-export-'))
-    const log = createChainedLog({ database: opened.database, clock, log: quiet, secretsKeys })
+    const log = createSettledLog({ database: opened.database, clock, log: quiet, secretsKeys })
     for (let number = 1; number <= 50; number += 1) {
       clock.advance(1000)
       const target = `user-${number}`

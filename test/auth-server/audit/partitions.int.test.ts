@@ -4,17 +4,20 @@ import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { archiveMonths } from '../../../auth-server/audit/archive-months.ts'
-import { createChainedLog } from '../../../auth-server/audit/chained-log.ts'
+import { macUnder } from '../../../auth-server/audit/chain.ts'
+import { pendingOf } from '../../../auth-server/audit/journal.ts'
 import { cutAuditLog, readPartitions, retryWhileHeld } from '../../../auth-server/audit/partitions.ts'
 import { readEntries } from '../../../auth-server/audit/read-entries.ts'
 import { removeArchived } from '../../../auth-server/audit/remove-archived.ts'
 import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
+import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { createHousekeeping } from '../../../shared/platform/database/housekeeping.ts'
 import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
 import { createScratchDatabase } from '../../support/stores/scratch-database.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { createSettledLog } from '../support/settled-log.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
@@ -33,7 +36,7 @@ describeOnDatabases('the partitions of the audit log', (open) => {
   })
   afterEach(() => opened.dispose())
 
-  const createLog = () => createChainedLog({ ...opened, clock, log: quiet, secretsKeys })
+  const createLog = () => createSettledLog({ ...opened, clock, log: quiet, secretsKeys })
   const write = async (count: number, action = 'user.changed') => {
     const log = createLog()
     for (let n = 0; n < count; n += 1) await log.record({ ...nobody, action, target: `user-${n}` })
@@ -219,15 +222,30 @@ describe.skipIf(serverUrl === undefined)('the upgrade to partitions of the audit
     try {
       await migrateDatabase(database, { migrationsFolder: folder, schema: 'auth' })
       const clock = createTestClock(Date.UTC(2025, 10, 20))
-      const log = createChainedLog({ database, clock, log: quiet, secretsKeys })
-      await log.record({ ...nobody, action: 'user.changed', target: 'before' })
+      const log = createSettledLog({ database, clock, log: quiet, secretsKeys })
+      const pending = (target: string) =>
+        pendingOf({ ...nobody, actor: null, action: 'user.changed', target }, rfc3339(clock.now()))
+      const mac = macUnder(secretsKeys[0])({ ...pending('before'), seq: 1 }, '')
+      await database.write(
+        `insert into auth.audit_entries (seq, at, action, target, outcome, key_id, mac)
+          values (1, $1::text::timestamptz, 'user.changed', 'before', 'succeeded', $2::text, $3::text)`,
+        [pending('before').at, secretsKeys[0].id, mac],
+      )
+      await database.write('update auth.audit_head set count = 1, mac = $1::text', [mac])
+      await database.write(
+        `insert into auth.audit_journal (writer, number, entry, key_id, mac)
+          values (gen_random_uuid(), 1, $1::text::json, '', ''), (gen_random_uuid(), 1, $2::text::json, '', '')`,
+        [JSON.stringify(pending('waiting')), JSON.stringify(pending('waiting-too'))],
+      )
       await database.write('grant select on auth.audit_entries to pg_monitor')
       const fileOf = async (table: string) =>
         (await database.query<{ file: string }>(`select pg_relation_filenode('${table}')::text as file`))[0]?.file
       const file = await fileOf('auth.audit_entries')
       await migrateDatabase(database, { migrationsFolder, schema: 'auth' })
       await log.record({ ...nobody, action: 'user.changed', target: 'after' })
-      expect(await verifyChain({ database, secretsKeys })).toMatchObject({ sound: { count: 2 }, fault: undefined })
+      expect(await verifyChain({ database, secretsKeys })).toMatchObject({ sound: { count: 4 }, fault: undefined })
+      const { items } = await readEntries(database, { limit: 10 })
+      expect(items.map(({ target }) => target)).toEqual(['before', 'waiting', 'waiting-too', 'after'])
       expect(await fileOf('auth.audit_entries_from_1')).toBe(file)
       const may = `select has_table_privilege('pg_monitor', 'auth.audit_entries', 'select') as may`
       expect(await database.query(may)).toEqual([{ may: true }])

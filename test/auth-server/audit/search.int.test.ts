@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { AuditEntry } from '../../../auth-server/audit/audit.ts'
-import { createChainedLog } from '../../../auth-server/audit/chained-log.ts'
 import { type AuditFilter, type AuditOrder, readEntries } from '../../../auth-server/audit/read-entries.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
 import { campaign } from '../../support/campaign.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { createSettledLog } from '../support/settled-log.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
@@ -50,7 +50,7 @@ describeOnDatabases('the search of the audit log', (open) => {
   let opened: TestDatabase
   let written = 0
 
-  const createLog = () => createChainedLog({ database: opened.database, clock, log: quiet, secretsKeys })
+  const createLog = () => createSettledLog({ database: opened.database, clock, log: quiet, secretsKeys })
   /** Entries whose times do not follow their numbers, as those of several servers. */
   const write = async (count: number): Promise<void> => {
     const log = createLog()

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createApiKeys } from '../../../auth-server/api-keys/api-keys.ts'
-import { createChainedLog } from '../../../auth-server/audit/chained-log.ts'
 import { readEntries } from '../../../auth-server/audit/read-entries.ts'
 import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
 import { recordReencryption } from '../../../auth-server/cli/offline/record-operation.ts'
@@ -17,6 +16,7 @@ import { readPrincipalRecord } from '../../../auth-server/users/principal-record
 import { systemClock as clock } from '../../../shared/platform/clock.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { createSettledLog } from '../support/settled-log.ts'
 
 const keyText = (byte: number) => Buffer.alloc(32, byte).toString('base64url')
 const oldKey = parseSecretsKeys(keyText(1))
@@ -122,7 +122,7 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
     const { database } = opened
     const event = { actor: 'admin', action: 'user.created', target: 'x', outcome: 'succeeded' }
     const rest = { scheme: null, address: null, requestId: null }
-    await createChainedLog({ database, clock, log, secretsKeys: both }).record({ ...event, ...rest })
+    await createSettledLog({ database, clock, log, secretsKeys: both }).record({ ...event, ...rest })
     expect((await verifyChain({ database, secretsKeys: newKey })).fault).toMatchObject({ fault: 'unknown-key', seq: 1 })
     expect((await verifyChain({ database, secretsKeys: both })).fault).toBeUndefined()
   })

@@ -94,19 +94,3 @@ describeOnDatabases('refreshes of one turn', (open) => {
     await expect(refresh(cut.refresh_token)).rejects.toMatchObject(refused)
   })
 })
-
-describeOnDatabases('the report of a refresh', (open) => {
-  it('comes before the answer, and an answer whose report fails is not sent', async () => {
-    const { database, dispose } = await open()
-    const core = createAuthCore({ database, clock: createTestClock() })
-    await core.users.create({ username: 'ann', password: goodPassword })
-    const { refresh_token } = await core.logIn({ username: 'ann', password: goodPassword })
-    const failed = core.refresh(refresh_token, { refreshed: () => Promise.reject(new Error('no entry')) })
-    await expect(failed).rejects.toThrow('no entry')
-    const seen: string[] = []
-    const login = { found: () => void seen.push('found'), refreshed: async () => void seen.push('refreshed') }
-    await core.refresh(refresh_token, login)
-    expect(seen).toEqual(['found', 'refreshed'])
-    await dispose()
-  })
-})

@@ -1,12 +1,13 @@
 import { eq, sql } from 'drizzle-orm'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { maxRevokedIds } from '../../../auth-server/logins/login.ts'
 import { maxDisplacedLogins } from '../../../auth-server/logins/make-room.ts'
 import { createPasswordHashing, defaultHashParameters } from '../../../auth-server/passwords/password-hashing.ts'
 import { loginFamilies, users } from '../../../auth-server/store/schema.ts'
 import { type AuthCore, audience, createAuthCore, goodPassword, issuer, testKey } from '../support/auth-core.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { entriesDuring } from '../support/stored-entries.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 describeOnDatabases('login', (open) => {
@@ -169,17 +170,18 @@ describeOnDatabases('login', (open) => {
   it('ends the one longest not used when one more than may be begins, with its access tokens, and says which', async () => {
     const { username } = await newUser()
     const roomy = withRoomFor(3)
-    const onDisplaced = vi.fn(async () => undefined)
     const begin = () => {
       clock.advance(1000)
-      return roomy.logIn({ username, password: goodPassword, onDisplaced })
+      return roomy.logIn({ username, password: goodPassword })
     }
     const [first, second, third] = [await begin(), await begin(), await begin()]
     clock.advance(1000)
     const kept = await roomy.refresh(first.refresh_token)
-    expect(onDisplaced).not.toHaveBeenCalled()
-    const fourth = await begin()
-    expect(onDisplaced).toHaveBeenCalledExactlyOnceWith([sidOf(second)], username)
+    let fourth = third
+    const entries = await entriesDuring({ ...opened, clock }, async () => {
+      fourth = await begin()
+    })
+    expect(entries).toEqual([['login.ended', sidOf(second), 'displaced']])
     expect((await core.record(username))?.revokedIds).toEqual([sidOf(second)])
     await expect(roomy.refresh(second.refresh_token)).rejects.toMatchObject(refused)
     for (const alive of [kept, third, fourth]) await expect(roomy.refresh(alive.refresh_token)).resolves.toBeDefined()
@@ -198,24 +200,24 @@ describeOnDatabases('login', (open) => {
   it('counts no login whose time is over, nor what the generation has ended', async () => {
     const { username } = await newUser()
     const roomy = withRoomFor(1)
-    const onDisplaced = vi.fn(async () => undefined)
-    const begin = () => roomy.logIn({ username, password: goodPassword, onDisplaced })
-    await begin()
-    clock.advance(86_400_000)
-    await begin()
-    await core.users.logOutEverywhere(username)
-    await begin()
-    expect(onDisplaced).not.toHaveBeenCalled()
+    const begin = () => roomy.logIn({ username, password: goodPassword })
+    const entries = await entriesDuring({ ...opened, clock }, async () => {
+      await begin()
+      clock.advance(86_400_000)
+      await begin()
+      await core.users.logOutEverywhere(username)
+      await begin()
+    })
+    expect(entries).toEqual([])
   })
 
   it('locks nobody out by a flood of logins: where too many would be remembered, all others end at once', async () => {
     const user = await newUser()
     const { username } = user
     const roomy = withRoomFor(2)
-    const onDisplaced = vi.fn(async () => undefined)
     const begin = () => {
       clock.advance(1000)
-      return roomy.logIn({ username, password: goodPassword, onDisplaced })
+      return roomy.logIn({ username, password: goodPassword })
     }
     const [first, second] = [await begin(), await begin()]
     const displaced = (reason: 'displaced') => ({
@@ -233,8 +235,11 @@ describeOnDatabases('login', (open) => {
     })
     const many = Array.from({ length: maxDisplacedLogins }, () => displaced('displaced'))
     await opened.database.drizzle.insert(loginFamilies).values(many)
-    const third = await begin()
-    expect(onDisplaced).toHaveBeenCalledExactlyOnceWith('all', username)
+    let third = second
+    const entries = await entriesDuring({ ...opened, clock }, async () => {
+      third = await begin()
+    })
+    expect(entries).toEqual([['user.logged-out', username, 'displaced']])
     const keptLogin = { id: sidOf(third), generation: 1 }
     expect(await core.record(username)).toMatchObject({ generation: 2, keptLogin, revokedIds: [] })
     for (const { refresh_token: token } of [first, second])

@@ -1,12 +1,13 @@
 import { eq } from 'drizzle-orm'
 import { decodeJwt, SignJWT } from 'jose'
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createRefresh } from '../../../auth-server/logins/refresh.ts'
 import { loginFamilies } from '../../../auth-server/store/schema.ts'
 import { parsePrincipalRecord, principalKey } from '../../../shared/protocol/principal/record.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
 import { passTime } from '../support/pass-time.ts'
+import { entriesDuring } from '../support/stored-entries.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 describeOnDatabases('refresh', (open) => {
@@ -65,12 +66,13 @@ describeOnDatabases('refresh', (open) => {
     const first = await logIn()
     const stolen = await core.refresh(first.refresh_token)
     await pass(60_001)
-    const reports = { reused: vi.fn(async () => undefined) }
-    await expect(core.refresh(first.refresh_token, reports)).rejects.toMatchObject({
-      ...refused,
-      message: expect.stringMatching(/within 60 seconds .* over.*login has ended/),
-    })
-    expect(reports.reused).toHaveBeenCalledOnce()
+    const entries = await entriesDuring({ ...opened, clock }, () =>
+      expect(core.refresh(first.refresh_token)).rejects.toMatchObject({
+        ...refused,
+        message: expect.stringMatching(/within 60 seconds .* over.*login has ended/),
+      }),
+    )
+    expect(entries).toEqual([['login.ended', sid(stolen.access_token), 'refresh-token-reused']])
     expect(await endedReason(stolen.access_token)).toBe('reuse')
     expect((await core.record(username))?.revokedIds).toEqual([sid(stolen.access_token)])
     await expect(core.refresh(stolen.refresh_token)).rejects.toMatchObject(refused)

@@ -17,7 +17,7 @@ class Server {
     const onWakeUp = () => {
       this.heard += 1
     }
-    this.wakeUps = createWakeUps({ cache, ids, instanceId: () => instanceId, onWakeUp })
+    this.wakeUps = createWakeUps({ cache, ids, instanceId: () => instanceId, onWakeUp, pauseMs: 5 })
   }
 }
 

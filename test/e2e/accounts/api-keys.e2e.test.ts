@@ -284,7 +284,8 @@ describeBackends('API keys', (openBackend) => {
 
   it('writes down who made and revoked which', async () => {
     const entries = await stack.database.query<{ action: string; outcome: string }>(
-      "select action, outcome from auth.audit_entries where action like 'api-key.%'",
+      `select * from (select action, outcome from auth.audit_entries union all
+        select entry ->> 'action', entry ->> 'outcome' from auth.audit_journal) e where action like 'api-key.%'`,
     )
     expect(entries).toContainEqual({ action: 'api-key.created', outcome: 'succeeded' })
     expect(entries).toContainEqual({ action: 'api-key.created', outcome: 'missing-right' })

@@ -38,7 +38,10 @@ const keysOf = async (username: string): Promise<unknown[]> => {
 
 const outcomesOf = async (target: string, action: string): Promise<string[]> => {
   const entries = await stack.database.query<{ outcome: string }>(
-    'select outcome from auth.audit_entries where target = $1 and action = $2 order by seq',
+    `select outcome from (
+      select false as waits, seq as place, action, target, outcome from auth.audit_entries union all
+      select true, position, entry ->> 'action', entry ->> 'target', entry ->> 'outcome' from auth.audit_journal
+    ) e where target = $1 and action = $2 order by waits, place`,
     [target, action],
   )
   return entries.map(({ outcome }) => outcome)

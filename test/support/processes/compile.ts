@@ -20,7 +20,7 @@ const further = [
   'test/shared/platform/embedded/embedded-writer.ts',
   'shared/platform/log/log.ts',
   'shared/platform/process/process.ts',
-  'shared/protocol/passwords/argon2-workers.ts',
+  'shared/protocol/passwords/argon2-threads.ts',
 ]
 
 /** What Vitest calls. */

@@ -4,12 +4,12 @@
  */
 
 import { join } from 'node:path'
-import { createDemoUsers, demoPassword, newDemoUsers } from '../../../auth-server/bootstrap.ts'
 import { readAuthConfig } from '../../../auth-server/config.ts'
 import type { Endpoint } from '../../../auth-server/http/pipeline/endpoint.ts'
 import { openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
 import { createAuthServer } from '../../../auth-server/server.ts'
 import { ensureAnonymous } from '../../../auth-server/users/create-user.ts'
+import { createDemoUsers, demoPassword, newDemoUsers } from '../../../auth-server/wiring/bootstrap.ts'
 import { readDealConfig } from '../../../deal-server/config.ts'
 import type { EventStreamsOptions } from '../../../deal-server/events/event-streams.ts'
 import { createDealServer, type DealResources } from '../../../deal-server/server.ts'

@@ -2,13 +2,9 @@
 import * as z from 'zod'
 import { checkValue } from '../../../../shared/platform/http/content/check-value.ts'
 import { readJson } from '../../../../shared/platform/http/content/json-body.ts'
-import type { HttpRequest } from '../../../../shared/platform/http/request.ts'
 import { jsonSchemaOf } from '../../../../shared/platform/openapi/json-schema.ts'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
-import type { Audit } from '../../../audit/audit.ts'
-import type { LoginRequest } from '../../../logins/login.ts'
 import type { AskAtLogin, SecondFactorAnswer } from '../../../second-factors/ask-at-login.ts'
-import { eventOf } from '../../pipeline/audited.ts'
 import type { BodyReader } from '../../pipeline/bodies.ts'
 
 const code = z.string().max(100).meta({ description: 'A code of the authenticator app, or a recovery code.' })
@@ -85,11 +81,3 @@ export const factorProblems: readonly string[] = [
   'second-factor-enrolment-required',
   'invalid-second-factor',
 ]
-
-/** Writes the use of a recovery code, and the first factor of a user, into the audit log. */
-export const auditFactor =
-  (audit: Audit, request: HttpRequest): NonNullable<LoginRequest['onFactor']> =>
-  async (event, username) => {
-    const about = { request, actor: username, action: `second-factor.${event}`, target: username }
-    await audit.record(eventOf(about, 'succeeded'))
-  }

@@ -13,7 +13,7 @@ import type { SessionCookie } from '../../../../shared/protocol/authentication/s
 import { isSessionKey, sessionKeyHash } from '../../../../shared/protocol/authentication/session/session-times.ts'
 import type { Audit } from '../../../audit/audit.ts'
 import type { SessionOwner } from '../../../logins/session-store.ts'
-import { eventOf } from '../../pipeline/audited.ts'
+import { originOf } from '../../pipeline/audited.ts'
 import { defineCredentialEndpoint, type Endpoint, type Redirect } from '../../pipeline/endpoint.ts'
 import type { OwnCredential } from '../../pipeline/own-credential.ts'
 import { noSuchLogin } from './login-view.ts'
@@ -143,12 +143,9 @@ async function targetOfCaller(request: HttpRequest, param: string, authenticate:
 }
 
 async function end(request: HttpRequest, { caller, id, username }: Target, ports: EndSessionPorts): Promise<void> {
-  const was = await ports.revokeLogin({ id, username, reason: 'logout' })
+  const revoke = () => ports.revokeLogin({ id, username, reason: 'logout' })
+  const was = await ports.audit.during(originOf(request, caller), undefined, revoke)
   if (was === undefined) throw noSuchLogin('of yours')
-  if (was === 'revoked') {
-    const about = { request, caller, actor: username, action: 'login.ended', target: id }
-    await ports.audit.record(eventOf(about, 'succeeded'))
-  }
 }
 
 /** Expires the cookie and clears the site data when the ended session is that of the cookie. */

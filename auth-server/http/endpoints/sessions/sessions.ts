@@ -5,15 +5,13 @@ import { pageParameters } from '../../../../shared/platform/http/content/query-p
 import type { Lists } from '../../../../shared/platform/http/pagination/lists.ts'
 import { maxOpenBodyBytes } from '../../../../shared/platform/http/request.ts'
 import type { SessionCookie } from '../../../../shared/protocol/authentication/session/session-cookie.ts'
-import type { Audit } from '../../../audit/audit.ts'
 import type { LoginLists } from '../../../logins/list-logins.ts'
 import type { StartSession } from '../../../logins/start-session.ts'
 import type { AskAtLogin } from '../../../second-factors/ask-at-login.ts'
-import { auditDisplaced, audited, eventOf } from '../../pipeline/audited.ts'
 import { component, time } from '../../pipeline/description.ts'
 import { defineCredentialEndpoint, defineEndpoint } from '../../pipeline/endpoint.ts'
 import { nameCaller, passwordOfForm } from '../../pipeline/own-credential.ts'
-import { auditFactor, factorProblems, nameOf } from '../second-factors/login-proof.ts'
+import { factorProblems, nameOf } from '../second-factors/login-proof.ts'
 import { loginPage, representLogin } from './login-view.ts'
 import { type ReturnOrigins, sessionLoginBody } from './session-forms.ts'
 
@@ -35,13 +33,12 @@ export const redirected = { description: 'The browser goes on to `return_to`.', 
 export interface SignInPorts {
   readonly startSession: StartSession
   readonly secondFactors: Pick<AskAtLogin, 'usernameOf'>
-  readonly audit: Audit
   readonly cookie: SessionCookie
   readonly origins: ReturnOrigins
 }
 
 /** POST /sessions. */
-export const signInEndpoint = ({ startSession, secondFactors, audit, cookie, origins }: SignInPorts) =>
+export const signInEndpoint = ({ startSession, secondFactors, cookie, origins }: SignInPorts) =>
   defineCredentialEndpoint({
     method: 'POST',
     path: '/sessions',
@@ -58,22 +55,14 @@ export const signInEndpoint = ({ startSession, secondFactors, audit, cookie, ori
     response: session,
     otherResponses: { 303: redirected },
     problems: ['too-many-logins', ...factorProblems],
-    // The entry of the new session comes before the entries of the sessions that it replaces.
+    audit: ({ body }) => {
+      const username = nameOf(body, secondFactors)
+      return { actor: username, action: 'session.started', target: username }
+    },
     handle: async ({ request, body: { returnTo, ...proof } }) => {
-      const username = nameOf(proof, secondFactors)
       const client = { clientAddress: request.peer.address, userAgent: request.header('user-agent') }
-      const callbacks = {
-        proved: nameCaller(request),
-        onDisplaced: auditDisplaced(audit, request),
-        onFactor: auditFactor(audit, request),
-      }
-      const start = { ...proof, ...client, replacedKeys: cookie.read(request), ...callbacks }
-      const about = { request, actor: username, action: 'session.started', target: username }
-      const { id, key, replaced, ...started } = await audited(audit, about, () => startSession(start))
-      for (const former of replaced) {
-        const ended = { request, actor: former.username, action: 'login.ended', target: former.id }
-        await audit.record(eventOf(ended, 'replaced'))
-      }
+      const start = { ...proof, ...client, replacedKeys: cookie.read(request), proved: nameCaller(request) }
+      const { id, key, ...started } = await startSession(start)
       const headers = { 'set-cookie': [cookie.set(request, key)] }
       if (returnTo !== undefined) return { status: 303, headers: { ...headers, location: returnTo } }
       return { body: { id, user: started.username, expiresAt: rfc3339(started.expiresAt) }, headers }

@@ -2,11 +2,9 @@
 
 import { pageParameters } from '../../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../../shared/platform/http/pagination/lists.ts'
-import type { Audit } from '../../../audit/audit.ts'
 import type { LoginLists } from '../../../logins/list-logins.ts'
 import type { SessionOwner } from '../../../logins/session-store.ts'
 import type { Users } from '../../../users/users.ts'
-import { eventOf } from '../../pipeline/audited.ts'
 import { defineEndpoint, type Endpoint } from '../../pipeline/endpoint.ts'
 import { loginComponent, loginPage, noSuchLogin, representLogin } from './login-view.ts'
 
@@ -15,7 +13,6 @@ export interface UserSessionsPorts {
   readonly users: Pick<Users, 'read'>
   readonly loginLists: LoginLists
   readonly lists: Lists
-  readonly audit: Audit
   /** `revoked-before` when the login had ended before. Undefined when the id is no login of this user. */
   revokeLogin(ending: SessionOwner & { reason: 'administrator' }): Promise<'revoked' | 'revoked-before' | undefined>
   revokeAllLogins(ending: { username: string; reason: 'administrator' }): Promise<void>
@@ -84,7 +81,7 @@ const getLogin = ({ users, loginLists }: UserSessionsPorts) =>
     },
   })
 
-const endLogin = ({ revokeLogin, audit }: UserSessionsPorts) =>
+const endLogin = ({ revokeLogin }: UserSessionsPorts) =>
   defineEndpoint({
     method: 'DELETE',
     path: '/users/:username/sessions/:id',
@@ -97,11 +94,9 @@ const endLogin = ({ revokeLogin, audit }: UserSessionsPorts) =>
     status: 204,
     success: { description: 'It has ended.' },
     problems: ['not-found'],
-    handle: async ({ request, caller, path: { username, id } }) => {
+    handle: async ({ path: { username, id } }) => {
       const was = await revokeLogin({ username, id, reason: 'administrator' })
       if (was === undefined) throw noSuchLogin('of this user')
-      if (was === 'revoked')
-        await audit.record(eventOf({ request, caller, action: 'login.ended', target: id }, 'succeeded'))
     },
   })
 

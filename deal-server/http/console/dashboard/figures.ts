@@ -51,7 +51,7 @@ export type ReadFigures = (asked: {
 export function createReadFigures(clock: Pick<Clock, 'now' | 'monotonic'>): ReadFigures {
   const sumsOf = createReadSums(clock)
   const listsOf = shareReading(clock, readLists)
-  return async ({ api, caller, period }) => {
+  return async function readFigures({ api, caller, period }) {
     const [sums, lists, tasks] = await Promise.all([sumsOf(api, period), listsOf(api), readTasks(api, caller.username)])
     return { sums, lists, tasks }
   }

@@ -47,7 +47,7 @@ export function createUsedSignatures(
   schema: ServerSchema,
 ): UseSignature {
   const statement = useSql(schema)
-  return async ({ keyId, digest, expiresAt }) => {
+  return async function useSignature({ keyId, digest, expiresAt }) {
     const now = clock.now()
     type Row = { use: { isFirst: boolean; usedAt: number | null } }
     const [row] = await database.write<Row>(statement, [keyId, digest, rfc3339(now), rfc3339(expiresAt)])

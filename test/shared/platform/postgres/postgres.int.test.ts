@@ -84,6 +84,20 @@ describe.skipIf(serverUrl === '')(title, () => {
     await database.transaction(async () => {})
   })
 
+  it('lets a transaction commit while writes wait for its lock', async () => {
+    const narrow = openPostgres(scratch.url, { writes: 1, sessions: 1 })
+    await narrow.drizzle.execute(sql`create table counters as select 0 as n`)
+    const add = 'update counters set n = n + 1 returning n'
+    const writes: Promise<{ n: number }[]>[] = []
+    await narrow.transaction(async (transaction) => {
+      await transaction.execute(sql`update counters set n = 10`)
+      for (let index = 0; index < 3; index++) writes.push(narrow.write<{ n: number }>(add))
+      await new Promise((resolve) => setTimeout(resolve, 300))
+    })
+    expect((await Promise.all(writes)).flat().map(({ n }) => n)).toEqual([11, 12, 13])
+    await narrow.close()
+  })
+
   it('prepares each statement once per connection, those without parameters too', async () => {
     const text = 'select 42 as prepared_once'
     for (let index = 0; index < 20; index++) await database.query(text)

@@ -1,0 +1,118 @@
+/**
+ * Makes the chain from the journal: entries get their numbers in the order in which they came, 500 at a time. Any
+ * server may do it at any time. One statement adds them, moves the head and clears them from the journal, but only if
+ * the head is the one that they were read with. So of two servers that chain the same entries, one does.
+ */
+import { gather } from '../../shared/platform/concurrency/gather.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import type { Log } from '../../shared/platform/log/log.ts'
+import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
+import type { AuditEntry, AuditHead } from './audit.ts'
+import { macUnder } from './chain.ts'
+import { noHead } from './chain-head.ts'
+import type { Pending } from './journal.ts'
+
+/** The systems that the chaining uses. */
+export interface ChainJournalPorts {
+  readonly database: Pick<Database, 'query' | 'write'>
+  readonly log: Pick<Log, 'warn'>
+  readonly secretsKeys: SecretsKeys
+}
+
+/** Chains what waits in the journal. */
+export interface JournalChaining {
+  /** Resolves when all entries have their numbers that were stored before the call. @throws Unavailable */
+  settle(): Promise<void>
+  /** Chains what waits some moments from now. */
+  later(): void
+}
+
+/** How long entries wait in the journal before a process chains them, in milliseconds. */
+const chainAfterMs = 50
+
+/** How many entries are chained at once. */
+const maxAtOnce = 500
+
+/** Head and entries are read by one statement: the entries are those behind this head. */
+const readSql = `select json_build_object('count', h.count, 'digest', h.mac, 'waiting', (
+    select coalesce(json_agg(j order by j.position), '[]'::json) from (
+      select position, entry from auth.audit_journal order by position limit ${maxAtOnce}) j)) as journal
+  from auth.audit_head h`
+
+interface Journal extends AuditHead {
+  readonly waiting: readonly { readonly position: number; readonly entry: Pending }[]
+}
+
+/** `$1`, `$2`: the head; `$3`, `$4`: the next one; `$5`: places in the journal; `$6`: the entries. */
+const chainSql = `with moved as (
+    update auth.audit_head set count = $3::text::bigint, mac = $4::text
+    where count = $1::text::bigint and mac = $2::text returning 1
+  ),
+  gone as (delete from auth.audit_journal j using moved where j.position = any($5::text::bigint[]))
+  insert into auth.audit_entries
+    (seq, at, actor, action, target, outcome, scheme, address, request_id, count, reason, key_id, mac)
+  select e.seq, e.at, e.actor, e.action, e.target, e.outcome, e.scheme, e.address, e."requestId", e.count, e.reason,
+    e."keyId", e.mac
+  from moved, json_to_recordset($6::text::json) as e(seq bigint, at timestamptz, actor text, action text, target text,
+    outcome text, scheme text, address text, "requestId" text, count integer, reason text, "keyId" text, mac text)
+  returning 1 as added`
+
+/** An entry with its place in the chain. */
+interface Linked extends AuditEntry {
+  readonly keyId: string
+  readonly mac: string
+}
+
+/** Creates the chaining of one process. */
+export function createJournalChaining({
+  database,
+  log,
+  secretsKeys: [secretsKey],
+}: ChainJournalPorts): JournalChaining {
+  const link = createLink(secretsKey)
+  /** True when nothing waited behind what was read. */
+  const chainOnce = async (): Promise<boolean> => {
+    const [row] = await database.query<{ journal: Journal }>(readSql)
+    const { count, digest, waiting } = row?.journal ?? noHead()
+    if (waiting.length === 0) return true
+    const linked = link(waiting, { count, digest })
+    const next = [String(count + linked.length), linked.at(-1)?.mac ?? '']
+    const positions = `{${waiting.map(({ position }) => position).join(',')}}`
+    const added = await database.write(chainSql, [String(count), digest, ...next, positions, JSON.stringify(linked)])
+    // Otherwise another server moved the head. It may not have seen all of these.
+    return added.length > 0 && waiting.length < maxAtOnce
+  }
+  const settle = gather<undefined, undefined>({
+    run: async (calls) => {
+      while (!(await chainOnce()));
+      return calls.map(() => undefined)
+    },
+    isItemError: () => false,
+    maxItems: Number.POSITIVE_INFINITY,
+    maxInFlight: 1,
+  })
+  let isPlanned = false
+  const later = (): void => {
+    if (isPlanned) return
+    isPlanned = true
+    setTimeout(() => {
+      isPlanned = false
+      // The next entry, read or minute tries again.
+      settle(undefined).catch((err: unknown) => log.warn({ err }, 'Audit entries wait to be chained'))
+    }, chainAfterMs).unref()
+  }
+  return { later, settle: () => settle(undefined) }
+}
+
+/** Makes entries that follow each other behind a head. */
+function createLink(secretsKey: SecretsKey) {
+  const mac = macUnder(secretsKey)
+  return (waiting: Journal['waiting'], { count, digest }: AuditHead): Linked[] => {
+    let last = digest
+    return waiting.map(({ entry }, index) => {
+      const numbered = { ...entry, seq: count + index + 1 }
+      last = mac(numbered, last)
+      return { ...numbered, keyId: secretsKey.id, mac: last }
+    })
+  }
+}

@@ -1,0 +1,42 @@
+import type { Cache } from '../../shared/platform/cache/cache.ts'
+import { type Database, databaseWrites } from '../../shared/platform/database/database.ts'
+import type { Dependency } from '../../shared/platform/http/server/health.ts'
+import type { Replica } from '../../shared/platform/postgres/replicas.ts'
+import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { KeyStores } from '../auth-client/key-stores.ts'
+import type { PrincipalFeed } from '../auth-client/principal-feed.ts'
+import type { EventStreams } from '../events/event-streams.ts'
+
+interface DependencyPorts {
+  readonly database: Pick<Database, 'ping' | 'checkWrites'>
+  readonly cache: Pick<Cache, 'ping'>
+  readonly replicas?: readonly Pick<Replica, 'check'>[]
+  readonly keys: KeyStores
+  /** Undefined where no feed can be followed. */
+  readonly feed: Pick<PrincipalFeed, 'isCurrent'> | undefined
+  readonly events: Pick<EventStreams, 'check'>
+}
+
+/** The dependencies that `/readyz` reports. */
+export const dependenciesOf = ({
+  database,
+  cache,
+  replicas = [],
+  keys,
+  feed,
+  events,
+}: DependencyPorts): Dependency[] => [
+  { name: 'database', required: true, check: () => database.ping() },
+  { name: databaseWrites, required: false, check: () => database.checkWrites() },
+  ...replicas.map(({ check }, index) => ({ name: `replica-${index + 1}`, required: false, check })),
+  { name: 'cache', required: false, check: () => cache.ping() },
+  { name: 'keys', required: true, check: () => requireThat(keys.areThere(), 'keys') },
+  ...(feed
+    ? [{ name: 'principal-feed', required: false, check: () => requireThat(feed.isCurrent(), 'principal-feed') }]
+    : []),
+  { name: 'events', required: false, check: () => events.check() },
+]
+
+function requireThat(condition: boolean, dependency: string): void {
+  if (!condition) throw new Unavailable(dependency)
+}

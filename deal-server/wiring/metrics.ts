@@ -1,0 +1,100 @@
+import type { Metrics } from '../../shared/platform/metrics/metrics.ts'
+import { outcomeOfError } from '../../shared/platform/metrics/outcomes.ts'
+import { countPairs } from '../../shared/platform/metrics/pair-counts.ts'
+import type { KeyStores } from '../auth-client/key-stores.ts'
+import type { PrincipalFeed } from '../auth-client/principal-feed.ts'
+import type { ShownCommand } from '../commands/command-context.ts'
+import type { ExecuteCommand } from '../commands/execute.ts'
+import { ReplayedRefusal } from '../commands/replay.ts'
+import type { EventStreams } from '../events/event-streams.ts'
+import type { Dispatcher } from '../webhooks/dispatcher.ts'
+import type { Attempt } from '../webhooks/ports.ts'
+
+/** The parts that the metrics of the deal server read. */
+export interface DealMetricsParts {
+  readonly keys: KeyStores
+  /** Undefined where no feed can be heard. */
+  readonly feed: Pick<PrincipalFeed, 'ageMs'> | undefined
+  readonly events: Pick<EventStreams, 'health'>
+  readonly webhooks: Pick<Dispatcher, 'health'>
+}
+
+/** Counts the attempts to deliver events to webhooks. */
+export function countDeliveries(metrics: Metrics): (attempt: Pick<Attempt, 'outcome'>) => void {
+  const counter = metrics.counter({
+    name: 'webhook_deliveries_total',
+    help: 'Attempts to deliver an event to a webhook.',
+    labels: ['outcome'],
+  })
+  for (const outcome of ['delivered', 'failed']) counter.inc({ server: 'deal', outcome }, 0)
+  return ({ outcome }) => counter.inc({ server: 'deal', outcome })
+}
+
+/** Counts commands by use case and outcome. What is refused before a command is known counts as a request alone. */
+export function countCommands(metrics: Metrics, useCases: readonly string[], execute: ExecuteCommand): ExecuteCommand {
+  const count = countPairs(metrics, 'deal', {
+    name: 'commands_total',
+    help:
+      'Commands by use case and outcome: succeeded, unchanged, dry-run, replayed (a stored outcome), unavailable, ' +
+      'error, or the code of the refusal.',
+    labels: ['use_case', 'outcome'],
+    begin: useCases.map((name) => [name, 'succeeded']),
+  })
+  return async function executeCounted(request) {
+    const { bound, validateOnly } = request
+    try {
+      const command = await execute(request)
+      count(bound.name, outcomeOf(command, validateOnly))
+      return command
+    } catch (error) {
+      count(bound.name, error instanceof ReplayedRefusal ? 'replayed' : outcomeOfError(error))
+      throw error
+    }
+  }
+}
+
+const outcomeOf = ({ replayed, changed }: ShownCommand, validateOnly: boolean): string =>
+  replayed ? 'replayed' : validateOnly ? 'dry-run' : changed ? 'succeeded' : 'unchanged'
+
+/** Registers the gauges that only deal servers have: public keys, change feed and event streams. */
+export function observeDealServer(metrics: Metrics, { keys, feed, events, webhooks }: DealMetricsParts): void {
+  const stores = [
+    ['jwt', keys.jwt],
+    ['key-signed', keys.keySigned],
+  ] as const
+  metrics.gauge({ name: 'held_keys', help: 'Public keys that tokens are checked with.', labels: ['use'] }, 'deal', () =>
+    stores.map(([use, store]) => ({ labels: { use }, value: store.size() })),
+  )
+  metrics.gauge(
+    { name: 'held_keys_age_seconds', help: 'Time since the key document was loaded.', labels: ['use'] },
+    'deal',
+    () => stores.map(([use, store]) => ({ labels: { use }, value: store.ageMs() / 1000 })),
+  )
+  metrics.gauge(
+    { name: 'principal_feed_age_seconds', help: 'Age of the principal feed, in seconds since its last heartbeat.' },
+    'deal',
+    () => (feed ? [{ value: feed.ageMs() / 1000 }] : []),
+  )
+  metrics.gauge({ name: 'event_streams', help: 'Streams of events that are open.' }, 'deal', () => [
+    { value: events.health().streams },
+  ])
+  metrics.gauge({ name: 'event_lag_seconds', help: 'How long committed events have not been shown.' }, 'deal', () => [
+    { value: events.health().lagMs / 1000 },
+  ])
+  observeWebhooks(metrics, webhooks)
+}
+
+function observeWebhooks(metrics: Metrics, webhooks: Pick<Dispatcher, 'health'>): void {
+  metrics.gauge({ name: 'webhooks', help: 'Webhooks, by their state.', labels: ['state'] }, 'deal', () => {
+    const { active, paused } = webhooks.health()
+    return [
+      { labels: { state: 'active' }, value: active },
+      { labels: { state: 'paused' }, value: paused },
+    ]
+  })
+  metrics.gauge(
+    { name: 'webhook_lag_seconds', help: 'Age of the oldest event that this server has still to deliver.' },
+    'deal',
+    () => [{ value: webhooks.health().lagMs / 1000 }],
+  )
+}
