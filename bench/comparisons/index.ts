@@ -62,7 +62,7 @@ export const measurements: Measurements = {
   ...Object.fromEntries(
     batchSizes.map((size) => [
       `commits-${size}`,
-      compared('batches of commits, in process (without numbers of events)', (bench) => compareCommits(bench, size)),
+      compared('batches of commits, in process (without buckets)', (bench) => compareCommits(bench, size)),
     ]),
   ),
   'verify-beside-hashes': {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { bucketOf } from '../../deal-server/store/events/bucket.ts'
 import { commitStatement } from '../../deal-server/store/statements.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../shared/platform/database/migrate.ts'
@@ -16,18 +17,19 @@ export const batchSizes = [1, 8, 32] as const
 
 const inFlight = 4
 const migrations = join(import.meta.dirname, '../../deal-server/store/migrations')
-/** The last migration without numbers of events. */
-const lastBefore = '0008_commit_function'
+/** The last migration without buckets of deals and commands, and its commit. */
+const lastBefore = '0017_event_positions'
+const formerStatement = 'select id from deals.commit($1::text, $2::text, $3::text, $4::text)'
 
-/** Compares batches of commits with those of tables whose events have no number. */
+/** Compares batches of commits with those of tables that have no buckets. */
 export async function compareCommits(bench: Bench, size: number): Promise<Comparison> {
   const folder = formerMigrations()
   const [former, present] = [await openTables(bench, folder), await openTables(bench, migrations)]
   return {
     title: `Batches of ${size} commits, ${inFlight} at a time`,
     unit: 'batches',
-    floors: [batches('events without numbers', former.database, size)],
-    subjects: [batches('events with numbers', present.database, size)],
+    floors: [batches('without buckets', former.database, { size, isFormer: true })],
+    subjects: [batches('with buckets', present.database, { size, isFormer: false })],
     close: async () => {
       for (const tables of [former, present]) await tables.close()
       rmSync(folder, { recursive: true })
@@ -49,7 +51,7 @@ function formerMigrations(): string {
 /** A thousand deals that are there before. `$1`: a row without its id. */
 const fillStatement = `insert into deals.deals
   select r.* from generate_series(1, 1000) n, json_populate_record(null::deals.deals,
-    (jsonb_build_object('id', gen_random_uuid(), 'n', n) || $1::text::jsonb)::json) r`
+    (jsonb_build_object('id', gen_random_uuid(), 'n', n, 'bucket', n) || $1::text::jsonb)::json) r`
 
 async function openTables(bench: Bench, migrationsFolder: string) {
   const scratch = await createScratchDatabase(bench.settings.databaseUrl)
@@ -66,16 +68,21 @@ async function openTables(bench: Bench, migrationsFolder: string) {
   return { database, close }
 }
 
+interface BatchOptions {
+  readonly size: number
+  readonly isFormer: boolean
+}
+
 /** Each batch creates so many deals, or holds those that a former one has created, and so on. */
-function batches(name: string, database: Database, size: number): Subject {
+function batches(name: string, database: Database, { size, isFormer }: BatchOptions): Subject {
   const open: { readonly ids: readonly string[]; readonly version: number }[] = []
   const commit = async () => {
     const { ids, version } = open.pop() ?? { ids: Array.from({ length: size }, () => randomUUID()), version: 0 }
     const rows = [ids.map((id) => changedRow(id, version)), ids.map((id) => eventRow(id, version + 1)), [], []]
-    const written = await database.write(
-      commitStatement,
-      rows.map((each) => JSON.stringify(each)),
-    )
+    const texts = rows.map((each) => JSON.stringify(each))
+    const written = isFormer
+      ? await database.write(formerStatement, texts)
+      : await database.write(commitStatement, [bucketOf(ids[0] ?? ''), ...texts])
     if (version < 2) open.push({ ids, version: version + 1 })
     return written.length === size
   }
@@ -99,10 +106,11 @@ const newDeal = {
 
 function changedRow(id: string, version: number) {
   const changes = { version: version + 1, sequence: version + 1, held: version === 1 }
+  const bucket = bucketOf(id)
   const reason = version === 1 ? 'The customer asked for time' : null
   return version === 0
-    ? { id, expected_version: null, changes: { ...newDeal, ...changes, id } }
-    : { id, expected_version: version, changes: { ...changes, hold_reason: reason } }
+    ? { bucket, id, expected_version: null, changes: { ...newDeal, ...changes, id, bucket } }
+    : { bucket, id, expected_version: version, changes: { ...changes, hold_reason: reason } }
 }
 
 const eventRow = (id: string, sequence: number) => ({
@@ -119,4 +127,5 @@ const eventRow = (id: string, sequence: number) => ({
   use_case: 'HoldDeal',
   style: 'resource',
   correlation_id: randomUUID(),
+  bucket: bucketOf(id),
 })

@@ -19,7 +19,7 @@ export async function makeDeals({ databases }: Environment, { deal, accessToken 
   await fill(databases.deals.url, [
     `insert into deals.deals
      select (jsonb_populate_record(d, jsonb_build_object(
-       'id', ${idOf('n')}, 'created_at', d.created_at - n * interval '1 second'))).*
+       'id', ${idOf('n')}, 'bucket', deals.bucket_of(${idOf('n')}), 'created_at', d.created_at - n * interval '1 second'))).*
      from deals.deals d, generate_series(1, ${count - 1}) n`,
     'vacuum analyze deals.deals',
     'checkpoint',

@@ -1,6 +1,6 @@
 /**
- * The port of commands to the store: deals, and commands with a client's id. A load is one statement, a commit is one
- * statement (`store/deals.ts`).
+ * The port of commands to the store: deals, and commands with a client's id. The statements of a load are sent
+ * together, a commit is one statement (`store/deals.ts`).
  */
 import type { Deal } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'

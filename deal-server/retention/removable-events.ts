@@ -5,7 +5,7 @@
 import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { findRecent } from '../../shared/platform/database/measure-table.ts'
-import { eventsAfter, positionOf } from '../store/events/event-statements.ts'
+import { eventsBetween } from '../store/events/event-statements.ts'
 import { eventPositions } from './stored-kinds.ts'
 
 /** An event with its position, and its row as PostgreSQL makes JSON of it, with every column that it has. */
@@ -22,11 +22,13 @@ export interface EventSelection {
   readonly all: boolean
 }
 
-/** True for a row of `deals.events e` that may be removed: no webhook stands at it or waits for it. */
-const isRemovable = `not exists (select from deals.deals d where d.id = e.deal_id)
-  and exists (select from deals.events l where l.deal_id = e.deal_id and l.sequence > e.sequence)
-  and not exists (select from deals.webhooks w where w.position = ${positionOf('e')})
-  and not exists (select from deals.webhook_blocked b where b.deal_id = e.deal_id)`
+/** True for a row of `deals.events e` whose deal is purged and has a later event. */
+const isOver = `not exists (select 1 from deals.deals d where d.id = e.deal_id and d.bucket = e.bucket)
+  and exists (
+    select 1 from deals.events l where l.deal_id = e.deal_id and l.bucket = e.bucket and l.sequence > e.sequence)`
+/** True for an event with its position, `e`, at which no webhook stands and for which none waits. */
+const isFree = `not exists (select 1 from deals.webhooks w where w.position = e.position)
+  and not exists (select 1 from deals.webhook_blocked b where b.deal_id = e.deal_id)`
 
 /** How many positions one statement looks at. */
 const windowSize = 10_000
@@ -40,7 +42,7 @@ export async function* readEvents(
   { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress?: (done: number, total: number) => void },
 ): AsyncGenerator<EventRow> {
   const { first, last } = await range(database, before)
-  const condition = all ? sql`true` : sql.raw(isRemovable)
+  const [over, free] = [isOver, isFree].map((condition) => sql.raw(all ? 'true' : condition))
   for (let from = first - 1; from < last; from += windowSize) {
     signal.throwIfAborted()
     const upTo = Math.min(from + windowSize, last)
@@ -48,11 +50,11 @@ export async function* readEvents(
       select * from deals.event_slices where last_position > ${from} and last_position <= coalesce(
         (select min(l.last_position) from deals.event_slices l where l.last_position >= ${upTo}), ${upTo}))`
     const rows = await database.readWithin<{ event: EventRow }>(
-      sql`select to_json(e) as event
-        from (${sql.raw(eventsAfter(String(from), { slices, limit: String(windowSize) }))}) e
-        where e.position <= ${String(upTo)}::text::bigint
-          and e.occurred_at < ${new Date(before).toISOString()}::text::timestamptz and ${condition}
-        order by e.position`,
+      sql`with page as materialized (
+          select e.* from (${sql.raw(eventsBetween(String(from), { slices, upTo: String(upTo) }))}) e
+          where e.occurred_at < ${new Date(before).toISOString()}::text::timestamptz and ${over}
+        )
+        select to_json(e) as event from page e where ${free} order by e.position`,
       timeoutMs,
     )
     for (const { event } of rows) yield event
@@ -74,14 +76,20 @@ async function range(
   return { first: Number(found?.first ?? 1), last: next - 1 }
 }
 
-const removeSql = `with gone as (
-    delete from deals.events e using json_to_recordset($1::text::json) as r(bucket smallint, number bigint, id uuid)
-    where e.bucket = r.bucket and e.number = r.number and e.id = r.id and ${isRemovable} returning 1)
+const removeSql = `with free as materialized (
+    select * from json_to_recordset($1::text::json) as e(position bigint, bucket smallint, number bigint, id uuid,
+      deal_id uuid)
+    where ${isFree}
+  ),
+  gone as (
+    delete from deals.events e using free r
+    where e.bucket = r.bucket and e.number = r.number and e.id = r.id and ${isOver} returning 1
+  )
   select count(*)::text as count from gone`
 
 /** Removes those of these events that may still be removed. Resolves to how many they were. @throws Unavailable */
 export async function removeEvents(database: Pick<Database, 'write'>, events: readonly EventRow[]): Promise<number> {
-  const rows = events.map(({ bucket, number, id }) => ({ bucket, number, id }))
+  const rows = events.map(({ position, bucket, number, id, deal_id }) => ({ position, bucket, number, id, deal_id }))
   const [row] = await database.write<{ count: string }>(removeSql, [JSON.stringify(rows)])
   return Number(row?.count ?? 0)
 }

@@ -5,11 +5,11 @@
 import { type Database, isDuplicate, type Reads } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } from '../commands/ports.ts'
+import type { CommandKey, CommandRecord, CommitResult, DealCommit, DealRepository, Loaded } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealReader, DealText } from '../queries/ports.ts'
 import { readTexts } from './deal-text.ts'
-import { bucketOf } from './events/bucket.ts'
+import { bucketOf, bucketOfPrincipal } from './events/bucket.ts'
 import { sliceStatement } from './events/event-statements.ts'
 import { listDeals } from './list-deals.ts'
 import { listAssignedTasks, listCommands, readHistory } from './reading.ts'
@@ -25,11 +25,13 @@ import {
   type TaskRow,
 } from './rows.ts'
 import {
+  aboutDeals,
   commitStatement,
   conflictStatement,
   keepCommandStatement,
-  loadStatement,
+  readCommandsStatement,
   readDealsStatement,
+  readIdsOfEventsStatement,
 } from './statements.ts'
 import { createDealSums, type DealSums } from './sum-deals.ts'
 
@@ -99,42 +101,57 @@ interface LoadItem {
   readonly forCreation: boolean
 }
 
-async function readDeals(database: Database, ids: readonly string[]): Promise<(Deal | undefined)[]> {
+async function readDeals(reads: Pick<Reads, 'query'>, ids: readonly string[]): Promise<(Deal | undefined)[]> {
   type Row = { deal: DealRow; tasks: TaskRow[] | null }
-  const rows = await database.query<Row>(readDealsStatement, [`{${ids.join(',')}}`])
+  const rows = await reads.query<Row>(...aboutDeals(readDealsStatement, ids))
   const found = new Map(rows.map(({ deal, tasks }) => [deal.id, dealOfRow(deal, tasks)]))
   return ids.map((id) => found.get(id))
 }
 
-async function loadAll(database: Pick<Reads, 'query'>, items: readonly LoadItem[]): Promise<Loaded[]> {
-  const input = items.map(({ dealId, key, forCreation }, ordinal) => ({
-    ordinal,
-    deal_id: dealId ?? null,
-    principal_id: key?.principalId ?? null,
-    command_id: key?.commandId ?? null,
-    for_creation: forCreation,
+async function readCommands(
+  reads: Pick<Reads, 'query'>,
+  keys: readonly CommandKey[],
+): Promise<(CommandRecord | undefined)[]> {
+  const rows = keys.map(({ principalId, commandId }) => ({
+    principal_id: principalId,
+    command_id: commandId,
+    bucket: bucketOfPrincipal(principalId),
   }))
-  type Row = {
-    ordinal: number
-    deal: DealRow | null
-    tasks: TaskRow[] | null
-    command: CommandRow | null
-    purged: true | null
-  }
-  const rows = await database.query<Row>(loadStatement, [JSON.stringify(input)])
-  const results: Loaded[] = items.map(() => ({ deal: undefined, command: undefined, purged: false }))
-  for (const { ordinal, deal, tasks, command, purged } of rows) {
-    results[ordinal] = {
-      deal: deal ? dealOfRow(deal, tasks) : undefined,
-      command: command ? commandOfRow(command) : undefined,
-      purged: purged !== null,
-    }
-  }
-  return results
+  const [row, another] = rows
+  const { one, many } = readCommandsStatement
+  const found = await (row && !another
+    ? reads.query<{ command: CommandRow }>(one, Object.values(row))
+    : reads.query<{ command: CommandRow }>(many, [JSON.stringify(rows)]))
+  const records = new Map(found.map(({ command }) => [textOf(commandOfRow(command).key), commandOfRow(command)]))
+  return keys.map((key) => records.get(textOf(key)))
+}
+
+const textOf = ({ principalId, commandId }: CommandKey): string => JSON.stringify([principalId, commandId])
+
+/** Deals, ids of purged deals and commands are read by statements that are sent together. */
+async function loadAll(reads: Pick<Reads, 'query'>, items: readonly LoadItem[]): Promise<Loaded[]> {
+  const unique = (ids: readonly (string | undefined)[]) => [...new Set(ids.filter((id) => id !== undefined))]
+  const ids = unique(items.map(({ dealId }) => dealId))
+  const created = unique(items.map(({ dealId, forCreation }) => (forCreation ? dealId : undefined)))
+  const keys = items.flatMap(({ key }) => key ?? [])
+  const [deals, taken, commands] = await Promise.all([
+    ids.length > 0 ? readDeals(reads, ids) : [],
+    created.length > 0 ? reads.query<{ id: string }>(...aboutDeals(readIdsOfEventsStatement, created)) : [],
+    keys.length > 0 ? readCommands(reads, keys) : [],
+  ])
+  const dealsById = new Map(ids.map((id, index) => [id, deals[index]]))
+  const takenIds = new Set(taken.map(({ id }) => id))
+  const commandsByKey = new Map(keys.map((key, index) => [key, commands[index]]))
+  return items.map(({ dealId, key, forCreation }) => {
+    const deal = dealId === undefined ? undefined : dealsById.get(dealId)
+    const isPurged = forCreation && deal === undefined && dealId !== undefined && takenIds.has(dealId)
+    return { deal, command: key && commandsByKey.get(key), purged: isPurged }
+  })
 }
 
 async function commitAll(database: Database, commits: readonly DealCommit[]): Promise<CommitResult[]> {
   const deals = commits.map(({ before, deal }) => ({
+    bucket: bucketOf(deal.id),
     id: deal.id,
     expected_version: before?.version ?? null,
     changes: changedColumns(before, deal),
@@ -144,7 +161,7 @@ async function commitAll(database: Database, commits: readonly DealCommit[]): Pr
   const tasks = commits.flatMap(rowsOfTasks)
   try {
     const parameters = [deals, events, commands, tasks].map((rows) => JSON.stringify(rows))
-    const rows = await database.write<{ id: string }>(commitStatement, parameters)
+    const rows = await database.write<{ id: string }>(commitStatement, [deals[0]?.bucket ?? 0, ...parameters])
     const written = new Set(rows.map(({ id }) => id))
     return commits.map(({ deal }) => (written.has(deal.id) ? 'committed' : 'version-lost'))
   } catch (error) {
@@ -161,7 +178,9 @@ async function conflictOf(database: Database, commit: DealCommit): Promise<Commi
   const [row] = await database.query<{ conflict: CommitResult | null }>(conflictStatement, [
     command?.key.principalId ?? null,
     command?.key.commandId ?? null,
+    command ? bucketOfPrincipal(command.key.principalId) : null,
     deal.id,
+    bucketOf(deal.id),
     before === undefined,
     events[0]?.sequence ?? null,
   ])

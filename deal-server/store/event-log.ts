@@ -4,6 +4,7 @@ import { type History, requirePrimary } from '../../shared/platform/history/hist
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { EventLog, EventPage, LoggedEvent, LogState, ReadOptions } from '../events/event-log.ts'
 import { beginning, isBefore, type LogHistory, type Place } from '../events/position.ts'
+import { bucketOf } from './events/bucket.ts'
 import {
   findLastStatement,
   lookStatement,
@@ -110,7 +111,7 @@ async function readPage(
     const row = requireRow(
       dealId === undefined
         ? await database.query<PageRow>(statements.all, parameters)
-        : await database.query<PageRow>(statements.ofDeal, [...parameters, dealId]),
+        : await database.query<PageRow>(statements.ofDeal, [...parameters, dealId, bucketOf(dealId)]),
     )
     if (row.events !== null || !row.hasMore) return pageOf(row, { after, limit })
     // All events of these slices are gone.

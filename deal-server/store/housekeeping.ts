@@ -3,7 +3,8 @@
  * never used again. Commands stay too, without their outcomes, so that a late duplicate never runs, not even after its
  * deal was purged.
  */
-import { sql } from 'drizzle-orm'
+import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
 import {
@@ -13,54 +14,76 @@ import {
 import { commands, deals, digestCounts, eventSlices, events, tasks, usedSignatures, webhookAttempts } from './schema.ts'
 
 /** Answers of commands that are no longer kept: what is left of the command says that it was carried out. */
-const expiredAnswers = expiryJob({
+const expiredAnswers: HousekeepingJob = {
   name: 'answers of commands',
-  table: commands,
-  expiresAt: commands.expiresAt,
-  condition: () => sql`${commands.outcome} is not null`,
-  remove: async (drizzle, isInBatch) => {
+  removeBatch: async (drizzle, { now, limit }) => {
+    const key = sql`(${commands.principalId}, ${commands.commandId}, ${commands.bucket})`
     const rows = await drizzle
       .update(commands)
       .set({ outcome: sql`null` })
-      .where(isInBatch)
+      .where(
+        sql`${key} in (
+          with batch as materialized (
+            select ${commands.principalId}, ${commands.commandId}, ${commands.bucket} from ${commands}
+            where ${commands.outcome} is not null and ${commands.expiresAt} <= ${now}::timestamptz
+            order by ${commands.expiresAt} limit ${limit}
+          ) select * from batch)`,
+      )
       .returning({ one: sql<number>`1` })
     return rows.length
   },
-})
+}
 
 /**
  * Purges deleted deals that can no longer be restored, with their tasks. Their events and commands lose all names,
- * reasons and amounts; type, time and actor stay.
+ * reasons and amounts; type, time and actor stay. Commands come first: a deal that is left behind is purged later.
  */
-const purgedDeals = expiryJob({
+const purgedDeals: HousekeepingJob = {
   name: 'deleted deals',
-  table: deals,
-  expiresAt: deals.purgeAt,
-  remove: async (drizzle, isInBatch) => {
-    const purged = drizzle.$with('purged').as(drizzle.delete(deals).where(isInBatch).returning({ id: deals.id }))
-    // As an array, the ids are looked up: nobody can tell how many they are when a join is planned.
-    const ids = sql`any(array(select id from ${purged}))`
-    const ofTasks = drizzle
-      .$with('of_tasks')
-      .as(drizzle.delete(tasks).where(sql`${tasks.dealId} = ${ids}`).returning({ id: tasks.id }))
-    const ofEvents = drizzle
-      .$with('of_events')
-      .as(drizzle.update(events).set({ data: {} }).where(sql`${events.dealId} = ${ids}`).returning({ id: events.id }))
+  removeBatch: async (drizzle, { now, limit }) => {
+    const isDue = sql`${deals.purgeAt} <= ${now}::timestamptz`
+    const found = await drizzle
+      .select({ id: deals.id, bucket: deals.bucket })
+      .from(deals)
+      .where(isDue)
+      .orderBy(deals.purgeAt)
+      .limit(limit)
+    if (found.length === 0) return 0
+    const ids = found.map(({ id }) => id)
     // A refusal has no data of the deal: it stays until it expires.
-    const outcome = sql`case ${commands.outcome} ->> 'state' when 'refused' then ${commands.outcome} end`
-    const ofCommands = drizzle
-      .$with('of_commands')
-      .as(
-        drizzle
-          .update(commands)
-          .set({ params: {}, outcome })
-          .where(sql`${commands.dealId} = ${ids}`)
-          .returning({ id: commands.commandId }),
-      )
-    const rows = await drizzle.with(purged, ofTasks, ofEvents, ofCommands).select({ id: purged.id }).from(purged)
-    return rows.length
+    const outcome = sql`case when ${commands.outcome} ->> 'state' = 'refused' then ${commands.outcome} end`
+    await drizzle.update(commands).set({ params: {}, outcome }).where(inArray(commands.dealId, ids))
+    let count = 0
+    for (const deal of found) count += await purge(drizzle, deal, isDue)
+    return count
   },
-})
+}
+
+/** Each statement has the rows of one bucket. */
+async function purge(drizzle: Drizzle, deal: { readonly id: string; readonly bucket: number }, isDue: SQL) {
+  const purged = drizzle.$with('purged').as(
+    drizzle
+      .delete(deals)
+      .where(and(eq(deals.id, deal.id), eq(deals.bucket, deal.bucket), isDue))
+      .returning({ id: deals.id }),
+  )
+  const isPurged = sql`exists (select 1 from ${purged})`
+  const ofTasks = drizzle.$with('of_tasks').as(
+    drizzle
+      .delete(tasks)
+      .where(and(eq(tasks.dealId, deal.id), eq(tasks.bucket, deal.bucket), isPurged))
+      .returning({ id: tasks.id }),
+  )
+  const ofEvents = drizzle.$with('of_events').as(
+    drizzle
+      .update(events)
+      .set({ data: {} })
+      .where(and(eq(events.dealId, deal.id), eq(events.bucket, deal.bucket), isPurged))
+      .returning({ id: events.id }),
+  )
+  const rows = await drizzle.with(purged, ofTasks, ofEvents).select({ id: purged.id }).from(purged)
+  return rows.length
+}
 
 const attemptsKeptDays = 30
 
@@ -79,15 +102,17 @@ const emptySlices: HousekeepingJob = {
   name: 'slices without events',
   removeBatch: async (drizzle, { limit }) => {
     await drizzle.execute(sql`select deals.slice_events()`)
-    const hasEvent = sql`exists (
-      select from deals.events e
-      where e.bucket = oldest.bucket and e.number > oldest.upto - oldest.total and e.number <= oldest.upto)`
     const removed = await drizzle
       .delete(eventSlices)
       .where(
         sql`${eventSlices.lastPosition} in (
-          with oldest as materialized (select * from deals.event_slices order by last_position limit ${limit})
-          select oldest.last_position from oldest where not ${hasEvent})`,
+          with oldest as materialized (select * from deals.event_slices order by last_position limit ${limit}),
+          filled as materialized (
+            select oldest.last_position from oldest cross join lateral (
+              select distinct on (e.bucket) e.bucket from deals.events e
+              where e.bucket = oldest.bucket and e.number > oldest.upto - oldest.total and e.number <= oldest.upto) e
+          )
+          select last_position from oldest except select last_position from filled)`,
       )
       .returning({ one: sql<number>`1` })
     return removed.length

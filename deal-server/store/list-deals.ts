@@ -46,7 +46,8 @@ const sortKeys: Readonly<Record<DealSortKey, SortKey>> = {
     type: 'timestamptz',
     changes: {
       before: sql`coalesce((select earlier.occurred_at from ${events} earlier
-        where earlier.deal_id = changed.deal_id and earlier.sequence = changed.sequence - 1), ${deals.createdAt})`,
+        where earlier.deal_id = changed.deal_id and earlier.bucket = ${deals.bucket}
+          and earlier.sequence = changed.sequence - 1), ${deals.createdAt})`,
     },
   },
   name: {
@@ -171,27 +172,27 @@ const keysetOf = ({ by, descending }: DealSort, { key, id }: { key: SQL; id: SQL
 function listed({ filter, sort, page: { limit, after } }: DealList, begin: BeginOfWalk | undefined): SQL {
   const { value, changes } = sortKeys[sort.by]
   const conditions = conditionsOf(filter)
-  const since = changes && begin && eventsSince(begin)
+  const isMoving = changes !== undefined && begin !== undefined
   // The planner never estimates an array as large. With an estimate above 200,000 rows it would search without a hash.
   const unchanged = sql`${deals.id} not in (select unnest(array(select deal_id from changed)))`
   const inPlace = readRanges(rangesOf(keysetOf(sort, { key: value, id: sql`${deals.id}` }), after), {
     limit,
     select: sql`select deals as deal, ${value} as key, ${deals.id} as id from ${deals}`,
-    conditions: since ? [...conditions, unchanged] : conditions,
+    conditions: isMoving ? [...conditions, unchanged] : conditions,
   })
-  if (!since) return inPlace
+  if (!isMoving) return inPlace
   const moved = rangesOf(keysetOf(sort, { key: sql`moved.key`, id: sql`moved.id` }), after)
   const placedAsBefore = sql`(select moved.deal, moved.key, moved.id from (
       select deals as deal, ${changes.before} as key, ${deals.id} as id
-      from changed join ${deals} on ${deals.id} = changed.deal_id
+      from changed join ${deals} on ${deals.id} = changed.deal_id and ${deals.bucket} = changed.bucket
       where ${and(...conditions, sql`changed.type <> 'deal.created'`)}
     ) moved where ${or(...moved.map(({ condition }) => condition))})`
-  return sql`with changed as materialized (${changedIn(since, changes.types)})
+  return sql`with ${eventsSince(begin)}, changed as materialized (${changedIn(changes.types)})
     ${inPlace} union all ${placedAsBefore}`
 }
 
 /** The first relevant one of these events of each deal. For a deal that is newer, it is the creation. */
-const changedIn = (since: SQL, types: readonly DealEventType[] | undefined): SQL =>
-  sql`select distinct on (e.deal_id) e.deal_id, e.sequence, e.type, e.data from ${since} e
+const changedIn = (types: readonly DealEventType[] | undefined): SQL =>
+  sql`select distinct on (e.deal_id) e.deal_id, e.bucket, e.sequence, e.type, e.data from since e
     where ${types === undefined ? sql`true` : inArray(sql`e.type`, ['deal.created', ...types])}
     order by e.deal_id, e.sequence`

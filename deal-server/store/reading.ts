@@ -1,17 +1,19 @@
 /** Lists of commands, events and tasks, by Drizzle. They block no writes. */
-import { and, asc, eq, getTableColumns, gte, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, gte, isNull, or, type SQL, sql } from 'drizzle-orm'
 import type { Reads } from '../../shared/platform/database/database.ts'
-import { requirePrimary } from '../../shared/platform/history/history.ts'
+import { type History, historySqlOf, requirePrimary } from '../../shared/platform/history/history.ts'
 import { timeOfId } from '../../shared/platform/ids.ts'
 import type { Page, PageRequest, Position } from '../../shared/platform/pagination.ts'
 import type { CommandRecord } from '../commands/ports.ts'
 import type { StoredEvent } from '../events/event-log.ts'
 import type { AssignedTask, Assignee } from '../queries/ports.ts'
+import { type EventRow, eventOfRow } from './event-log.ts'
+import { bucketOf } from './events/bucket.ts'
 import { positionOf } from './events/event-statements.ts'
 import { type Keyset, orderOf, rangesOf, readRanges } from './keyset.ts'
 import { historyColumn, readMarkedPage } from './marked-pages.ts'
 import { type CommandRow, commandOfRow } from './rows.ts'
-import { commands, deals, events, tasks } from './schema.ts'
+import { commands, deals, tasks } from './schema.ts'
 
 const commandOrder: Keyset = {
   key: { expression: sql`${commands.requestedAt}`, type: 'timestamptz' },
@@ -41,6 +43,16 @@ export function listCommands(database: Reads, dealId: string, page: PageRequest)
   })
 }
 
+/** `$1`, `$2`: a deal and its bucket; `$3`: a sequence; `$4`: the limit. */
+const historyStatement = (history: string): string => `
+  with stored as materialized (
+    select * from deals.events e
+    where e.deal_id = $1::text::uuid and e.bucket = $2::text::smallint and e.sequence > $3::text::int
+    order by e.sequence limit $4::text::int
+  )
+  select to_json(p) as event, (select ${history}) as history
+  from (select ${positionOf('e')} as position, e.* from stored e) p order by p.sequence`
+
 /**
  * The events of a deal, oldest first. `slice` gives positions to those that have none.
  * @throws Unavailable while that cannot be done
@@ -53,34 +65,25 @@ export function readHistory(
     slice,
   }: { readonly dealId: string; readonly page: PageRequest; readonly slice: () => Promise<unknown> },
 ): Promise<Page<StoredEvent>> {
-  const select = async (after: Position | undefined) =>
-    database.drizzle
-      .select({
-        ...getTableColumns(events),
-        position: sql<number | null>`to_json(${sql.raw(positionOf('events'))})`,
-        history: historyColumn(database),
-      })
-      .from(events)
-      .where(and(eq(events.dealId, dealId), after && sql`${events.sequence} > ${String(after[0])}::text::int`))
-      .orderBy(asc(events.sequence))
-      .limit(page.limit + 1)
+  type Row = { readonly event: EventRow & { readonly position: number | null }; readonly history: History | null }
+  const select = (after: Position | undefined) =>
+    database.query<Row>(historyStatement(historySqlOf(database)), [
+      dealId,
+      bucketOf(dealId),
+      String(after?.[0] ?? 0),
+      page.limit + 1,
+    ])
   const read = async (after: Position | undefined) => {
     const rows = await select(after)
-    if (rows.every(({ position }) => position !== null)) return rows
+    if (rows.every(({ event }) => event.position !== null)) return rows
     await slice()
     // Those that were committed meanwhile come behind.
-    return (await select(after)).filter(({ position }) => position !== null)
+    return (await select(after)).filter(({ event }) => event.position !== null)
   }
   return readMarkedPage(database, page, {
     read,
-    item: ({ data, occurredAt, history, position, ...row }) => ({
-      ...row,
-      position: Number(position),
-      history: requirePrimary(history),
-      data: data as Record<string, unknown>,
-      occurredAt: new Date(occurredAt).toISOString(),
-    }),
-    position: ({ sequence }) => [sequence],
+    item: ({ event, history }) => eventOfRow(event, requirePrimary(history)),
+    position: ({ event }) => [event.sequence],
   })
 }
 
@@ -128,7 +131,7 @@ async function readAssignedTasks(database: Reads, assignee: Assignee, { limit, a
         'dealId', ${deals.id}, 'dealName', ${deals.name}, 'dealHeld', ${deals.held},
         'assignedAt', ${tasks.assignedAt}) as task,
       ${tasks.dueDate} as due_date, ${tasks.id} as id, ${tasks.dealId} as deal_id
-      from ${tasks} join ${deals} on ${deals.id} = ${tasks.dealId}`,
+      from ${tasks} join ${deals} on ${deals.id} = ${tasks.dealId} and ${deals.bucket} = ${tasks.bucket}`,
     conditions: [assigned],
   })
   const inList = taskOrder({ dueDate: sql`listed.due_date`, id: sql`listed.id`, dealId: sql`listed.deal_id` })

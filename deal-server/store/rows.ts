@@ -4,6 +4,7 @@ import type { CommandOutcome, CommandRecord, DealCommit } from '../commands/port
 import type { Deal } from '../domain/deal.ts'
 import type { Completion } from '../domain/events.ts'
 import type { Task } from '../domain/task.ts'
+import { bucketOf, bucketOfPrincipal } from './events/bucket.ts'
 import { deals } from './schema.ts'
 
 /** A row of `deals.deals` in the form of `to_json`: times in PostgreSQL's ISO form. */
@@ -54,6 +55,7 @@ export interface TaskRow {
   readonly created_at: string
   readonly assigned_at: string | null
   readonly done_at: string | null
+  readonly bucket: number
 }
 
 /** A row of `deals.commands`. */
@@ -71,6 +73,7 @@ export interface CommandRow {
   readonly requested_at: string
   readonly expires_at: string
   readonly signature: string | null
+  readonly bucket: number
 }
 
 /**
@@ -147,17 +150,20 @@ export const rowsOfTasks = ({ deal, tasks }: DealCommit): TaskRow[] =>
     created_at: task.createdAt,
     assigned_at: task.assignedAt,
     done_at: task.doneAt,
+    bucket: bucketOf(deal.id),
   }))
 
-/** The columns of a deal with the names of its members; amounts are in minor units. */
-const dealColumns = Object.entries(getTableColumns(deals)).map(([member, { name }]) => [name, member] as const)
+/** The columns of a deal that its members fill, with their names; amounts are in minor units. */
+const dealColumns = Object.entries(getTableColumns(deals))
+  .map(([member, { name }]) => [name, member] as const)
+  .filter(([name]) => name !== 'bucket')
 
 const memberOf = (deal: Deal, member: string): unknown =>
   member === 'taskCount' ? deal.tasks.length : deal[member as keyof Deal]
 
 /** The columns of a deal that differ from `before`; all columns of a new deal. */
 export function changedColumns(before: Deal | undefined, deal: Deal): Readonly<Record<string, unknown>> {
-  const changed: Record<string, unknown> = {}
+  const changed: Record<string, unknown> = before ? {} : { bucket: bucketOf(deal.id) }
   for (const [column, member] of dealColumns) {
     const value = memberOf(deal, member)
     if (!before || value !== memberOf(before, member)) changed[column] = value
@@ -196,9 +202,10 @@ export const rowOfCommand = (command: CommandRecord): CommandRow => ({
   requested_at: command.requestedAt,
   expires_at: command.expiresAt,
   signature: command.signature,
+  bucket: bucketOfPrincipal(command.key.principalId),
 })
 
-/** The rows of `deals.events` that a commit writes; the database adds position and transaction. */
+/** The rows of `deals.events` that a commit writes; the database adds the number. */
 export const rowsOfEvents = ({ deal, events, context }: DealCommit) =>
   events.map(({ id, sequence, useCase, event }) => ({
     id,
@@ -215,4 +222,5 @@ export const rowsOfEvents = ({ deal, events, context }: DealCommit) =>
     style: context.style,
     command_id: context.key?.commandId ?? null,
     correlation_id: context.requestId,
+    bucket: bucketOf(deal.id),
   }))

@@ -30,12 +30,17 @@ export const dealsSchema = pgSchema('deals')
 const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' })
 /** Whole minor units; below 2^53, so exact as a JavaScript number. */
 const minorUnits = (name: string) => bigint(name, { mode: 'number' })
+/**
+ * One of 1,024 parts of all deals and commands, see `events/bucket.ts`. It is the last column of every key, so that a
+ * database can keep the rows of a bucket together, and find one without it.
+ */
+const bucket = () => smallint('bucket').notNull()
 
 /** One row for each deal: its current state. */
 export const deals = dealsSchema.table(
   'deals',
   {
-    id: uuid('id').primaryKey(),
+    id: uuid('id').notNull(),
     name: text('name').notNull(),
     price: minorUnits('price').notNull(),
     currency: char('currency', { length: 3 }).notNull(),
@@ -66,8 +71,11 @@ export const deals = dealsSchema.table(
     updatedBy: text('updated_by').notNull(),
     deletedAt: time('deleted_at'),
     purgeAt: time('purge_at'),
+    /** That of its id. */
+    bucket: bucket(),
   },
   (table) => [
+    primaryKey({ name: 'deals_pkey', columns: [table.id, table.bucket] }),
     check('deals_held_has_reason', sql`${table.held} = (${table.holdReason} is not null)`),
     check('deals_held_is_open', sql`not (${table.held} and ${table.status} <> 'open')`),
     check('deals_cancelled_has_reason', sql`(${table.status} = 'cancelled') = (${table.cancelReason} is not null)`),
@@ -106,9 +114,11 @@ export const tasks = dealsSchema.table(
     doneAt: time('done_at'),
     /** The assignee's immutable id; null without an assignee, and in old rows. */
     assigneeUserId: text('assignee_user_id'),
+    /** That of its deal. */
+    bucket: bucket(),
   },
   (table) => [
-    primaryKey({ name: 'tasks_pkey', columns: [table.dealId, table.id] }),
+    primaryKey({ name: 'tasks_pkey', columns: [table.dealId, table.id, table.bucket] }),
     check('tasks_status', sql`${table.status} in ('open', 'done', 'dropped')`),
     index('tasks_of_assignee')
       .on(sql`lower(${table.assigneeId} collate "C")`, table.dueDate, table.id, table.dealId)
@@ -138,9 +148,11 @@ export const commands = dealsSchema.table(
     expiresAt: time('expires_at').notNull(),
     /** SHA-256 (base64url) of the signature of a signed request; null for other requests. */
     signature: text('signature'),
+    /** That of its principal, not of its deal: there its id is taken once. */
+    bucket: bucket(),
   },
   (table) => [
-    primaryKey({ name: 'commands_pkey', columns: [table.principalId, table.commandId] }),
+    primaryKey({ name: 'commands_pkey', columns: [table.principalId, table.commandId, table.bucket] }),
     index('commands_of_deal').on(table.dealId, table.requestedAt, table.commandId, table.principalId),
     index('commands_to_expire').on(table.expiresAt).where(sql`${table.outcome} is not null`),
   ],
@@ -168,8 +180,8 @@ export const events = dealsSchema.table(
     schemaVersion: integer('schema_version').notNull().default(1),
     /** The actor's immutable id; null in old rows. */
     actorUserId: text('actor_user_id'),
-    /** The bucket of the deal, see `eventCounters`. */
-    bucket: smallint('bucket').notNull(),
+    /** That of its deal. */
+    bucket: bucket(),
     /** Counts the events of the bucket without a gap, those of release 0.2.0 up to 0, all later ones from 1. */
     number: bigint('number', { mode: 'number' }).notNull(),
   },

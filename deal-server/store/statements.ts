@@ -1,49 +1,100 @@
 /** The hot statements. Each is prepared once and runs for a whole batch, whose data is JSON text. */
+import type { Parameter } from '../../shared/platform/database/database.ts'
+import { bucketOf } from './events/bucket.ts'
+
+/**
+ * Two forms of a statement over deals, `$1`: text of a uuid array. A statement for one deal has its bucket, `$2`: a
+ * database that spreads buckets then asks one of its parts.
+ */
+export interface StatementOfDeals {
+  readonly one: string
+  readonly many: string
+}
+
+/** Conditions of the chosen deals, and of rows in the same bucket as theirs. */
+interface Chosen {
+  deals(id: string, bucket: string): string
+  bucket(bucket: string, ofDeal: string): string
+}
+
+/** Both forms. That for one deal names the bucket of each table by its parameter. */
+export const ofDeals = (statement: (chosen: Chosen) => string): StatementOfDeals => ({
+  one: statement({
+    deals: (id, bucket) => `${id} = any($1::text::uuid[]) and ${bucket} = $2::text::smallint`,
+    bucket: (bucket) => `${bucket} = $2::text::smallint`,
+  }),
+  many: statement({
+    deals: (id) => `${id} = any($1::text::uuid[])`,
+    bucket: (bucket, ofDeal) => `${bucket} = ${ofDeal}`,
+  }),
+})
+
+/** The form for these deals, and its parameters. */
+export const aboutDeals = ({ one, many }: StatementOfDeals, ids: readonly string[]): [string, Parameter[]] => {
+  const [id, another] = ids
+  const array = `{${ids.join(',')}}`
+  return id !== undefined && another === undefined ? [one, [array, bucketOf(id)]] : [many, [array]]
+}
 
 /** The rows of a deal's tasks in their order. A deal without tasks skips the table. */
-const tasksOfDeal = `case when d.task_count > 0 then
-    (select json_agg(t order by t.ordinal) from deals.tasks t where t.deal_id = d.id) end`
+const tasksOfDeal = (chosen: Chosen) => `case when d.task_count > 0 then
+    (select json_agg(t order by t.ordinal) from deals.tasks t
+      where t.deal_id = d.id and ${chosen.bucket('t.bucket', 'd.bucket')}) end`
 
-/** `$1`: text of a uuid array. */
-export const readDealsStatement = `
-  select to_json(d) as deal, ${tasksOfDeal} as tasks from deals.deals d where d.id = any($1::text::uuid[])`
+export const readDealsStatement = ofDeals(
+  (chosen) => `
+  select to_json(d) as deal, ${tasksOfDeal(chosen)} as tasks from deals.deals d
+  where ${chosen.deals('d.id', 'd.bucket')}`,
+)
 
-/**
- * `$1`: `[{ordinal, deal_id, principal_id, command_id, for_creation}]`. `purged` is not null for a creation whose id
- * occurs only in events. Each `limit 1` enforces a lookup by index: a plain join is planned as a scan while the table
- * is small, and the prepared plan stays when the table grows.
- */
-export const loadStatement = `
-  select i.ordinal, to_json(d) as deal, ${tasksOfDeal} as tasks, to_json(c) as command,
-    case when i.for_creation and d.id is null then
-      (select to_json(true) from deals.events e where e.deal_id = i.deal_id limit 1) end as purged
-  from json_to_recordset($1::text::json) as
-    i(ordinal int, deal_id uuid, principal_id text, command_id text, for_creation boolean)
-  left join lateral (select * from deals.deals where id = i.deal_id limit 1) d on true
-  left join lateral (
-    select * from deals.commands where principal_id = i.principal_id and command_id = i.command_id limit 1
-  ) c on true`
+/** The ids that occur in events. */
+export const readIdsOfEventsStatement = ofDeals(
+  (chosen) => `
+  select to_json(e.deal_id) as id from deals.events e where ${chosen.deals('e.deal_id', 'e.bucket')} group by e.deal_id`,
+)
 
 /**
- * `$1`: `[{id, expected_version, changes}]`, where `changes` has the changed columns, or all columns of a new deal;
- * `$2`, `$3`, `$4`: rows of events, commands and tasks. Returns the id of each deal that was written. The
- * function is in `functions/commit.sql`, and names the columns of its tables.
+ * `one`: `$1`, `$2`, `$3`: principal, command id and bucket; `many`: `$1`: `[{principal_id, command_id, bucket}]`. The
+ * `distinct` enforces a lookup by index: a plain join is planned as a scan while the table is small, and the prepared
+ * plan stays when the table grows.
  */
-export const commitStatement = 'select id from deals.commit($1::text, $2::text, $3::text, $4::text)'
+export const readCommandsStatement = {
+  one: `
+  select to_json(c) as command from deals.commands c
+  where c.principal_id = $1::text and c.command_id = $2::text and c.bucket = $3::text::smallint`,
+  many: `
+  select c.command from json_to_recordset($1::text::json) as i(principal_id text, command_id text, bucket smallint)
+  cross join lateral (
+    select distinct on (c.bucket) c.bucket, to_json(c) as command from deals.commands c
+    where c.principal_id = i.principal_id and c.command_id = i.command_id and c.bucket = i.bucket
+  ) c`,
+} as const
+
+/**
+ * `$1`: the bucket of one of the deals; `$2`: `[{bucket, id, expected_version, changes}]`, where `changes` has the
+ * changed columns, or all columns of a new deal; `$3`, `$4`, `$5`: rows of events, commands and tasks. Returns the id
+ * of each deal that was written. The function is in `functions/commit.sql`, and names the columns of its tables.
+ */
+export const commitStatement = 'select id from deals.commit($1::text::smallint, $2::text, $3::text, $4::text, $5::text)'
 
 /**
  * What a commit that raised 23505 met, told by rows: names of constraints differ between the parts of a table. `$1`,
- * `$2`: principal and command id, or nulls; `$3`: the deal; `$4`: whether it is a new one; `$5`: its first event.
+ * `$2`, `$3`: principal, command id and bucket, or nulls; `$4`, `$5`: the deal and its bucket; `$6`: whether it is
+ * new; `$7`: its first event.
  */
 export const conflictStatement = `
   select case
-    when exists (select from deals.commands where principal_id = $1::text and command_id = $2::text)
-      then 'command-taken'
-    when $4::text::boolean and exists (select from deals.deals where id = $3::text::uuid) then 'deal-exists'
-    when exists (select from deals.events where deal_id = $3::text::uuid and sequence >= $5::text::int)
+    when exists (
+      select 1 from deals.commands
+      where principal_id = $1::text and command_id = $2::text and bucket = $3::text::smallint) then 'command-taken'
+    when $6::text::boolean and exists (
+      select 1 from deals.deals where id = $4::text::uuid and bucket = $5::text::smallint) then 'deal-exists'
+    when exists (
+      select 1 from deals.events
+      where deal_id = $4::text::uuid and bucket = $5::text::smallint and sequence >= $7::text::int)
       then 'version-lost' end as conflict`
 
 /** `$1`: a command row. Returns a row unless the command id is taken. */
 export const keepCommandStatement = `
   insert into deals.commands select * from json_populate_record(null::deals.commands, $1::text::json)
-  on conflict do nothing returning command_id`
+  on conflict do nothing returning to_json(command_id) as command_id`

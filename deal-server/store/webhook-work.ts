@@ -8,6 +8,7 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import { historySql, requirePrimary } from '../../shared/platform/history/history.ts'
 import type { BlockedDeal, LoadedWebhook, PauseReason, Progress, WebhookHead, WebhookWork } from '../webhooks/ports.ts'
 import { type EventRow, eventOfRow } from './event-log.ts'
+import { bucketOf } from './events/bucket.ts'
 import { isHidden, positionOf } from './events/event-statements.ts'
 import { rfc3339OfRow } from './rows.ts'
 import { type WebhookRow, webhookOfRow } from './webhook-rows.ts'
@@ -100,16 +101,20 @@ const saveStatement = `
   )
   select to_json(id) as id from held`
 
-/** `$1`: a deal; `$2`: a sequence; `$3`: a position; `$4`: the limit; `$5`: whether hidden events are marked. */
+/**
+ * `$1`: a deal; `$2`: a sequence; `$3`: a position; `$4`: the limit; `$5`: whether hidden events are marked; `$6`: the
+ * deal's bucket.
+ */
 const waitingStatement = `
-  select ${historySql} as history, (select json_agg(p order by p.sequence) from (
-      select e.*, $5::text::boolean and ${isHidden} as is_hidden
-      from (
-        select ${positionOf('e')} as position, e.* from deals.events e
-        where e.deal_id = $1::text::uuid and e.sequence >= $2::text::int
-      ) e
-      where e.position <= $3::text::bigint order by e.sequence limit $4::text::int
-    ) p) as events`
+  with stored as materialized (
+    select e.*, $5::text::boolean and ${isHidden('$1::text::uuid', '$6::text::smallint')} as is_hidden
+    from deals.events e
+    where e.deal_id = $1::text::uuid and e.bucket = $6::text::smallint and e.sequence >= $2::text::int
+    order by e.sequence limit $4::text::int
+  )
+  select ${historySql} as history, (
+    select json_agg(p order by p.sequence) from (select ${positionOf('e')} as position, e.* from stored e) p
+    where p.position <= $3::text::bigint) as events`
 
 /** `$1`: milliseconds. */
 const unreportedStatement = `
@@ -165,7 +170,7 @@ export function createWebhookWork(database: Database): WebhookWork {
     save: async (progress) => (await idsOf(saveStatement, parametersOf(progress))).length > 0,
     waiting: async ({ dealId, sequence, upTo, limit, hidesDeleted }) => {
       type Row = { readonly history: string | null; readonly events: EventRow[] | null }
-      const parameters = [dealId, sequence, upTo.position, limit, hidesDeleted].map(String)
+      const parameters = [dealId, sequence, upTo.position, limit, hidesDeleted, bucketOf(dealId)].map(String)
       const [row] = await database.query<Row>(waitingStatement, parameters)
       const history = requirePrimary(row?.history)
       return (row?.events ?? []).map((event) => eventOfRow(event, history))

@@ -14,16 +14,20 @@ import type {
 import { happenedAfter, positionOf } from './events/event-statements.ts'
 import { type AttemptRow, attemptOfRow, viewOfRow, type WaitingRow } from './webhook-rows.ts'
 
-const view = `to_json(w) as webhook, ${historySql} as history,
+/** The webhooks that `chosen` selects. */
+const viewsOf = (chosen: string): string => `
+  with w as materialized (${chosen}), ${happenedAfter('w')}
+  select to_json(w) as webhook, ${historySql} as history,
     (select json_build_object('count', count(*), 'next', min(b.next_attempt_at), 'since', min(b.since))
       from deals.webhook_blocked b where b.webhook_id = w.id) as blocked,
-    ${happenedAfter('w.position')} as behind_since`
+    (select to_json(h.occurred_at) from happened h where h.of_row = w.id order by h.position limit 1) as behind_since
+  from w order by w.id`
 
-const findStatement = `select ${view} from deals.webhooks w where w.id = $1::text::uuid`
+const findStatement = viewsOf('select * from deals.webhooks where id = $1::text::uuid')
 
 /** `$1`: an id or null; `$2`: the limit. Ids grow with time. */
-const listStatement = `select ${view} from deals.webhooks w
-  where $1::text is null or w.id > $1::text::uuid order by w.id limit $2::text::int`
+const listStatement = viewsOf(`select * from deals.webhooks
+    where $1::text is null or id > $1::text::uuid order by id limit $2::text::int`)
 
 /** `$1`: the row; `$2`: the largest number of webhooks. */
 const createStatement = `
@@ -75,17 +79,24 @@ const replaceSecretsStatement = `
  * log is read again from there.
  */
 const rewindStatement = `
-  with rewound as (
+  with waiting as materialized (
+    select deal_id, sequence, deals.bucket_of(deal_id) as bucket from deals.webhook_blocked
+    where webhook_id = $1::text::uuid
+  ),
+  stored as materialized (
+    select e.* from waiting b cross join lateral (
+      select distinct on (e.bucket, e.number) e.deal_id, e.bucket, e.number from deals.events e
+      where e.deal_id = b.deal_id and e.bucket = b.bucket and e.sequence = b.sequence) e
+  ),
+  rewound as (
     update deals.webhooks w set position = $2::text::bigint, updated_at = $3::text::timestamptz,
       revision = w.revision + 1
     where w.id = $1::text::uuid and w.position > $2::text::bigint
     returning w.id
   ),
   freed as (
-    delete from deals.webhook_blocked b using rewound r
-    where b.webhook_id = r.id and exists (
-      select from deals.events e
-      where e.deal_id = b.deal_id and e.sequence = b.sequence and ${positionOf('e')} > $2::text::bigint)
+    delete from deals.webhook_blocked b using rewound r, stored e
+    where b.webhook_id = r.id and b.deal_id = e.deal_id and ${positionOf('e')} > $2::text::bigint
     returning b.deal_id
   )
   select to_json(id) as id from rewound`

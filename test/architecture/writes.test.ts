@@ -51,7 +51,7 @@ it('would notice a statement that writes over the sessions of reads', () => {
   expect(wrong([{ path: 'a.ts', code }])).toEqual(['a.ts: useSql'])
   const direct = 'await database.query(`update auth.users set name = $1`, [name])'
   expect(wrong([{ path: 'b.ts', code: direct }])).toHaveLength(1)
-  const call = "await database.query('select id from deals.commit($1, $2, $3, $4)', rows)"
+  const call = "await database.query('select id from deals.commit($1, $2, $3, $4, $5)', rows)"
   expect(wrong([{ path: 'c.ts', code: call }])).toHaveLength(1)
 })
 

@@ -4,7 +4,8 @@ import type { Reply } from '../support/clients/http-client.ts'
 import { answering, type ChildServer, startChild } from '../support/processes/child-server.ts'
 import { freePort } from '../support/processes/free-port.ts'
 import { type HoldingProxy, startHoldingProxy } from '../support/processes/proxies/holding-proxy.ts'
-import { describePostgresAndRedis } from '../support/stores/backends.ts'
+import { describePostgresAndRedis, type OpenBackend } from '../support/stores/backends.ts'
+import { describeCitus } from '../support/stores/citus.ts'
 import { openStack, type Stack, type TestServer, testServer } from '../support/worlds/stack.ts'
 
 let stack: Stack
@@ -51,7 +52,7 @@ const events = () =>
 /** What stands in the message of a commit and in no other. */
 const commitMark = '"expected_version"'
 
-describePostgresAndRedis('a deal server that is killed', (openBackend) => {
+const describeKills = (openBackend: OpenBackend): void => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
     alice = (await stack.logIn('alice')).access
@@ -139,4 +140,7 @@ describePostgresAndRedis('a deal server that is killed', (openBackend) => {
     expect(await exit).toBe(0)
     expect((await events()).length).toBe(1)
   })
-})
+}
+
+describePostgresAndRedis('a deal server that is killed', describeKills)
+describeCitus('a deal server that is killed', describeKills)

@@ -69,19 +69,19 @@ const fill = (database: Database, { deals: count, users }: { deals: number; user
   database.exclusively('benchmark', async (drizzle) => {
     await drizzle.execute(`
       insert into deals.deals (id, name, price, currency, description, completion_date, owner_id, status, held, cancel_reason, penalty_total, task_count,
-        version, sequence, created_at, created_by, updated_at, updated_by)
-      select gen_random_uuid(), 'Deal ' || n, n * 7919 % 10000000, (array['EUR', 'USD', 'JPY', 'CHF'])[1 + n % 4],
+        version, sequence, created_at, created_by, updated_at, updated_by, bucket)
+      select d.id, 'Deal ' || n, n * 7919 % 10000000, (array['EUR', 'USD', 'JPY', 'CHF'])[1 + n % 4],
         case when n % 10 = 0 then 'Delivery of order ' || md5(n::text) ||
           case when n % 1000 = 0 then ' with warranty' else '' end ||
           case when n % 100000 = 0 then ' to the harbour' else '' end end,
         case when n % 5 > 0 then date '2025-01-01' + (n * 31 % 1500)::int end, 'user' || n / 5 % ${users},
         (array['open', 'open', 'open', 'completed', 'cancelled'])[1 + n / 7 % 5], false,
         case when n / 7 % 5 = 4 then 'the customer went away' end, 0, 1, 1, 1,
-        now() - n * interval '1 minute', 'user0', now() - n * interval '1 minute', 'user0'
-      from generate_series(1::bigint, ${count}) n`)
+        now() - n * interval '1 minute', 'user0', now() - n * interval '1 minute', 'user0', deals.bucket_of(d.id)
+      from (select n, gen_random_uuid() as id from generate_series(1::bigint, ${count}) n offset 0) d`)
     await drizzle.execute(`
-      insert into deals.tasks (deal_id, id, ordinal, title, due_date, assignee_id, status, created_at, assigned_at)
-      select id, gen_random_uuid(), 1, 'Call the customer', completion_date, owner_id, 'open', created_at, created_at from deals.deals`)
+      insert into deals.tasks (deal_id, id, ordinal, title, due_date, assignee_id, status, created_at, assigned_at, bucket)
+      select id, gen_random_uuid(), 1, 'Call the customer', completion_date, owner_id, 'open', created_at, created_at, bucket from deals.deals`)
   })
 
 /** Outside of transactions. */

@@ -44,13 +44,14 @@ export function beginOfText(text: string): BeginOfWalk | undefined {
 }
 
 /**
- * Selects the events of `deals.events e` that the first page did not see. In each bucket they are the last ones: behind
- * those up to the place, and those beyond it.
+ * Expressions of `with` that lead to `since`, the events of `deals.events` that the first page did not see. In each
+ * bucket they are the last ones: behind those up to the place, and those beyond it.
  */
-export const eventsSince = ({ position, beyond }: BeginOfWalk): SQL => sql`(
-  select e.* from (
-    select c.bucket, c.count as upto, coalesce(f.before, s.upto) + coalesce(b.count, 0) as before
-    from deals.event_counters c join deals.sliced_counters s on s.bucket = c.bucket
+export const eventsSince = ({ position, beyond }: BeginOfWalk): SQL => sql`
+  counted as materialized (select c.bucket, c.count from deals.event_counters c where c.count > 0),
+  ranges as materialized (
+    select c.bucket, coalesce(f.before, s.upto) + coalesce(b.count, 0) as before
+    from counted c join deals.sliced_counters s on s.bucket = c.bucket
       left join (
         select l.bucket, min(l.upto - l.total) as before from deals.event_slices l
         where l.last_position > ${String(position)}::text::bigint group by l.bucket
@@ -59,12 +60,14 @@ export const eventsSince = ({ position, beyond }: BeginOfWalk): SQL => sql`(
         select (p ->> 0)::smallint as bucket, (p ->> 1)::bigint as count
         from json_array_elements(${JSON.stringify(beyond)}::text::json) p
       ) b on b.bucket = c.bucket
-  ) r cross join lateral (
-    select * from deals.events e where e.bucket = r.bucket and e.number > r.before and e.number <= r.upto
-    order by e.number limit greatest(r.upto - r.before, 0)
-  ) e
-  where r.upto > r.before
-)`
+    where c.count > coalesce(f.before, s.upto) + coalesce(b.count, 0)
+  ),
+  since as (
+    select e.* from ranges r cross join lateral (
+      select distinct on (e.bucket, e.number) e.* from deals.events e
+      where e.bucket = r.bucket and e.number > r.before order by e.bucket, e.number
+    ) e
+  )`
 
 /** Whether the log has come to the position `$1`, and in which histories its slices were made. */
 export const hasPositionStatement = `

@@ -1,9 +1,12 @@
 -- Writes the commits of a batch, all of them or none (docs/deal-model.md#write-path), and answers the ids of the deals
 -- that were written: a deal whose version is not the expected one is left out, with all that belongs to it. A row that
--- exists raises 23505. "changed" is [{id, expected_version, changes}], where "changes" has the changed columns, or all
--- columns of a new deal; the others are rows of their tables. All four are JSON as text, so that each is parsed once.
+-- exists raises 23505. "changed" is [{bucket, id, expected_version, changes}], where "changes" has the changed columns,
+-- or all columns of a new deal; the others are rows of their tables. All four are JSON as text, so that each is parsed
+-- once. "of_bucket" is the bucket of one of the deals, for a database that spreads its rows by buckets.
 -- Rows are looked up by index, also by plans that were made while the tables were empty.
-CREATE OR REPLACE FUNCTION "deals"."commit"(changed text, happened text, remembered text, worked_on text)
+CREATE OR REPLACE FUNCTION "deals"."commit"(
+  of_bucket smallint, changed text, happened text, remembered text, worked_on text
+)
 RETURNS TABLE (id uuid) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
@@ -14,7 +17,8 @@ BEGIN
   -- two can wait for each other. The settings above leave no plan with another order, and no counter is looked at
   -- before all deals are written.
   WITH input AS MATERIALIZED (
-    SELECT * FROM json_to_recordset(changed::json) AS i(id uuid, expected_version int, changes json) ORDER BY i.id
+    SELECT * FROM json_to_recordset(changed::json) AS i(bucket smallint, id uuid, expected_version int, changes json)
+    ORDER BY i.id
   ),
   updated AS (
     UPDATE deals.deals d SET (
@@ -29,7 +33,7 @@ BEGIN
         r.sequence, r.created_at, r.created_by, r.updated_at, r.updated_by, r.deleted_at, r.purge_at
       FROM json_populate_record(d, i.changes) r
     )
-    FROM input i WHERE d.id = i.id AND d.version = i.expected_version
+    FROM input i WHERE d.id = i.id AND d.bucket = i.bucket AND d.version = i.expected_version
     RETURNING d.id
   ),
   inserted AS (
@@ -39,15 +43,14 @@ BEGIN
   ),
   written_ids AS MATERIALIZED (SELECT u.id FROM updated u UNION ALL SELECT n.id FROM inserted n),
   happening AS MATERIALIZED (
-    SELECT e.*, b.of_deal, row_number() OVER (PARTITION BY b.of_deal ORDER BY e.deal_id, e.sequence) AS nth
-    FROM json_populate_recordset(null::deals.events, happened::json) e,
-      LATERAL (SELECT deals.bucket_of(e.deal_id)::smallint AS of_deal) b
+    SELECT e.*, row_number() OVER (PARTITION BY e.bucket ORDER BY e.deal_id, e.sequence) AS nth
+    FROM json_populate_recordset(null::deals.events, happened::json) e
     WHERE e.deal_id = ANY(ARRAY(SELECT w.id FROM written_ids w))
   ),
   counted AS (
     UPDATE deals.event_counters c SET count = c.count + h.many
-    FROM (SELECT of_deal, count(*) AS many FROM happening GROUP BY of_deal ORDER BY of_deal) h
-    WHERE c.bucket = h.of_deal
+    FROM (SELECT e.bucket, count(*) AS many FROM happening e GROUP BY e.bucket ORDER BY e.bucket) h
+    WHERE c.bucket = h.bucket
     RETURNING c.bucket, c.count - h.many AS before
   ),
   logged AS (
@@ -57,7 +60,7 @@ BEGIN
     )
     SELECT e.id, e.deal_id, e.sequence, e.deal_version, e.type, e.data, e.currency, e.occurred_at, e.actor,
       e.actor_user_id, e.use_case, e.style, e.command_id, e.correlation_id, c.bucket, n.number
-    FROM happening e JOIN counted c ON c.bucket = e.of_deal, LATERAL (SELECT c.before + e.nth AS number) n
+    FROM happening e JOIN counted c ON c.bucket = e.bucket, LATERAL (SELECT c.before + e.nth AS number) n
     ORDER BY c.bucket, n.number
   )
   SELECT ARRAY(SELECT w.id FROM written_ids w) INTO written;
@@ -70,7 +73,7 @@ BEGIN
   IF worked_on <> '[]' THEN
     INSERT INTO deals.tasks
     SELECT t.* FROM json_populate_recordset(null::deals.tasks, worked_on::json) t WHERE t.deal_id = ANY(written)
-    ON CONFLICT (deal_id, id) DO UPDATE SET
+    ON CONFLICT (deal_id, id, bucket) DO UPDATE SET
       ordinal = excluded.ordinal, title = excluded.title, due_date = excluded.due_date,
       assignee_id = excluded.assignee_id, assignee_user_id = excluded.assignee_user_id, status = excluded.status,
       result = excluded.result, created_at = excluded.created_at, assigned_at = excluded.assigned_at,

@@ -21,6 +21,12 @@ export interface MigrateOptions {
 /** The journal of applied migrations, in the server's own schema. */
 const migrationsTable = 'migrations'
 
+/**
+ * Tables that Citus spreads over nodes are changed over one connection to each node, so that a function can follow a
+ * table in a transaction. PostgreSQL itself takes the setting and does nothing with it.
+ */
+const oneConnection = "set local citus.multi_shard_modify_mode = 'sequential'"
+
 /** The first line of a migration before which everything is committed. */
 const ownTransaction = '-- In a transaction of its own'
 
@@ -48,9 +54,10 @@ export async function migrateDatabase(database: Database, options: MigrateOption
     index === migrations.length - 1 ||
     (applied !== undefined && migrations[index + 1]?.sql[0]?.startsWith(ownTransaction) === true)
   const config = { migrationsFolder, migrationsSchema: schema, migrationsTable }
+  const sent = migrations.map(({ sql: statements, ...rest }) => ({ ...rest, sql: [oneConnection, ...statements] }))
   for (const [index, { folderMillis }] of migrations.entries()) {
     if (!isLast(index) || folderMillis <= (applied ?? Number.NEGATIVE_INFINITY)) continue
-    await alone((drizzle) => applyMigrations(drizzle, migrations.slice(0, index + 1), config))
+    await alone((drizzle) => applyMigrations(drizzle, sent.slice(0, index + 1), config))
   }
 }
 

@@ -303,11 +303,14 @@ const readWithin = <Row extends object>(drizzle: Drizzle, statement: SQL, timeou
  *
  * Hot statements find rows by key for all parameters, so each is planned once. The plan must stay good while a table
  * grows from empty: the statistics of a small table favour a sequential scan, which would then be used until the next
- * `analyze`.
+ * `analyze`. A database that spreads rows over servers finds the server of a row only when it plans for parameters: its
+ * URL says `plan_cache_mode=auto`.
  */
 function prepareForHotStatements(client: PostgresClient): void {
   client.options.serializers = {}
   // Behind a pooler each statement is planned anew, and there are no settings of a session.
   if (!client.options.prepare) return
-  Object.assign(client.options.connection, { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', jit: 'off' })
+  const { connection } = client.options
+  const plans = connection.plan_cache_mode ?? 'force_generic_plan'
+  Object.assign(connection, { plan_cache_mode: plans, enable_seqscan: 'off', jit: 'off' })
 }

@@ -69,8 +69,9 @@ describeOnDatabases('the archive of events', (open) => {
     await happened(young, { days: 40, from: 1, to: 3 })
     await opened.database.write(
       `insert into deals.deals (id, name, price, currency, owner_id, status, held, penalty_total, task_count, version,
-          sequence, created_at, created_by, updated_at, updated_by)
-        values ($1::text::uuid, 'x', 1, 'EUR', 'alice', 'open', false, 0, 0, 5, 5, now(), 'alice', now(), 'alice')`,
+          sequence, created_at, created_by, updated_at, updated_by, bucket)
+        values ($1::text::uuid, 'x', 1, 'EUR', 'alice', 'open', false, 0, 0, 5, 5, now(), 'alice', now(), 'alice',
+          deals.bucket_of($1::text::uuid))`,
       [alive],
     )
   })

@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { getTableColumns, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
-import { deals, events, tasks } from '../../../deal-server/store/schema.ts'
+import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
+import { commands, deals, events, tasks } from '../../../deal-server/store/schema.ts'
 import { type Database, DatabaseError } from '../../../shared/platform/database/database.ts'
 import { campaign } from '../../support/campaign.ts'
-import { type Backend, describeBackends } from '../../support/stores/backends.ts'
+import { type Backend, describeBackends, type OpenBackend } from '../../support/stores/backends.ts'
+import { describeCitus } from '../../support/stores/citus.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
 import { commitOf, newDeal } from './commits.ts'
 
@@ -27,7 +30,7 @@ const shuffled = <Item>(items: readonly Item[]): Item[] =>
     .map(({ item }) => item)
 
 /** The names in a list of columns, without those of their table. */
-const namesIn = (list = '') => Array.from(list.matchAll(/(?:\w\.)?(\w+)/g), ([, name]) => name)
+const namesIn = (list = '') => Array.from(list.matchAll(/(?:\w+\.)?(\w+)/g), ([, name]) => name)
 
 const columnsOf = (table: PgTable, without: readonly string[]) =>
   Object.values(getTableColumns(table))
@@ -35,7 +38,7 @@ const columnsOf = (table: PgTable, without: readonly string[]) =>
     .filter((name) => !without.includes(name))
     .sort()
 
-describeBackends('commits, whatever constraints are called', (openBackend) => {
+const describeCommits = (openBackend: OpenBackend): void => {
   let backend: Backend
   let database: Database
   let store: DealStore
@@ -44,7 +47,6 @@ describeBackends('commits, whatever constraints are called', (openBackend) => {
     backend = await openBackend()
     database = backend.openDatabase()
     await migrateBoth(database)
-    await renameConstraints(database)
     store = createDealRepository(database)
   })
 
@@ -125,28 +127,62 @@ describeBackends('commits, whatever constraints are called', (openBackend) => {
   it('a duplicate that no row explains stays an error', async () => {
     const deal = newDeal()
     await store.commit(commitOf(deal))
-    await database.drizzle.execute(sql`create unique index by_two on deals.events (deal_version, actor_user_id)`)
-    const commit = commitOf(newDeal())
+    await database.drizzle.execute(
+      sql`create unique index by_three on deals.events (bucket, deal_version, actor_user_id)`,
+    )
+    const first = newDeal()
+    const commit = commitOf(first)
     const same = { ...commit, context: { ...commit.context, actorUserId: randomUUID() } }
     expect(await store.commit(same)).toBe('committed')
-    const another = commitOf(newDeal())
+    let second = newDeal()
+    while (bucketOf(second.id) !== bucketOf(first.id)) second = newDeal()
+    const another = commitOf(second)
     const refused = store.commit({ ...another, context: same.context })
     await expect(refused).rejects.toBeInstanceOf(DatabaseError)
     await expect(refused).rejects.toMatchObject({ sqlState: '23505' })
   })
+}
 
-  it('write every column: their function names those of the schema, values in the order of names', async () => {
-    const [row] = await database.query<{ text: string }>(
-      "select pg_get_functiondef('deals.commit(text, text, text, text)'::regprocedure) as text",
+/** Over PostgreSQL, constraints get other names first. In a cluster each shard has names of its own. */
+describeBackends('commits, whatever constraints are called', (open) =>
+  describeCommits(async () => {
+    const backend = await open()
+    const database = backend.openDatabase()
+    await migrateBoth(database)
+    await renameConstraints(database)
+    await database.close()
+    return backend
+  }),
+)
+describeCitus('commits', describeCommits)
+
+it('write every column in a cluster too, row by row', () => {
+  const text = readFileSync('deploy/citus/distribute.sql', 'utf8')
+  for (const [name, table] of Object.entries({ deals, events, commands, tasks })) {
+    const [, into, values] =
+      new RegExp(`insert into deals\\.${name} \\(([^)]*)\\) values \\(([^)]*)\\)`).exec(text) ?? []
+    expect(namesIn(into).sort()).toEqual(columnsOf(table, []))
+    const written = namesIn(values).map((value) =>
+      value === 'upto' ? 'number' : value === '1' ? 'schema_version' : value,
     )
-    const text = row?.text ?? ''
-    const [, set, ofDeal] = /UPDATE deals\.deals d SET \(([^)]*)\) = \(\s*SELECT ([^()]*?)\s+FROM/.exec(text) ?? []
-    expect(namesIn(set).sort()).toEqual(columnsOf(deals, ['id']))
-    expect(namesIn(ofDeal)).toEqual(namesIn(set))
-    const [, into, ofEvent] = /INSERT INTO deals\.events \(([^)]*)\)\s*SELECT ([^()]*?)\s+FROM/.exec(text) ?? []
-    expect(namesIn(into).sort()).toEqual(columnsOf(events, ['position', 'xid', 'schema_version']))
-    expect(namesIn(ofEvent)).toEqual(namesIn(into))
-    const ofTask = Array.from(text.matchAll(/(\w+) = excluded\.\1\b/g), ([, name]) => name)
-    expect(ofTask.sort()).toEqual(columnsOf(tasks, ['deal_id', 'id']))
-  })
+    expect(written).toEqual(namesIn(into))
+  }
+  const [, set] = /update deals\.deals s set([\s\S]*?)where/.exec(text) ?? []
+  expect(Array.from(set?.matchAll(/(\w+) = d\.\1\b/g) ?? [], ([, name]) => name).sort()).toEqual(
+    columnsOf(deals, ['id', 'bucket']),
+  )
+  const ofTask = Array.from(text.matchAll(/(\w+) = excluded\.\1\b/g), ([, name]) => name)
+  expect(ofTask.sort()).toEqual(columnsOf(tasks, ['deal_id', 'id', 'bucket']))
+})
+
+it('write every column: their function names those of the schema, values in the order of names', () => {
+  const text = readFileSync('deal-server/store/functions/commit.sql', 'utf8')
+  const [, set, ofDeal] = /UPDATE deals\.deals d SET \(([^)]*)\) = \(\s*SELECT ([^()]*?)\s+FROM/.exec(text) ?? []
+  expect(namesIn(set).sort()).toEqual(columnsOf(deals, ['id', 'bucket']))
+  expect(namesIn(ofDeal)).toEqual(namesIn(set))
+  const [, into, ofEvent] = /INSERT INTO deals\.events \(([^)]*)\)\s*SELECT ([^()]*?)\s+FROM/.exec(text) ?? []
+  expect(namesIn(into).sort()).toEqual(columnsOf(events, ['schema_version']))
+  expect(namesIn(ofEvent)).toEqual(namesIn(into))
+  const ofTask = Array.from(text.matchAll(/(\w+) = excluded\.\1\b/g), ([, name]) => name)
+  expect(ofTask.sort()).toEqual(columnsOf(tasks, ['deal_id', 'id', 'bucket']))
 })

@@ -7,7 +7,8 @@ import type { Task } from '../../../deal-server/domain/task.ts'
 import { representDeal, representText } from '../../../deal-server/http/representations/represent-deal.ts'
 import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
-import { type Backend, describeBackends } from '../../support/stores/backends.ts'
+import type { Backend } from '../../support/stores/backends.ts'
+import { describeDealStores } from '../../support/stores/citus.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
 
 let backend: Backend
@@ -99,7 +100,7 @@ const create = (created: Deal) =>
     command: undefined,
   })
 
-describeBackends('the text of a deal', (openBackend) => {
+describeDealStores('the text of a deal', (openBackend) => {
   beforeAll(async () => {
     backend = await openBackend()
     database = backend.openDatabase()

@@ -9,7 +9,8 @@ import { createDealRepository, type DealStore } from '../../../deal-server/store
 import type { Database } from '../../../shared/platform/database/database.ts'
 import type { Page, PageRequest } from '../../../shared/platform/pagination.ts'
 import { campaign } from '../../support/campaign.ts'
-import { type Backend, describeBackends } from '../../support/stores/backends.ts'
+import type { Backend } from '../../support/stores/backends.ts'
+import { describeDealStores } from '../../support/stores/citus.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
 import { commitOf, newDeal } from './commits.ts'
 
@@ -48,7 +49,7 @@ function ordered(deals: readonly Deal[], { by, descending }: DealSort): string[]
 
 const minute = (value: number) => `2026-01-01T00:${String(value).padStart(2, '0')}:00.${value % 2 ? '000' : '120'}Z`
 
-describeBackends('the store of deals', (openBackend) => {
+describeDealStores('the store of deals', (openBackend) => {
   let backend: Backend
   let database: Database
   let store: DealStore

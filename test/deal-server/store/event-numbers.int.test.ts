@@ -5,14 +5,15 @@ import { createDealRepository } from '../../../deal-server/store/deals.ts'
 import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { campaign } from '../../support/campaign.ts'
-import { type Backend, describeBackends } from '../../support/stores/backends.ts'
+import type { Backend } from '../../support/stores/backends.ts'
+import { describeDealStores } from '../../support/stores/citus.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
 import { commitOf, newDeal } from './commits.ts'
 
 const rounds = campaign({ short: 12, long: 300 })
 const oneSession = 'one session serves everybody here'
 
-describeBackends('numbers of events', (openBackend) => {
+describeDealStores('numbers of events', (openBackend) => {
   let backend: Backend
   let databases: Database[] = []
 

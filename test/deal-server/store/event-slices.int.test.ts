@@ -9,7 +9,8 @@ import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
 import { dealHousekeepingJobs } from '../../../deal-server/store/housekeeping.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { campaign } from '../../support/campaign.ts'
-import { type Backend, describeBackends } from '../../support/stores/backends.ts'
+import type { Backend } from '../../support/stores/backends.ts'
+import { describeDealStores } from '../../support/stores/citus.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
 import { writeEventsStatement } from './commits.ts'
 
@@ -17,7 +18,16 @@ const oneSession = 'one session serves everybody here'
 const numRuns = campaign({ short: 25, long: 500 })
 const slots = [0, 1, 2, 3]
 
-describeBackends('the slices of the event log', (openBackend) => {
+/** One event, as a commit writes it: in statements that each name one bucket. */
+const countStatement =
+  'update deals.event_counters set count = count + 1 where bucket = $1::smallint returning count::text as count'
+const insertStatement = `
+  insert into deals.events (bucket, number, id, deal_id, sequence, deal_version, type, data, currency, occurred_at, actor,
+    use_case, style, correlation_id)
+  values ($1::smallint, $2::bigint, $3::uuid, $4::uuid, $5::int, 1, 'deal.held', '{}', 'EUR', '2026-01-01T00:00:00Z',
+    'alice', 'HoldDeal', 'resource', gen_random_uuid())`
+
+describeDealStores('the slices of the event log', (openBackend) => {
   let backend: Backend
   let database: Database
 
@@ -128,9 +138,11 @@ describeBackends('the slices of the event log', (openBackend) => {
         await transaction.session.unsafe('begin')
       }
       sequence += 1
-      const parameters = [`{${deals[slot]?.[deal]}}`, String(sequence)]
-      const [row] = await transaction.session.unsafe<{ id: string }[]>(writeEventsStatement, parameters)
-      transaction.written.push(row?.id ?? '')
+      const [id, dealId = ''] = [randomUUID(), deals[slot]?.[deal]]
+      const place = [bucketOf(dealId)]
+      const [counted] = await transaction.session.unsafe<{ count: string }[]>(countStatement, place)
+      await transaction.session.unsafe(insertStatement, [...place, counted?.count ?? '', id, dealId, sequence])
+      transaction.written.push(id)
     }
 
     async function end(slot: number, how: 'commit' | 'rollback'): Promise<readonly string[]> {

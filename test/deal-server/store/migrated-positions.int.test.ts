@@ -1,8 +1,6 @@
 /** The migration that gives the events of former releases their positions, and webhooks their places. */
 import { randomUUID } from 'node:crypto'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { LoggedEvent } from '../../../deal-server/events/event-log.ts'
@@ -14,22 +12,12 @@ import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
 import { campaign } from '../../support/campaign.ts'
 import { openTestEngine } from '../../support/processes/stores/embedded-engine.ts'
+import { dealMigrations as migrationsFolder, migrationsUpTo } from '../../support/stores/migrations-up-to.ts'
 import { createScratchDatabase } from '../../support/stores/scratch-database.ts'
 
-const migrationsFolder = join(import.meta.dirname, '../../../deal-server/store/migrations')
 const schema = 'deals'
 /** The last migrations of release 0.2.0, and of the builds after it that had slices of many buckets. */
 const [released, sliced] = [7, 16]
-
-/** The migrations up to one. */
-function migrationsUpTo(last: number): string {
-  const folder = mkdtempSync(join(tmpdir(), 'keyhold-migrations-'))
-  cpSync(migrationsFolder, folder, { recursive: true })
-  const path = join(folder, 'meta/_journal.json')
-  const journal = JSON.parse(readFileSync(path, 'utf8'))
-  writeFileSync(path, JSON.stringify({ ...journal, entries: journal.entries.slice(0, last + 1) }))
-  return folder
-}
 
 /** An event as a former release stored it. Without a number, it is one of release 0.2.0. */
 interface Former {

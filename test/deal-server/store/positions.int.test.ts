@@ -9,11 +9,12 @@ import type { Database } from '../../../shared/platform/database/database.ts'
 import { markOf, readPresentHistory } from '../../../shared/platform/history/history.ts'
 import type { Position } from '../../../shared/platform/pagination.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
-import { type Backend, describeBackends } from '../../support/stores/backends.ts'
+import type { Backend } from '../../support/stores/backends.ts'
+import { describeDealStores } from '../../support/stores/citus.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
 import { commitOf, newDeal } from './commits.ts'
 
-describeBackends('positions of events', (openBackend) => {
+describeDealStores('positions of events', (openBackend) => {
   let backend: Backend
   let database: Database
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { type EventClient, type EventClientOptions, openEvents } from '../../support/clients/event-client.ts'
 import { expectProblem } from '../../support/clients/http-client.ts'
 import { eventually } from '../../support/eventually.ts'
-import { describeBackends } from '../../support/stores/backends.ts'
+import { describeDealStores } from '../../support/stores/citus.ts'
 import { openStack, passwordOf, type Stack, type TestServer } from '../../support/worlds/stack.ts'
 
 let stack: Stack
@@ -48,7 +48,7 @@ const newUser = async (roles: readonly string[]) => {
   return { username, token: (await stack.logIn(username, password)).access }
 }
 
-describeBackends('live events', (openBackend) => {
+describeDealStores('live events', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { dealServers: 2, eventStreams: { heartbeatMs: 1_500, pollMs: 30_000 } })
     alice = (await stack.logIn('alice')).access

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { campaign } from '../../support/campaign.ts'
 import { expectProblem, type Reply, rememberSecret, type Sent } from '../../support/clients/http-client.ts'
 import { eventually } from '../../support/eventually.ts'
-import { describeBackends } from '../../support/stores/backends.ts'
+import { describeDealStores } from '../../support/stores/citus.ts'
 import { openStack, type Stack, type TestServer } from '../../support/worlds/stack.ts'
 import { type Received, startReceiver, type WebhookReceiver } from '../../support/worlds/webhook-receiver.ts'
 
@@ -65,7 +65,7 @@ const newUser = async (rights: readonly string[]) => {
 }
 const managing = ['webhook.manage', 'deal.read', 'deal.history.read']
 
-describeBackends('webhooks', (openBackend) => {
+describeDealStores('webhooks', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, {
       dealServers: 2,

@@ -9,7 +9,7 @@ import type { Mode } from '../../../shared/protocol/settings/common-settings.ts'
 import { type RedisServer, redisServerInstalled, startRedisServer } from '../processes/stores/redis-server.ts'
 import { openMigratedEngine } from './migrated-engine.ts'
 import { cacheSecret, openTestCache } from './redis-cache.ts'
-import { createScratchDatabase } from './scratch-database.ts'
+import { createScratchDatabase, type ScratchDatabase } from './scratch-database.ts'
 
 /** The data of one stack of servers: empty at first, gone when closed. */
 export interface Backend {
@@ -64,8 +64,12 @@ export async function openEmbedded(): Promise<Backend> {
  * A database of its own on the PostgreSQL server of `serverUrl`, and a Redis server of its own: channels have no name
  * space.
  */
-export async function openPostgresAndRedis(serverUrl: string): Promise<Backend> {
-  const [scratch, redis] = await Promise.all([createScratchDatabase(serverUrl), startRedisServer()])
+export const openPostgresAndRedis = async (serverUrl: string): Promise<Backend> =>
+  backendOver(await createScratchDatabase(serverUrl))
+
+/** This database, and a Redis server of its own. */
+export async function backendOver(scratch: ScratchDatabase): Promise<Backend> {
+  const redis = await startRedisServer()
   return {
     mode: 'alone',
     environment: { AUTH_DATABASE_URL: scratch.url, DEAL_DATABASE_URL: scratch.url, REDIS_URL: redis.restrictedUrl },

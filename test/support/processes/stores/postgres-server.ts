@@ -44,7 +44,7 @@ export class PostgresServer {
     this.#settings = settings
     this.port = port
     this.#folder = mkdtempSync(join(tmpdir(), 'keyhold-postgres-'))
-    this.url = `postgres://postgres@127.0.0.1:${port}/postgres`
+    this.url = this.urlOf('postgres')
   }
 
   /**
@@ -136,9 +136,14 @@ export class PostgresServer {
     appendFileSync(join(this.#data, 'postgresql.conf'), 'ssl = on\n')
   }
 
+  /** The address of a database of this server. */
+  urlOf(database: string): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/${database}`
+  }
+
   /** Runs one statement on a connection of its own, as the superuser. */
-  async query(statement: string): Promise<Row[]> {
-    const client = postgres(this.url, { max: 1, onnotice: () => {} })
+  async query(statement: string, database = 'postgres'): Promise<Row[]> {
+    const client = postgres(this.urlOf(database), { max: 1, onnotice: () => {} })
     try {
       return [...(await client.unsafe(statement))]
     } finally {
