@@ -92,9 +92,7 @@ class PostgresDatabase implements StandbyDatabase {
   readonly #sessions = new Set<PostgresSession>()
   /** The session for probes. */
   #probeSession: PostgresSession | undefined
-  /** The index of the session for the latest reads. */
   #next = 0
-  #isSameStep = false
   /** Set when positions are followed. */
   #position: Frame | undefined
 
@@ -244,19 +242,12 @@ class PostgresDatabase implements StandbyDatabase {
     }
   }
 
-  /** The next session for reads. Statements of one synchronous step share it: they leave in one packet. */
   #pipeline(): PostgresSession {
-    if (!this.#isSameStep) {
-      this.#isSameStep = true
-      this.#next = (this.#next + 1) % this.#pipelines.length
-      queueMicrotask(() => {
-        this.#isSameStep = false
-      })
-    }
-    const current = this.#pipelines[this.#next]
+    const index = this.#next++ % this.#pipelines.length
+    const current = this.#pipelines[index]
     if (current !== undefined && !current.lost) return current
     const opened = this.#open(prepareForHotStatements)
-    this.#pipelines[this.#next] = opened
+    this.#pipelines[index] = opened
     return opened
   }
 
