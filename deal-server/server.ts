@@ -129,8 +129,9 @@ export function createDealServer(config: DealConfig, given: DealResources) {
   )
   const findAssignableUsers = createFindAssignableUsers(principals)
   const { defaultCurrency } = config
-  const execute = createExecuteCommand({ repository, findAssignableUsers, clock, ids, defaultCurrency })
-  const executeCommand = countCommands(metrics, useCaseNames, traceCommands(step, execute))
+  const observe = countCommands(metrics, useCaseNames)
+  const execute = createExecuteCommand({ repository, findAssignableUsers, clock, ids, defaultCurrency, observe })
+  const executeCommand = traceCommands(step, execute)
   const app = createDealApp(config, {
     openRoutes: openRoutes(config, { dependencies, metrics, draining: resources.draining }),
     observe: observeRequests(metrics, 'deal'),

@@ -13,7 +13,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ZodType } from 'zod'
-import type { Cache, CacheRuns } from '../../shared/platform/cache/cache.ts'
+import type { Cache, CacheRuns, Versioned } from '../../shared/platform/cache/cache.ts'
 import type { Listener } from '../../shared/platform/cache/channel-listeners.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
@@ -51,8 +51,8 @@ export interface PrincipalFeed {
   isCurrent(): boolean
   /** True while entries of the cache can be believed, too. */
   isCacheCurrent(): boolean
-  /** In which runs entries of the cache can be believed, as the last message of Redis told. */
-  cacheRuns(): CacheRuns
+  /** An entry of the cache that counts by the last message of Redis. @throws Unavailable */
+  readCache(key: string): Promise<Versioned | undefined>
   /** When the feed was current last, on the monotonic clock; minus infinity when never. */
   lastCurrentAt(): number
   /** Grows whenever a message may have been missed. */
@@ -131,7 +131,8 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
   #followedUpTo: number | undefined
   /** All records in the cache are at least as new as this version. */
   #cacheUpTo = 0
-  #cacheRuns: string | undefined
+  /** Where entries of the cache count, as the last message of Redis told. */
+  #cacheRuns: CacheRuns['runs']
   #epoch = 0
   /** When Redis brought too little last. */
   #missedAt = Number.NEGATIVE_INFINITY
@@ -178,8 +179,8 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     return this.#isRedisCurrent() && this.#cacheUpTo >= (this.#followedUpTo ?? 0)
   }
 
-  cacheRuns(): CacheRuns {
-    return { runs: this.#cacheRuns }
+  readCache(key: string): Promise<Versioned | undefined> {
+    return this.#ports.cache.getVersioned(key, { runs: this.#cacheRuns })
   }
 
   #isRedisCurrent(): boolean {

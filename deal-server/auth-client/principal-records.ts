@@ -8,7 +8,7 @@
  * instance than the feed follows.
  */
 import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
-import type { Cache, CacheRuns } from '../../shared/platform/cache/cache.ts'
+import type { Cache, Versioned } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Traced } from '../../shared/platform/http/trace.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
@@ -145,7 +145,7 @@ class PrincipalRecords implements Principals {
   async #useKnown(name: string, error: unknown): Promise<KnownRecord> {
     const { feed, cache, clock, recordMaxAgeMs } = this.#ports
     // Whatever messages told: a newer record is nearer to the truth than the known one.
-    const cached = this.#known.has(name) ? await readCache({ feed, cache }, name) : undefined
+    const cached = this.#known.has(name) ? await readRecord(feed, name, (key) => cache.getVersioned(key)) : undefined
     const known = this.#known.get(name)
     if (known?.record) {
       const isNewer = cached?.instanceId === known.instanceId && versionOf(cached.record) > versionOf(known.record)
@@ -165,13 +165,13 @@ const versionOf = (record: PrincipalRecord | undefined): number => record?.versi
  * server.
  */
 async function fetchRecord(
-  { feed, cache, authClient, clock }: PrincipalRecordsPorts,
+  { feed, authClient, clock }: PrincipalRecordsPorts,
   { name, minVersion, traceContext }: { name: string; minVersion: number; traceContext: Traced | undefined },
 ): Promise<KnownRecord> {
   const before = feed.instanceId()
   const epoch = feed.epoch()
   const asOf = clock.monotonic()
-  const cached = feed.isCacheCurrent() ? await readCache({ feed, cache }, name, feed.cacheRuns()) : undefined
+  const cached = feed.isCacheCurrent() ? await readRecord(feed, name, (key) => feed.readCache(key)) : undefined
   const canBelieve = cached && versionOf(cached.record) >= minVersion && feed.isCurrent() && feed.epoch() === epoch
   if (canBelieve) return { ...cached, minVersion, isOutdated: false, epoch, asOf, goodUntil: asOf }
   const answer = await authClient.principal(name, traceContext)
@@ -182,15 +182,15 @@ async function fetchRecord(
 }
 
 /** The cached record; undefined also when the cache does not respond, so that the auth server is asked next. */
-async function readCache(
-  { feed, cache }: Pick<PrincipalRecordsPorts, 'feed' | 'cache'>,
+async function readRecord(
+  feed: Pick<PrincipalFeed, 'instanceId'>,
   name: string,
-  among?: CacheRuns,
+  read: (key: string) => Promise<Versioned | undefined>,
 ): Promise<InstancePrincipal | undefined> {
   const instanceId = feed.instanceId()
   if (instanceId === undefined) return undefined
   try {
-    const entry = await cache.getVersioned(principalKey(instanceId, name), among)
+    const entry = await read(principalKey(instanceId, name))
     const record = entry && parsePrincipalRecord(entry.value)
     return record && { instanceId, record }
   } catch {

@@ -20,6 +20,8 @@ import { refusalTo, shownTo } from './withhold-deal.ts'
 /** The parts that the execution of commands uses. */
 export interface CommandPorts extends DecisionPorts {
   readonly repository: DealRepository
+  /** Called with the outcome of each command, as its caller sees it. */
+  readonly observe: (request: CommandRequest, settled: { command: ShownCommand } | { error: unknown }) => void
 }
 
 /** Executes a command. @throws ProblemError as its caller may see it, Unavailable */
@@ -41,9 +43,13 @@ export function createExecuteCommand(ports: CommandPorts): ExecuteCommand {
   return async function executeCommand(request) {
     const { caller } = request
     try {
-      return shownTo(caller, await runOrReplay(parts, contextOf(request, ports.ids)))
-    } catch (error) {
-      throw refusalTo(caller, error)
+      const command = shownTo(caller, await runOrReplay(parts, contextOf(request, ports.ids)))
+      ports.observe(request, { command })
+      return command
+    } catch (caught) {
+      const error = refusalTo(caller, caught)
+      ports.observe(request, { error })
+      throw error
     }
   }
 }

@@ -13,9 +13,8 @@ import {
   requireRights,
   signatureUsed,
 } from '../../shared/protocol/authentication/authenticate.ts'
-import type { ExecuteCommand } from '../commands/execute.ts'
-import type { Invocation, RunLine } from './requests/invocation.ts'
-import { type Received, requestOf } from './requests/request-of.ts'
+import type { ShownCommand } from '../commands/command-context.ts'
+import type { BoundInvocation, Invocation, Received, RunLine } from './requests/invocation.ts'
 
 /** Commands of all batches that run at once. Single commands do not wait for them. */
 const maxRunning = 48
@@ -27,9 +26,11 @@ export interface BatchPorts {
   /** How many may be under way in this process. */
   readonly batches: UserLimitsOptions
   readonly recheck: Recheck
-  readonly executeCommand: ExecuteCommand
   readonly clock: Clock
 }
+
+/** Executes one command of a batch, for the caller as it is now. */
+export type ExecuteLine = (received: Received, invocation: BoundInvocation) => Promise<ShownCommand>
 
 /** The batches of one process. */
 export interface Batches {
@@ -41,7 +42,7 @@ export interface Batches {
 }
 
 /** Makes the batches of one process. */
-export function createBatches(ports: BatchPorts): Batches {
+export function createBatches(ports: BatchPorts, execute: ExecuteLine): Batches {
   const permits = new Permits(maxRunning)
   const limits = new UserLimits(ports.batches, tooMany)
   return {
@@ -49,7 +50,7 @@ export function createBatches(ports: BatchPorts): Batches {
       limits.answer(received.caller.userId, async () => {
         const invocation = await decode()
         if (invocation.kind !== 'batch') throw new TypeError('Only batches read their body late')
-        return invocation.answer(lineRunner(ports, received, permits))
+        return invocation.answer(lineRunner({ ...ports, execute, permits }, received))
       }),
   }
 }
@@ -63,7 +64,10 @@ const tooMany = (own: number | undefined) =>
     { retryAfterSeconds: 1 },
   )
 
-function lineRunner(ports: BatchPorts, received: Received, permits: Permits): RunLine {
+function lineRunner(
+  { execute, permits, ...ports }: BatchPorts & { execute: ExecuteLine; permits: Permits },
+  received: Received,
+): RunLine {
   const { request, caller } = received
   const current = currentCaller(ports, caller)
   return {
@@ -80,7 +84,7 @@ function lineRunner(ports: BatchPorts, received: Received, permits: Permits): Ru
       permits.run(async () => {
         const now = await current()
         requireRights(now, invocation.bound.rights) // right: 403
-        return ports.executeCommand(requestOf({ ...received, caller: now }, invocation))
+        return execute({ ...received, caller: now }, invocation)
       }),
   }
 }

@@ -19,6 +19,7 @@ import {
 import { requireOwnAccount } from '../../shared/protocol/authentication/own-account.ts'
 import type { RequireRecentProof } from '../../shared/protocol/authentication/recent-proof.ts'
 import type { ReportedChange } from '../../shared/protocol/internal-api/webhook-changes.ts'
+import type { ShownCommand } from '../commands/command-context.ts'
 import type { ExecuteCommand } from '../commands/execute.ts'
 import type { FindUserId } from '../commands/find-assignable-users.ts'
 import { seesDeleted } from '../commands/presence.ts'
@@ -29,13 +30,15 @@ import { createBatches } from './batches.ts'
 import { replayedHeader } from './representations/responses.ts'
 import { markDryRun } from './requests/command-options.ts'
 import type {
+  BoundInvocation,
   CommandInvocation,
   Invocation,
+  Received,
   StreamInvocation,
   StyleRoute,
   WebhookInvocation,
 } from './requests/invocation.ts'
-import { type Received, requestOf } from './requests/request-of.ts'
+import { requirePreconditions } from './requests/preconditions.ts'
 import type { WithReader } from './requests/seen.ts'
 
 /** The parts that the pipeline uses. */
@@ -60,7 +63,7 @@ export type Pipeline = (request: HttpRequest, route: StyleRoute) => Promise<Http
 
 /** Makes the pipeline of all requests that need a caller. */
 export function createPipeline(ports: PipelinePorts): Pipeline {
-  const batches = createBatches(ports)
+  const batches = createBatches(ports, (received, invocation) => execute(ports, received, invocation))
   return async function handleRequest(request, route) {
     if (route.readsBodyLate) request.refuseLargeBody()
     else await request.readBody() // limits: 413
@@ -137,17 +140,32 @@ async function manageWebhooks(
 /** The id of a new webhook: the last segment of its URL. */
 const idInLocation = ({ headers: { location } }: HttpResponse): string => String(location).replace(/^.*\//, '')
 
-/**
- * Runs a command and encodes its outcome: right by the deal (403) → replay → existence (404) → precondition (412, 428)
- * → decision (409, 422) → commit → encode.
- */
-async function runCommand(
+/** Right by the deal (403) → replay → existence (404) → precondition (412, 428) → decision (409, 422) → commit. */
+const execute = (
   { executeCommand }: PipelinePorts,
+  { request, caller, route }: Received,
+  { bound, dealId, commandId, validateOnly, preconditions, style = route.style }: BoundInvocation,
+): Promise<ShownCommand> =>
+  executeCommand({
+    bound,
+    dealId,
+    commandId,
+    validateOnly,
+    caller,
+    style,
+    requestId: request.requestId,
+    traceId: request.traceId,
+    requirePrecondition: (deal, isTaken) => requirePreconditions(deal, preconditions, isTaken),
+  })
+
+/** Executes a command and encodes its outcome. */
+async function runCommand(
+  ports: PipelinePorts,
   received: Received,
   invocation: CommandInvocation,
 ): Promise<HttpResponse> {
   try {
-    return invocation.encode(await executeCommand(requestOf(received, invocation)))
+    return invocation.encode(await execute(ports, received, invocation))
   } catch (error) {
     if (error instanceof ReplayedRefusal) received.request.addResponseHeader(replayedHeader.name, replayedHeader.value)
     throw error

@@ -4,7 +4,7 @@ import { countPairs } from '../../shared/platform/metrics/pair-counts.ts'
 import type { KeyStores } from '../auth-client/key-stores.ts'
 import type { PrincipalFeed } from '../auth-client/principal-feed.ts'
 import type { ShownCommand } from '../commands/command-context.ts'
-import type { ExecuteCommand } from '../commands/execute.ts'
+import type { CommandPorts } from '../commands/execute.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
 import type { EventStreams } from '../events/event-streams.ts'
 import type { Dispatcher } from '../webhooks/dispatcher.ts'
@@ -31,7 +31,7 @@ export function countDeliveries(metrics: Metrics): (attempt: Pick<Attempt, 'outc
 }
 
 /** Counts commands by use case and outcome. What is refused before a command is known counts as a request alone. */
-export function countCommands(metrics: Metrics, useCases: readonly string[], execute: ExecuteCommand): ExecuteCommand {
+export function countCommands(metrics: Metrics, useCases: readonly string[]): CommandPorts['observe'] {
   const count = countPairs(metrics, 'deal', {
     name: 'commands_total',
     help:
@@ -40,18 +40,12 @@ export function countCommands(metrics: Metrics, useCases: readonly string[], exe
     labels: ['use_case', 'outcome'],
     begin: useCases.map((name) => [name, 'succeeded']),
   })
-  return async function executeCounted(request) {
-    const { bound, validateOnly } = request
-    try {
-      const command = await execute(request)
-      count(bound.name, outcomeOf(command, validateOnly))
-      return command
-    } catch (error) {
-      count(bound.name, error instanceof ReplayedRefusal ? 'replayed' : outcomeOfError(error))
-      throw error
-    }
-  }
+  return ({ bound, validateOnly }, settled) =>
+    count(bound.name, 'error' in settled ? outcomeOfRefusal(settled.error) : outcomeOf(settled.command, validateOnly))
 }
+
+const outcomeOfRefusal = (error: unknown): string =>
+  error instanceof ReplayedRefusal ? 'replayed' : outcomeOfError(error)
 
 const outcomeOf = ({ replayed, changed }: ShownCommand, validateOnly: boolean): string =>
   replayed ? 'replayed' : validateOnly ? 'dry-run' : changed ? 'succeeded' : 'unchanged'

@@ -26,6 +26,13 @@ export interface StyleRoute extends Pick<Route, 'maxBodyBytes' | 'readsBodyLate'
   decode(request: HttpRequest): Promise<Invocation> | Invocation
 }
 
+/** An authenticated request. */
+export interface Received {
+  readonly request: HttpRequest
+  readonly caller: Caller
+  readonly route: StyleRoute
+}
+
 /** A decoded request. */
 export type Invocation = CommandInvocation | BatchInvocation | QueryInvocation | StreamInvocation | WebhookInvocation
 
@@ -34,6 +41,8 @@ export interface BoundInvocation extends CommandOptions {
   readonly bound: BoundCommand
   /** In lower case; undefined when the server chooses the id. */
   readonly dealId: string | undefined
+  /** Set when a route serves more than one style. */
+  readonly style?: string
 }
 
 /** Many commands in one request. Each is decoded when its turn comes. */
@@ -57,8 +66,6 @@ export interface RunLine {
 /** A command with its parameters, and the encoder of its style. */
 export interface CommandInvocation extends BoundInvocation {
   readonly kind: 'command'
-  /** Set when a route serves more than one style. */
-  readonly style?: string
   encode(command: ShownCommand): HttpResponse
 }
 

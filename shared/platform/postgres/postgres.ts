@@ -85,8 +85,8 @@ class PostgresDatabase implements StandbyDatabase {
   /** For the query builder. */
   readonly #builders: SessionPool
   readonly #transactions: SessionPool
-  /** For hot writes. */
-  readonly #writers: SessionPool
+  /** For hot writes. The gate lets no more of them through than there are sessions; a probe may need one more. */
+  #writers: PostgresSession[] = []
   readonly #writes: WriteGate
   readonly #liveness: Liveness
   readonly #sessions = new Set<PostgresSession>()
@@ -112,7 +112,6 @@ class PostgresDatabase implements StandbyDatabase {
       new SessionPool({ open, size, waitTimeoutMs: responseTimeoutMs })
     this.#builders = pool(sessions, () => this.#open(adaptToDrizzle))
     this.#transactions = pool(sessions, () => this.#open(adaptToDrizzle, { writes: true }))
-    this.#writers = pool(writes, () => this.#open(prepareForHotStatements, { writes: true }))
     this.#writes = new WriteGate({
       writes,
       waitTimeoutMs: responseTimeoutMs,
@@ -197,10 +196,12 @@ class PostgresDatabase implements StandbyDatabase {
     this.#writes.stop()
     this.#endProbes()
     // Nobody waits any more for commits that wait for a standby.
-    const waitMs = this.#writes.isWaiting ? 0 : undefined
-    const writing = [this.#transactions, this.#writers].map((pool) => pool.close(waitMs))
-    const reading = [this.#builders, ...this.#pipelines].map((sessions) => sessions?.close())
-    await Promise.all([...writing, ...reading])
+    const { isWaiting } = this.#writes
+    if (isWaiting) for (const session of this.#writers) session.discard()
+    await Promise.all([
+      this.#transactions.close(isWaiting ? 0 : undefined),
+      ...[this.#builders, ...this.#writers, ...this.#pipelines].map((sessions) => sessions?.close()),
+    ])
   }
 
   /** Exclusive work sends its commits through the gate too. */
@@ -208,9 +209,8 @@ class PostgresDatabase implements StandbyDatabase {
 
   async #write<Row extends object>(text: string, parameters: readonly Parameter[]): Promise<Row[]> {
     const values = parameters.map(parameterText)
-    return this.#lend(this.#writers, (session) =>
-      framed(session, this.#position).run((client) => client.unsafe<Row[]>(text, values, prepared)),
-    )
+    this.#availability.check()
+    return framed(this.#writer(), this.#position).run((client) => client.unsafe<Row[]>(text, values, prepared))
   }
 
   async #query<Row extends object>(
@@ -248,6 +248,16 @@ class PostgresDatabase implements StandbyDatabase {
     if (current !== undefined && !current.lost) return current
     const opened = this.#open(prepareForHotStatements)
     this.#pipelines[index] = opened
+    return opened
+  }
+
+  /** A session without a write. */
+  #writer(): PostgresSession {
+    this.#writers = this.#writers.filter(({ lost }) => !lost)
+    const idle = this.#writers.find(({ isAwaited }) => !isAwaited)
+    if (idle) return idle
+    const opened = this.#open(prepareForHotStatements, { writes: true })
+    this.#writers.push(opened)
     return opened
   }
 

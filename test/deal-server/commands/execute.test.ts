@@ -48,7 +48,9 @@ function memoryRepository(deal: Deal, results: CommitResult[] = []) {
 function executorFor(repository: DealRepository) {
   const findAssignableUsers = async () => new Map()
   const ids = createIdSource(systemClock)
-  return createExecuteCommand({ repository, findAssignableUsers, clock: systemClock, ids, defaultCurrency: 'EUR' })
+  const observe = () => {}
+  const ports = { repository, findAssignableUsers, clock: systemClock, ids, defaultCurrency: 'EUR', observe }
+  return createExecuteCommand(ports)
 }
 
 function requestFor(deal: Deal, more: Partial<CommandRequest> = {}, rights = ['deal.hold']): CommandRequest {
