@@ -31,19 +31,19 @@ import { systemClock as clock } from './shared/platform/clock.ts'
 import type { Database } from './shared/platform/database/database.ts'
 import { migrateDatabase } from './shared/platform/database/migrate.ts'
 import { prepareDatabase } from './shared/platform/database/prepare.ts'
-import { lockDataFolder } from './shared/platform/embedded/data-lock.ts'
 import type { IdSource } from './shared/platform/ids.ts'
 import type { Log } from './shared/platform/log/log.ts'
 import { OperatorError, withFilesOf } from './shared/platform/operator-error.ts'
 import { openPostgres } from './shared/platform/postgres/postgres.ts'
 import { openReplicas } from './shared/platform/postgres/replicas.ts'
+import { lockFolder } from './shared/platform/process/folder-lock.ts'
 import { generatedSecret } from './shared/platform/process/generated-secrets.ts'
 import { endWith, requireSettings } from './shared/platform/process/process.ts'
 import { runServer, type ServerProcess } from './shared/platform/process/run-server.ts'
 import { projectFolder } from './shared/platform/project-folder.ts'
 import { sharedProblems } from './shared/protocol/problems/both-servers.ts'
-import { isLoopbackHost, sharedPort } from './shared/protocol/settings/common-settings.ts'
-import { warnOfUnverifiedWays } from './shared/protocol/settings/unverified-connections.ts'
+import { isLoopbackHost, sharedPort } from './shared/server/settings/common-settings.ts'
+import { warnOfUnverifiedWays } from './shared/server/settings/unverified-connections.ts'
 
 const usage = 'Usage: npm start [-- --no-demo]'
 const unknown = process.argv.slice(2).filter((argument) => argument !== '--no-demo')
@@ -94,7 +94,7 @@ async function prepareProcess(log: Log): Promise<void> {
     },
     redisUrl: auth.config.redisUrl,
   })
-  const unlock = await withFilesOf('DATA_DIR', dataDir, () => lockDataFolder(dataDir))
+  const unlock = await withFilesOf('DATA_DIR', dataDir, () => lockFolder(dataDir))
   process.on('exit', () => void unlock())
 }
 

@@ -8,7 +8,7 @@ const selfContained = [
   'test/e2e/processes/{operations,start}.e2e.test.ts',
   'test/auth-server/cli/{offline-process,terminal}.e2e.test.ts',
   'test/generators/generators.e2e.test.ts',
-  'test/shared/platform/embedded/data-lock.test.ts',
+  'test/shared/platform/process/folder-lock.test.ts',
 ]
 
 /**

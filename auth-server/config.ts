@@ -25,7 +25,7 @@ import {
   sharedPort,
   shareOf,
   workersWithoutServices,
-} from '../shared/protocol/settings/common-settings.ts'
+} from '../shared/server/settings/common-settings.ts'
 import { allRoles, effectiveRights, isRole, type Role } from './users/rights.ts'
 
 const isSecretsKey = (key: string) => /^[A-Za-z0-9_-]{43}$/.test(key) && Buffer.from(key, 'base64url').length === 32

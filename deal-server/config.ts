@@ -27,7 +27,7 @@ import {
   sharedPort,
   shareOf,
   workersWithoutServices,
-} from '../shared/protocol/settings/common-settings.ts'
+} from '../shared/server/settings/common-settings.ts'
 import { currencyExponents } from './domain/currency.ts'
 import { standardRetriesMs } from './webhooks/back-off.ts'
 

@@ -8,7 +8,7 @@ import { openReplicas } from '../shared/platform/postgres/replicas.ts'
 import { runServer, type ServerProcess } from '../shared/platform/process/run-server.ts'
 import { projectFolder } from '../shared/platform/project-folder.ts'
 import { sharedProblems } from '../shared/protocol/problems/both-servers.ts'
-import { warnOfUnverifiedWays } from '../shared/protocol/settings/unverified-connections.ts'
+import { warnOfUnverifiedWays } from '../shared/server/settings/unverified-connections.ts'
 import { readDealConfig } from './config.ts'
 import { createDealServer } from './server.ts'
 

@@ -23,8 +23,8 @@ export const besideCode = [
   'auth-server/passwords/common-passwords.bin',
   'auth-server/store/migrations/',
   'deal-server/store/migrations/',
-  'shared/platform/html/assets/',
-  'shared/protocol/passwords/argon2-thread.mjs',
+  'shared/server/html/assets/',
+  'shared/platform/crypto/argon2-thread.mjs',
 ]
 
 /** Packages with files of their own, which stay in node_modules: machine code, the embedded database. */

@@ -8,7 +8,8 @@
  */
 import type { NoteWebhookChanges } from '../../shared/protocol/internal-api/webhook-changes.ts'
 import type { NoteWebhookPauses } from '../../shared/protocol/internal-api/webhook-pauses.ts'
-import type { LimitRefusal, NoteRefusal } from '../../shared/protocol/login-throttle/limit-refusals.ts'
+import type { LimitRefusal } from '../../shared/protocol/internal-api/limit-refusals.ts'
+import type { NoteRefusal } from '../../shared/server/login-throttle/limit-refusals.ts'
 
 /** An event to be logged. The log adds `seq` and `at`. */
 export interface AuditEvent {

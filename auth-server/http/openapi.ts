@@ -4,7 +4,7 @@ import { problemSchema } from '../../shared/platform/openapi/problem-responses.t
 import { openApiRoutes } from '../../shared/platform/openapi/serve.ts'
 import type { ProblemTable } from '../../shared/platform/problems/problem-document.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
-import { describeSecurity } from '../../shared/protocol/openapi/security.ts'
+import { describeSecurity } from '../../shared/server/openapi/security.ts'
 import { oauthError } from './oauth/oauth-endpoint.ts'
 import { tags } from './pipeline/description.ts'
 import type { Endpoint } from './pipeline/endpoint.ts'

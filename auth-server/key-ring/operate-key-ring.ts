@@ -5,8 +5,8 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import { lockDataFolder } from '../../shared/platform/embedded/data-lock.ts'
 import { withFilesOf } from '../../shared/platform/operator-error.ts'
+import { lockFolder } from '../../shared/platform/process/folder-lock.ts'
 import { newKeyPair, replaceKeyRing, writePrivately } from './key-files.ts'
 import { operationsBetween } from './key-operations.ts'
 import { type KeyEntry, KeyRingError, type KeyRingFile, type KeyUse, parseKeyRingFile } from './keyring-file.ts'
@@ -33,21 +33,21 @@ export async function readKeyRing(place: KeyRingPlace): Promise<KeyRingFile> {
   return parseKeyRingFile(text, place.directory)
 }
 
-/** Adds a new key, which is published and does not sign yet. @throws KeyRingError, DataFolderLocked, OperatorError */
+/** Adds a new key, which is published and does not sign yet. @throws KeyRingError, FolderLocked, OperatorError */
 export const generateKey = (operation: KeyRingOperation, use: KeyUse): Promise<KeyEntry> =>
   alone(operation, (ring) => addKey(operation, ring, use))
 
-/** Lets a pending key sign. @throws StepError, KeyRingError, DataFolderLocked */
+/** Lets a pending key sign. @throws StepError, KeyRingError, FolderLocked */
 export const promoteKey = (operation: KeyRingOperation, kid: string, options: { early: boolean }): Promise<void> =>
   alone(operation, (ring) => replace(operation, ring, lifeCycle.promote(ring, kid, { ...operation, ...options })))
 
-/** Retires a pending key. @throws StepError, KeyRingError, DataFolderLocked */
+/** Retires a pending key. @throws StepError, KeyRingError, FolderLocked */
 export const retireKey = (operation: KeyRingOperation, kid: string): Promise<void> =>
   alone(operation, (ring) => replace(operation, ring, lifeCycle.retire(ring, kid, operation)))
 
 /**
  * Revokes a key in an emergency: no token of this key is accepted, and its file is deleted. Returns the key that now
- * signs, if the revoked key was active. @throws StepError, KeyRingError, DataFolderLocked
+ * signs, if the revoked key was active. @throws StepError, KeyRingError, FolderLocked
  */
 export const revokeKey = (operation: KeyRingOperation, kid: string, reason: string): Promise<KeyEntry | undefined> =>
   alone(operation, async (ring) => {
@@ -96,7 +96,7 @@ async function addKey(operation: KeyRingOperation, ring: KeyRingFile, use: KeyUs
 const alone = <Result>(operation: KeyRingOperation, work: (ring: KeyRingFile) => Promise<Result>): Promise<Result> =>
   withFilesOf('KEYS_DIR', operation.directory, async () => {
     await readKeyRingText(operation.directory)
-    const unlock = await lockDataFolder(operation.directory, operation.clock)
+    const unlock = await lockFolder(operation.directory, operation.clock)
     try {
       return await work(await readKeyRing(operation))
     } finally {

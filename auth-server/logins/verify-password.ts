@@ -2,9 +2,9 @@
 import type { Database } from '../../shared/platform/database/database.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { BasicAttempt, ProvedUser } from '../../shared/protocol/authentication/basic/basic.ts'
-import { notingRefusals } from '../../shared/protocol/login-throttle/limit-refusals.ts'
-import type { LoginThrottle } from '../../shared/protocol/login-throttle/login-throttle.ts'
+import type { LoginThrottle } from '../../shared/protocol/authentication/login-throttle.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
+import { notingRefusals } from '../../shared/server/login-throttle/limit-refusals.ts'
 import { type Audit, recordRefusals } from '../audit/audit.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { exceedsPasswordLimit } from '../passwords/password-policy.ts'
@@ -35,7 +35,7 @@ export interface PasswordAttempt {
   readonly clientAddress: string
   /**
    * How long to wait for other attempts under way, in milliseconds
-   * (`shared/protocol/login-throttle/login-throttle.ts`).
+   * (`shared/protocol/authentication/login-throttle.ts`).
    */
   readonly patienceMs?: number
 }

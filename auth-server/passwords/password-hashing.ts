@@ -4,12 +4,12 @@
  */
 import { randomBytes } from 'node:crypto'
 import { parseOptions } from '@node-rs/argon2'
-import { argon2 } from '../../shared/protocol/passwords/argon2-threads.ts'
+import { argon2 } from '../../shared/platform/crypto/argon2-threads.ts'
 import {
   createHashingPermits,
   type HashingBounds,
   type HashingPermits,
-} from '../../shared/protocol/passwords/hashing-permits.ts'
+} from '../../shared/platform/crypto/hashing-permits.ts'
 
 /** The cost of Argon2id. OWASP's floor is 19,456 KiB, two passes, one lane. */
 export interface HashParameters {

@@ -4,7 +4,7 @@
  */
 
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
-import { exceedsPasswordLimit, maxPasswordBytes } from '../../shared/protocol/passwords/password-limits.ts'
+import { exceedsPasswordLimit, maxPasswordBytes } from '../../shared/protocol/principal/password-limits.ts'
 import { isCommonPassword } from './common-passwords.ts'
 
 export { exceedsPasswordLimit }

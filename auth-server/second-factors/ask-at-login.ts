@@ -3,8 +3,8 @@
  */
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import type { LoginThrottle } from '../../shared/protocol/authentication/login-throttle.ts'
 import type { UseSignature } from '../../shared/protocol/authentication/signed-request/used-signatures.ts'
-import type { LoginThrottle } from '../../shared/protocol/login-throttle/login-throttle.ts'
 import type { Sealing } from '../store/sealing.ts'
 import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
 import type { Role } from '../users/rights.ts'

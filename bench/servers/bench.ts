@@ -3,11 +3,11 @@ import type { Carry, Cycle } from '../load/connection.ts'
 import { type Load, startLoad } from '../load/load.ts'
 import type { CpuTimes, Subject, Turn } from '../runner/compare.ts'
 import type { Settings } from '../runner/settings.ts'
-import { cpuOfFamily } from '../servers/cpu-time.ts'
-import { makeDeals, newDealsOf } from '../servers/deals.ts'
-import { type Environment, openEnvironment } from '../servers/environment.ts'
-import { build, type Keyhold, startKeyhold } from '../servers/keyhold.ts'
-import { type Running, startServer } from '../servers/processes.ts'
+import { cpuOfFamily } from './cpu-time.ts'
+import { makeDeals, newDealsOf } from './deals.ts'
+import { type Environment, openEnvironment } from './environment.ts'
+import { build, type Keyhold, startKeyhold } from './keyhold.ts'
+import { type Running, startServer } from './processes.ts'
 
 /** The parts that comparisons use. */
 export interface Bench {

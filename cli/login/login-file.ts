@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import * as z from 'zod'
 import type { TokenStore } from '../../client/src/index.ts'
-import { DataFolderLocked, lockDataFolder } from '../../shared/platform/embedded/data-lock.ts'
+import { FolderLocked, lockFolder } from '../../shared/platform/process/folder-lock.ts'
 import { OperationError, OperationFailed } from '../../shared/platform/terminal/report.ts'
 
 const loginSchema = z.object({
@@ -90,9 +90,9 @@ async function writeWhole(folder: string, file: string, text: string): Promise<v
 async function lock(folder: string): Promise<() => Promise<void>> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await lockDataFolder(folder)
+      return await lockFolder(folder)
     } catch (error) {
-      if (!(error instanceof DataFolderLocked) || attempt === lockAttempts) throw error
+      if (!(error instanceof FolderLocked) || attempt === lockAttempts) throw error
       await pause(lockPauseMs)
     }
   }

@@ -6,8 +6,8 @@
 
 import type { Cache } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
-import type { Traced } from '../../shared/platform/http/trace.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { Traced } from '../../shared/platform/trace-context.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
 import { createCredentialCache, isCurrent } from '../../shared/protocol/authentication/credential-cache.ts'
 import type { Sessions } from '../../shared/protocol/authentication/session/session.ts'

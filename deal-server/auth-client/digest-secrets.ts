@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/platform/clock.ts'
 import { openInternally } from '../../shared/platform/crypto/internal-sealing.ts'
-import type { Traced } from '../../shared/platform/http/trace.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { Traced } from '../../shared/platform/trace-context.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
 import { createCredentialCache } from '../../shared/protocol/authentication/credential-cache.ts'
 import type { DigestPorts, DigestSecret } from '../../shared/protocol/authentication/digest/digest.ts'

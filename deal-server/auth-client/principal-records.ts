@@ -10,8 +10,8 @@
 import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
 import type { Cache, Versioned } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
-import type { Traced } from '../../shared/platform/http/trace.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { Traced } from '../../shared/platform/trace-context.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
 import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import {

@@ -1,5 +1,5 @@
 /** The data of one command: from the request that a style decodes to the outcome that a style encodes. */
-import type { Traced } from '../../shared/platform/http/trace.ts'
+import type { Traced } from '../../shared/platform/trace-context.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { BoundCommand } from '../use-cases/define-use-case.ts'

@@ -1,4 +1,4 @@
-import type { Traced } from '../../shared/platform/http/trace.ts'
+import type { Traced } from '../../shared/platform/trace-context.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
 import { foldUsername, isAnonymous, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import type { UserIdentity } from '../use-cases/define-use-case.ts'

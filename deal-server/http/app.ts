@@ -21,7 +21,7 @@ import { authenticationOptions } from '../../shared/protocol/authentication/app-
 import type { RefuseCrossSite } from '../../shared/protocol/authentication/cross-site.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
 import { createDownloads } from '../../shared/protocol/console/downloads.ts'
-import { refuseElsewhere } from '../../shared/protocol/pages/elsewhere.ts'
+import { refuseElsewhere } from '../../shared/server/pages/elsewhere.ts'
 import { commands } from '../use-cases/index.ts'
 import { type DealConsolePorts, dealConsoleRoutes } from './console/index.ts'
 import { dealOpenApiRoutes } from './openapi/document.ts'

@@ -3,7 +3,7 @@
  * check read that definition. A use case knows the domain, but no HTTP, no SQL and no cache.
  */
 import type { z } from 'zod'
-import { checkValue } from '../../shared/platform/http/content/check-value.ts'
+import { checkValue } from '../../shared/platform/problems/check-value.ts'
 import { type AccountUser, actsForItsUser } from '../../shared/protocol/authentication/own-account.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'

@@ -1,9 +1,9 @@
 /** What clients can do with webhooks (docs/webhooks.md). Knows neither HTTP nor how events are sent on. */
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { Permits } from '../../shared/platform/concurrency/permits.ts'
-import { invalidValue } from '../../shared/platform/http/content/check-value.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
+import { invalidValue } from '../../shared/platform/problems/check-value.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { addressInHost, mayReach, type Network } from '../../shared/platform/webhooks/reachable-address.ts'
 import { newWebhookSecret } from '../../shared/platform/webhooks/sign-message.ts'

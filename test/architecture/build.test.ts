@@ -22,7 +22,7 @@ const filesBesideCode = (): string[] =>
 
 it('copies what stands beside the code into the build', () => {
   const files = filesBesideCode()
-  expect(files).toContain('shared/platform/html/assets/pages.css')
+  expect(files).toContain('shared/server/html/assets/pages.css')
   expect(
     files.filter((file) => !besideCode.some((path) => file === path || (path.endsWith('/') && file.startsWith(path)))),
   ).toEqual([])

@@ -18,7 +18,7 @@ export interface AuthData {
   readonly allSecretsKeys: SecretsKeys
 }
 
-/** Opens the data, runs `work`, closes the data. @throws WrongUsage, OperationError, OperatorError, DataFolderLocked */
+/** Opens the data, runs `work`, closes the data. @throws WrongUsage, OperationError, OperatorError, FolderLocked */
 export type OpenAuthData = <Result>(work: (data: AuthData) => Promise<Result>) => Promise<Result>
 
 /** The settings that say where the data is. */

@@ -2,9 +2,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Database } from '../../../shared/platform/database/database.ts'
-import { lockDataFolder } from '../../../shared/platform/embedded/data-lock.ts'
 import { withFilesOf } from '../../../shared/platform/operator-error.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
+import { lockFolder } from '../../../shared/platform/process/folder-lock.ts'
 import { WrongUsage } from '../../../shared/platform/terminal/report.ts'
 
 /** Where a database is. */
@@ -22,7 +22,7 @@ export interface OpenDatabase {
   close(): Promise<void>
 }
 
-/** Opens a database that exists. @throws WrongUsage, OperatorError, DataFolderLocked */
+/** Opens a database that exists. @throws WrongUsage, OperatorError, FolderLocked */
 export async function openDatabase({ setting, databaseUrl, dataDir }: DatabasePlace): Promise<OpenDatabase> {
   if (databaseUrl !== undefined) {
     const database = openPostgres(databaseUrl)
@@ -32,7 +32,7 @@ export async function openDatabase({ setting, databaseUrl, dataDir }: DatabasePl
   if (!existsSync(folder)) {
     throw new WrongUsage(`Set ${setting}, or DATA_DIR: there is no embedded database in ${dataDir}.`)
   }
-  const unlock = await withFilesOf('DATA_DIR', dataDir, () => lockDataFolder(dataDir))
+  const unlock = await withFilesOf('DATA_DIR', dataDir, () => lockFolder(dataDir))
   try {
     // Imported late: it is not installed where only built servers run.
     const { openEmbeddedEngine } = await import('../../../shared/platform/embedded/embedded.ts')

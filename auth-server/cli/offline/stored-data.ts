@@ -8,7 +8,7 @@ export interface StoredData {
   readonly deals: Database | undefined
 }
 
-/** Opens the databases, runs `work`, closes them. @throws WrongUsage, OperatorError, DataFolderLocked */
+/** Opens the databases, runs `work`, closes them. @throws WrongUsage, OperatorError, FolderLocked */
 export type OpenStoredData = <Result>(work: (data: StoredData) => Promise<Result>) => Promise<Result>
 
 /** The settings that say where the databases are. */

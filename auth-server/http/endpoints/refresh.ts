@@ -2,7 +2,7 @@
 
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import type { LoginThrottle } from '../../../shared/protocol/login-throttle/login-throttle.ts'
+import type { LoginThrottle } from '../../../shared/protocol/authentication/login-throttle.ts'
 import type { Audit, ChangeEntry } from '../../audit/audit.ts'
 import type { TokenResponse } from '../../logins/issue-tokens.ts'
 import type { Refresh } from '../../logins/refresh.ts'

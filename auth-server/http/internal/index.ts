@@ -7,7 +7,7 @@ import {
   webhookChangesExchange,
 } from '../../../shared/protocol/internal-api/webhook-changes.ts'
 import { type NoteWebhookPauses, webhookPausesExchange } from '../../../shared/protocol/internal-api/webhook-pauses.ts'
-import type { NoteRefusal } from '../../../shared/protocol/login-throttle/limit-refusals.ts'
+import type { NoteRefusal } from '../../../shared/server/login-throttle/limit-refusals.ts'
 import { type CredentialEndpointPorts, credentialEndpoints } from './credentials.ts'
 import { defineInternalEndpoint } from './endpoint.ts'
 import { type FeedStreamPorts, feedStreamEndpoint } from './feed-stream.ts'

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod'
 import type { DescribedResponse } from '../../../shared/platform/http/operation.ts'
-import { documentationTag } from '../../../shared/protocol/pages/routes.ts'
+import { documentationTag } from '../../../shared/server/pages/routes.ts'
 
 /** The tags of operations, with their descriptions. */
 export const tags = {

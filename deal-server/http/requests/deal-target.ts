@@ -1,5 +1,5 @@
-import { checkValue } from '../../../shared/platform/http/content/check-value.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { checkValue } from '../../../shared/platform/problems/check-value.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { parseUuid, uuid } from '../../use-cases/parameters.ts'

@@ -1,5 +1,5 @@
-import { invalidValue } from '../../../shared/platform/http/content/check-value.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { invalidValue } from '../../../shared/platform/problems/check-value.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { possibleCommands } from '../../commands/allowed.ts'
 import type { Deal } from '../../domain/deal.ts'

@@ -5,7 +5,6 @@
 import * as z from 'zod'
 import { runInOrder } from '../../../shared/platform/concurrency/in-order.ts'
 import { preferredType } from '../../../shared/platform/http/content/accept.ts'
-import { checkValue, invalidValue } from '../../../shared/platform/http/content/check-value.ts'
 import {
   type JsonItems,
   ndjson,
@@ -17,6 +16,7 @@ import type { Operation } from '../../../shared/platform/http/operation.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { writeInTime } from '../../../shared/platform/http/stream.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
+import { checkValue, invalidValue } from '../../../shared/platform/problems/check-value.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
 import { commandBatchBody } from '../openapi/command-schemas.ts'

@@ -4,12 +4,12 @@
  * ids.
  */
 import * as z from 'zod'
-import { checkValue } from '../../../shared/platform/http/content/check-value.ts'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import type { DescribedBody, Operation } from '../../../shared/platform/http/operation.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { jsonResponse } from '../../../shared/platform/http/response.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
+import { checkValue } from '../../../shared/platform/problems/check-value.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { commandInput, commandProblems, outcomeFields } from '../openapi/command-operations.ts'
 import { dealCommandBody, globalCommandBody } from '../openapi/command-schemas.ts'

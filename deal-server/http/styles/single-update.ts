@@ -1,7 +1,7 @@
 /** Style 3: one path for all actions, `PUT /rest/v1/deals/{id}` with `{action, params}`. */
 import * as z from 'zod'
-import { checkValue, invalidValue } from '../../../shared/platform/http/content/check-value.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { checkValue, invalidValue } from '../../../shared/platform/problems/check-value.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { commandNamed, commandNames } from '../../use-cases/index.ts'

@@ -3,7 +3,7 @@
  * (docs/deal-model.md#attribute-differences). Attributes are never written: only use cases run, in one fixed order, all
  * or none.
  */
-import { checkValue } from '../../../shared/platform/http/content/check-value.ts'
+import { checkValue } from '../../../shared/platform/problems/check-value.ts'
 import type { MemberError } from '../../../shared/platform/problems/problem-document.ts'
 import type { Deal } from '../../domain/deal.ts'
 import type { DealEvent } from '../../domain/events.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ProblemError } from '../problems/errors.ts'
-import { ownTraceId, type Traced, traceIdOf } from './trace.ts'
+import { ownTraceId, type Traced, traceIdOf } from '../trace-context.ts'
 import type { Peer } from './transport.ts'
 
 /** Larger bodies are refused with 413, in bytes, unless a route has its own limit. */

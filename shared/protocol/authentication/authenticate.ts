@@ -5,8 +5,8 @@
  */
 import { type Clock, unixSeconds } from '../../platform/clock.ts'
 import type { HttpRequest } from '../../platform/http/request.ts'
-import type { Traced } from '../../platform/http/trace.ts'
 import { ProblemError, Unavailable } from '../../platform/problems/errors.ts'
+import type { Traced } from '../../platform/trace-context.ts'
 import { needsSecondFactor, type PrincipalRecord } from '../principal/record.ts'
 import type { RefuseCrossSite } from './cross-site.ts'
 import { areSeveral, createFinder, type Found, type RequestCredentials } from './find-credentials.ts'

@@ -7,7 +7,7 @@
  */
 import { type BoundedCache, createBoundedCache } from '../../platform/cache/bounded-cache.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { Traced } from '../../platform/http/trace.ts'
+import type { Traced } from '../../platform/trace-context.ts'
 import type { PrincipalRecord } from '../principal/record.ts'
 import type { Principals } from './authenticate.ts'
 

@@ -4,8 +4,6 @@
  * else, and is read when its sender is known.
  */
 import type { Child } from 'hono/jsx'
-import { type AssetName, assetResponse } from '../../platform/html/assets.ts'
-import { pageResponse } from '../../platform/html/page.ts'
 import { isForm, readForm } from '../../platform/http/content/form-body.ts'
 import { type FormFile, isMultipart, multipartType, readMultipart } from '../../platform/http/content/multipart-body.ts'
 import { type HttpRequest, maxOpenBodyBytes } from '../../platform/http/request.ts'
@@ -14,6 +12,8 @@ import type { AnswerByRoute, Method, Route } from '../../platform/http/server/ro
 import { requireSecureTransport } from '../../platform/http/transport.ts'
 import { ProblemError } from '../../platform/problems/errors.ts'
 import type { ProblemDocument } from '../../platform/problems/problem-document.ts'
+import { type AssetName, assetResponse } from '../../server/html/assets.ts'
+import { pageResponse } from '../../server/html/page.ts'
 import type { Authenticate, Caller } from '../authentication/authenticate.ts'
 import type { RefuseCrossSite } from '../authentication/cross-site.ts'
 import { explainedProblems, type ServerName } from '../problems/catalogue.ts'

@@ -1,7 +1,7 @@
 /** The frame of all pages of the console: head, header with navigation, the place of the content, footer. */
 import type { Child } from 'hono/jsx'
-import { type AssetName, assetPath } from '../../platform/html/assets.ts'
 import { projectVersion } from '../../platform/project-folder.ts'
+import { type AssetName, assetPath } from '../../server/html/assets.ts'
 import type { ServerName } from '../problems/catalogue.ts'
 import { firstPages, type NavigationEntry, navigation, signedOutPath } from './navigation.ts'
 import { strings } from './strings.ts'

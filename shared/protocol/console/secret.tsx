@@ -1,5 +1,5 @@
 /** A secret that a page shows once. The reader marks its text by one click, or uses the buttons of the script. */
-import type { AssetName } from '../../platform/html/assets.ts'
+import type { AssetName } from '../../server/html/assets.ts'
 import { strings } from './strings.ts'
 
 /** The script that a page with secrets names: it copies and saves them. */

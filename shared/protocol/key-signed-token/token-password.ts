@@ -1,6 +1,6 @@
 /** The Argon2id hash of a password in a key-signed token, as both servers compute it. */
 import { timingSafeEqual } from 'node:crypto'
-import { argon2 } from '../passwords/argon2-threads.ts'
+import { argon2 } from '../../platform/crypto/argon2-threads.ts'
 import type { TokenPasswordHash } from './key-signed-payload.ts'
 
 /**

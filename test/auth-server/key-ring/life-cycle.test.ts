@@ -20,7 +20,7 @@ import {
   revokeKey,
   rotateKeys,
 } from '../../../auth-server/key-ring/operate-key-ring.ts'
-import { lockDataFolder } from '../../../shared/platform/embedded/data-lock.ts'
+import { lockFolder } from '../../../shared/platform/process/folder-lock.ts'
 import { campaign } from '../../support/campaign.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
@@ -130,7 +130,7 @@ describe('the life of a key', () => {
   })
 
   it('is changed by one operator at a time', async () => {
-    const unlock = await lockDataFolder(operation.directory)
+    const unlock = await lockFolder(operation.directory)
     await expect(generateKey(operation, 'jwt')).rejects.toThrow(/in use by process/)
     await unlock()
     const outcomes = await Promise.allSettled([1, 2, 3].map(() => generateKey(operation, 'jwt')))

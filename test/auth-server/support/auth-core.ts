@@ -23,7 +23,7 @@ import { type Clock, systemClock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
 import { createAccessTokenVerifier } from '../../../shared/protocol/access-token/verify-access-token.ts'
-import { createLoginThrottle } from '../../../shared/protocol/login-throttle/count-attempts.ts'
+import { createLoginThrottle } from '../../../shared/server/login-throttle/count-attempts.ts'
 
 /** What test servers are called. */
 export const issuer = 'https://auth.example'

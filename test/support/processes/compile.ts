@@ -16,11 +16,11 @@ declare module 'vitest' {
 const further = [
   'test/support/processes/listening-child.ts',
   'test/support/processes/operators/operator-process.ts',
-  'test/shared/platform/embedded/data-lock-contender.ts',
+  'test/shared/platform/process/folder-lock-contender.ts',
   'test/shared/platform/embedded/embedded-writer.ts',
   'shared/platform/log/log.ts',
   'shared/platform/process/process.ts',
-  'shared/protocol/passwords/argon2-threads.ts',
+  'shared/platform/crypto/argon2-threads.ts',
 ]
 
 /** What Vitest calls. */

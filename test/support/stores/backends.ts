@@ -5,7 +5,7 @@ import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.t
 import { systemClock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
-import type { Mode } from '../../../shared/protocol/settings/common-settings.ts'
+import type { Mode } from '../../../shared/server/settings/common-settings.ts'
 import { type RedisServer, redisServerInstalled, startRedisServer } from '../processes/stores/redis-server.ts'
 import { openMigratedEngine } from './migrated-engine.ts'
 import { cacheSecret, openTestCache } from './redis-cache.ts'

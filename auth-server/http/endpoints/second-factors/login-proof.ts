@@ -1,8 +1,8 @@
 /** What a client sends to log in: user name and password, or the challenge of an earlier refusal, with a factor. */
 import * as z from 'zod'
-import { checkValue } from '../../../../shared/platform/http/content/check-value.ts'
 import { readJson } from '../../../../shared/platform/http/content/json-body.ts'
 import { jsonSchemaOf } from '../../../../shared/platform/openapi/json-schema.ts'
+import { checkValue } from '../../../../shared/platform/problems/check-value.ts'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
 import type { AskAtLogin, SecondFactorAnswer } from '../../../second-factors/ask-at-login.ts'
 import type { BodyReader } from '../../pipeline/bodies.ts'

@@ -1,10 +1,10 @@
 /** Request bodies of the routes below `/sessions`: JSON and HTML forms. */
 import * as z from 'zod'
-import { checkValue, invalidValue } from '../../../../shared/platform/http/content/check-value.ts'
 import { formType, isForm, readForm } from '../../../../shared/platform/http/content/form-body.ts'
 import { decodeJson, readJson } from '../../../../shared/platform/http/content/json-body.ts'
 import type { HttpRequest } from '../../../../shared/platform/http/request.ts'
 import { jsonSchemaOf } from '../../../../shared/platform/openapi/json-schema.ts'
+import { checkValue, invalidValue } from '../../../../shared/platform/problems/check-value.ts'
 import type { BodyReader } from '../../pipeline/bodies.ts'
 import { challengeProof, type LoginProof, loginProof, passwordProof } from '../second-factors/login-proof.ts'
 

@@ -2,8 +2,9 @@
  * What the script `follow.js` needs to notice that somebody changes the deal. Without a script the page shows the deal
  * as it was when the page was read.
  */
-import type { AssetName } from '../../../../shared/platform/html/assets.ts'
+
 import type { Caller } from '../../../../shared/protocol/authentication/authenticate.ts'
+import type { AssetName } from '../../../../shared/server/html/assets.ts'
 import { dealEventTypes } from '../../../domain/events.ts'
 import { dealTexts as texts } from '../texts/deal.ts'
 import { type DealView, pathOfDeal } from './deal-view.ts'

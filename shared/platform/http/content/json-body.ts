@@ -1,7 +1,7 @@
 import type { z } from 'zod'
+import { type CheckOptions, checkValue } from '../../problems/check-value.ts'
 import { ProblemError } from '../../problems/errors.ts'
 import type { HttpRequest } from '../request.ts'
-import { type CheckOptions, checkValue } from './check-value.ts'
 
 /**
  * Reads the JSON value in the body. An empty body counts as `{}`: a request without required members needs no body.

@@ -1,8 +1,8 @@
 /** Reads and checks the query of a request, for both servers. */
 import * as z from 'zod'
+import { checkValue } from '../../problems/check-value.ts'
 import { ProblemError } from '../../problems/errors.ts'
 import type { HttpRequest } from '../request.ts'
-import { checkValue } from './check-value.ts'
 
 /**
  * Reads the query parameters and checks them against `schema`, whose members are texts. Every error is 400 and names

@@ -16,6 +16,7 @@ import {
   type ProblemTable,
   problemDocument,
 } from '../../problems/problem-document.ts'
+import { traceIdOf } from '../../trace-context.ts'
 import { acceptPatch } from '../content/json-body.ts'
 import type { Cors } from '../cors.ts'
 import type { Describe } from '../operation.ts'
@@ -23,7 +24,6 @@ import { createHttpRequest, type HttpRequest, type RequestOrigin } from '../requ
 import type { HttpResponse } from '../response.ts'
 import { securityHeaders } from '../security-headers.ts'
 import { type ServerBindings, sendStream } from '../stream.ts'
-import { traceIdOf } from '../trace.ts'
 import { peerOf, refuseContradiction, type TransportSettings } from '../transport.ts'
 import { createFindNearest } from './nearest-route.ts'
 

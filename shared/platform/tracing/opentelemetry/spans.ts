@@ -5,8 +5,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Context, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
 import { keepCallerContext } from '../../concurrency/caller-context.ts'
-import { type TraceParent, traceparentOf } from '../../http/trace.ts'
 import { ProblemError, Unavailable } from '../../problems/errors.ts'
+import { type TraceParent, traceparentOf } from '../../trace-context.ts'
 import type { SpanAttributes } from '../tracing.ts'
 
 /** What the work of one request shares. */

@@ -1,8 +1,8 @@
 /** The scheme `basic`: user name and password with each request (RFC 7617). */
 
 import type { HttpRequest } from '../../../platform/http/request.ts'
-import type { Traced } from '../../../platform/http/trace.ts'
 import { ProblemError } from '../../../platform/problems/errors.ts'
+import type { Traced } from '../../../platform/trace-context.ts'
 import { isOfScript, type ResponseHeaders, realm, type Scheme, type VerifiedCredential } from '../scheme.ts'
 import { type BasicCredential, parseBasicCredential } from './basic-credential.ts'
 

@@ -1,10 +1,10 @@
 import type { Clock } from '../../../platform/clock.ts'
 import { createKeyedHash } from '../../../platform/crypto/keyed-hash.ts'
-import type { Traced } from '../../../platform/http/trace.ts'
-import type { Attempt, LoginThrottle } from '../../login-throttle/login-throttle.ts'
+import type { Traced } from '../../../platform/trace-context.ts'
 import { foldUsername } from '../../principal/record.ts'
 import type { Principals } from '../authenticate.ts'
 import { createCredentialCache } from '../credential-cache.ts'
+import type { Attempt, LoginThrottle } from '../login-throttle.ts'
 import type { BasicAttempt, BasicPorts, ProvedUser } from './basic.ts'
 
 /** The ports of the cache, and the verification behind it. */

@@ -4,14 +4,14 @@
  */
 import { createBoundedCache } from '../../../platform/cache/bounded-cache.ts'
 import type { Clock } from '../../../platform/clock.ts'
+import type { WithHashingPermit } from '../../../platform/crypto/hashing-permits.ts'
 import { createKeyedHash } from '../../../platform/crypto/keyed-hash.ts'
 import { ProblemError } from '../../../platform/problems/errors.ts'
 import type { KeySignedClaims } from '../../key-signed-token/key-signed-payload.ts'
 import { isTokenPassword } from '../../key-signed-token/token-password.ts'
-import type { Attempt, LoginThrottle } from '../../login-throttle/login-throttle.ts'
-import type { WithHashingPermit } from '../../passwords/hashing-permits.ts'
-import { exceedsPasswordLimit, maxPasswordBytes } from '../../passwords/password-limits.ts'
+import { exceedsPasswordLimit, maxPasswordBytes } from '../../principal/password-limits.ts'
 import { anonymousUsername } from '../../principal/record.ts'
+import type { Attempt, LoginThrottle } from '../login-throttle.ts'
 import type { TokenPasswordAttempt, TokenPasswords } from './key-signed.ts'
 
 /** The longest field: base64url of the longest password, with three octets a character at most. */

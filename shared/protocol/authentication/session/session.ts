@@ -4,8 +4,8 @@
  */
 
 import type { HttpRequest } from '../../../platform/http/request.ts'
-import type { Traced } from '../../../platform/http/trace.ts'
 import { ProblemError } from '../../../platform/problems/errors.ts'
+import type { Traced } from '../../../platform/trace-context.ts'
 import type { Scheme, VerifiedCredential } from '../scheme.ts'
 import type { SessionCookie } from './session-cookie.ts'
 import { isSessionKey, type KnownSession, sessionKeyHash } from './session-times.ts'

@@ -1,13 +1,13 @@
 /** What every listener does, whatever it serves: before a request is routed, and in every answer. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../../../shared/platform/clock.ts'
-import { pageResponse } from '../../../../../shared/platform/html/page.ts'
 import { type Listening, listen } from '../../../../../shared/platform/http/server/listen.ts'
 import { createApp, type Route } from '../../../../../shared/platform/http/server/routes.ts'
 import { parseTrustedProxies, type TrustedProxies } from '../../../../../shared/platform/http/transport.ts'
 import { createIdSource } from '../../../../../shared/platform/ids.ts'
 import { createLog } from '../../../../../shared/platform/log/log.ts'
 import { sharedProblems } from '../../../../../shared/protocol/problems/both-servers.ts'
+import { pageResponse } from '../../../../../shared/server/html/page.ts'
 import { expectProblem, type Reply } from '../../../../support/clients/http-client.ts'
 import { sendRaw } from '../../../../support/clients/raw-http.ts'
 

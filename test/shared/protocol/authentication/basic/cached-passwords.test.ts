@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { ProblemError } from '../../../../../shared/platform/problems/errors.ts'
 import type { BasicPorts } from '../../../../../shared/protocol/authentication/basic/basic.ts'
 import { cachePasswords } from '../../../../../shared/protocol/authentication/basic/cached-passwords.ts'
-import type { Attempt, LoginThrottle } from '../../../../../shared/protocol/login-throttle/login-throttle.ts'
+import type { Attempt, LoginThrottle } from '../../../../../shared/protocol/authentication/login-throttle.ts'
 
 const user = { username: 'alice', userId: 'id', version: 1 }
 const [address, elsewhere] = ['192.0.2.1', '192.0.2.2']

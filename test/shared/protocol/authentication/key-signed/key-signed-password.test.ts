@@ -1,13 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { createHashingPermits, type WithHashingPermit } from '../../../../../shared/platform/crypto/hashing-permits.ts'
 import { ProblemError } from '../../../../../shared/platform/problems/errors.ts'
 import { createTokenPasswords } from '../../../../../shared/protocol/authentication/key-signed/key-signed-password.ts'
+import type { Attempt, LoginThrottle } from '../../../../../shared/protocol/authentication/login-throttle.ts'
 import type { KeySignedClaims } from '../../../../../shared/protocol/key-signed-token/key-signed-payload.ts'
 import { digestTokenPassword } from '../../../../../shared/protocol/key-signed-token/token-password.ts'
-import type { Attempt, LoginThrottle } from '../../../../../shared/protocol/login-throttle/login-throttle.ts'
-import {
-  createHashingPermits,
-  type WithHashingPermit,
-} from '../../../../../shared/protocol/passwords/hashing-permits.ts'
 
 const cost = { memoryKib: 64, passes: 1, lanes: 1, salt: Buffer.alloc(16, 3) }
 const passwordHash = { ...cost, digest: await digestTokenPassword('right password', cost) }

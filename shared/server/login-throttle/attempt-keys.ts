@@ -1,0 +1,86 @@
+/** Under which keys an attempt is counted. */
+import { createHmac } from 'node:crypto'
+import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
+import type { AttemptLimit, LimitedKey } from '../../platform/cache/cache.ts'
+import { attemptKey, laneKey, laneOf } from '../../platform/cache/lanes.ts'
+import { deriveKey } from '../../platform/crypto/derive-key.ts'
+import { clientPrefix, sitePrefix } from '../../platform/http/client-prefix.ts'
+import type { Attempt } from '../../protocol/authentication/login-throttle.ts'
+import { foldUsername, isUsername } from '../../protocol/principal/record.ts'
+
+/** The allowed numbers of failures. */
+export interface LoginThrottleLimits {
+  /** LOGIN_FAILURES_PER_ACCOUNT: for one account from one client prefix. */
+  readonly perAccount: AttemptLimit
+  /** LOGIN_FAILURES_PER_ADDRESS: from one client prefix. */
+  readonly perAddress: AttemptLimit
+  /**
+   * LOGIN_FAILURES_PER_ACCOUNT_EVERYWHERE: for one account from all prefixes, except those that it has logged in from.
+   */
+  readonly perAccountEverywhere: AttemptLimit
+}
+
+/** The keys for an account and a client. */
+export interface AttemptKeys {
+  /** The client prefix. */
+  readonly prefix: string
+  /** First the account from this prefix, then the prefix with any account. */
+  readonly own: readonly LimitedKey[]
+  /**
+   * These, and the keys that count several prefixes together: the site of an IPv6 address, and the account everywhere.
+   */
+  readonly all: readonly LimitedKey[]
+  /** The keys of logins of the account from this prefix; none where no account is named. */
+  readonly successes: readonly string[]
+}
+
+/** Bounds of the cache of keys. */
+const remembered = { maxEntries: 10_000, maxBytes: 32_000_000 }
+
+/** A site may have this many times the failures of one prefix. */
+const prefixesPerSite = 8
+
+/**
+ * Keys under these secrets (SERVICE_SECRET): names and addresses are not readable in the cache, and each instance
+ * counts for itself. Attempts count under all secrets, so that a rotation of secrets forgets nothing.
+ */
+export function createAttemptKeys(
+  limits: LoginThrottleLimits,
+  secrets: readonly string[],
+): (attempt: Attempt) => AttemptKeys {
+  const { perAccount, perAddress } = limits
+  // A single prefix must not reach the limit of all prefixes before its own.
+  const everywhere = {
+    ...limits.perAccountEverywhere,
+    count: Math.max(limits.perAccountEverywhere.count, perAccount.count),
+  }
+  const hmacKeys = secrets.map((secret) => deriveKey(secret, 'limits on guessing'))
+  const names = (parts: readonly string[]): string[] =>
+    hmacKeys.map((hmacKey) => createHmac('sha256', hmacKey).update(JSON.stringify(parts)).digest('base64url'))
+  // Not in lanes: an attempt begins under all of its keys or under none, which takes one script on one node.
+  const limited = (limit: AttemptLimit, ...parts: string[]): LimitedKey[] =>
+    names(parts).map((name) => ({ key: attemptKey(name), limit }))
+  const loggedIn = (...parts: string[]): string[] =>
+    names(parts).map((name) => laneKey(laneOf(name), `logged-in:${name}`))
+  const make = (address: string, account: string | undefined): AttemptKeys => {
+    const [prefix, site] = [clientPrefix(address), sitePrefix(address)]
+    const ofAccount = (limit: AttemptLimit, ...where: string[]) =>
+      account === undefined ? [] : limited(limit, 'account', account, ...where)
+    const own = [...ofAccount(perAccount, prefix), ...limited(perAddress, 'address', prefix)]
+    const ofSite = [...ofAccount(severalTimes(perAccount), site), ...limited(severalTimes(perAddress), 'address', site)]
+    const all = [...own, ...(site === prefix ? [] : ofSite), ...ofAccount(everywhere)]
+    return { prefix, own, all, successes: account === undefined ? [] : loggedIn(account, prefix) }
+  }
+  const cached = createBoundedCache<AttemptKeys>(remembered)
+  return ({ account, countedAs = account, address }) => {
+    const named = countedAs !== undefined && isUsername(countedAs) ? foldUsername(countedAs) : undefined
+    const name = named === undefined ? address : `${address} ${named}`
+    const known = cached.get(name)
+    if (known) return known
+    const keys = make(address, named)
+    cached.set(name, keys)
+    return keys
+  }
+}
+
+const severalTimes = ({ count, seconds }: AttemptLimit): AttemptLimit => ({ count: prefixesPerSite * count, seconds })

@@ -1,0 +1,168 @@
+/**
+ * Counts attempts in the cache, for all servers, and in this process. When the cache is not available or has lost its
+ * data, the limits still hold for this process, and its counts do not restart from zero.
+ */
+
+import { setTimeout as pause } from 'node:timers/promises'
+import { AttemptCounts } from '../../platform/cache/attempt-counts.ts'
+import type { AttemptVerdict, Cache, LimitedKey } from '../../platform/cache/cache.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { IdSource } from '../../platform/ids.ts'
+import { ProblemError, Unavailable } from '../../platform/problems/errors.ts'
+import type { Attempt, LoginThrottle } from '../../protocol/authentication/login-throttle.ts'
+import { type AttemptKeys, createAttemptKeys, type LoginThrottleLimits } from './attempt-keys.ts'
+import { createKnownClients } from './known-clients.ts'
+import { createRecentlyOpen } from './recently-open.ts'
+
+/** The cache and the limits of the throttle. */
+export interface LoginThrottleOptions {
+  readonly cache: Pick<Cache, 'beginAttempt' | 'endAttempt' | 'allowsAttempt' | 'putVersioned' | 'getVersioned'>
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly limits: LoginThrottleLimits
+  /** SERVICE_SECRET: all that are accepted (`attempt-keys.ts`). */
+  readonly secrets: readonly string[]
+}
+
+/** How long an attempt waits for others in flight by default, in milliseconds. */
+const defaultPatienceMs = 10_000
+
+/** The interval at which a waiting attempt tries again, in milliseconds. */
+const retryIntervalMs = 15
+
+/** The largest number of waiting attempts in this process; further ones are refused. */
+const maxWaiting = 1_000
+
+/** The login throttle over a cache. */
+export function createLoginThrottle(options: LoginThrottleOptions): LoginThrottle {
+  const { ids, limits, secrets } = options
+  const keysOf = createAttemptKeys(limits, secrets)
+  const knownClients = createKnownClients(options)
+  const recentlyOpen = createRecentlyOpen(options.clock)
+  const counts = createCounts(options)
+  const wait = createWaiting(options)
+  /** The limits of several prefixes together do not apply to a prefix from which the account has logged in. */
+  const limitedBy = async (client: AttemptKeys) => ((await knownClients.find(client)) ? client.own : client.all)
+
+  const attempt: LoginThrottle['attempt'] = async (attempted, check) => {
+    const client = keysOf(attempted)
+    recentlyOpen.noteTry(client)
+    const keys = await limitedBy(client)
+    const id = ids.uuid()
+    const [{ key } = { key: '' }] = keys
+    const tryToBegin = () => counts.tryToBegin(id, keys)
+    if (!(await tryToBegin())) await wait({ key, patienceMs: attempted.patienceMs ?? defaultPatienceMs }, tryToBegin)
+    let failed = false
+    try {
+      const result = await check()
+      failed = result === undefined
+      if (!failed) await knownClients.remember(client)
+      return result
+    } finally {
+      await counts.end(id, keys, failed)
+    }
+  }
+  const judgeRight = async (attempted: Attempt, client: AttemptKeys): Promise<void> => {
+    const noteOpen = recentlyOpen.look(client)
+    if (await counts.areOpen(await limitedBy(client))) {
+      noteOpen()
+      await knownClients.remember(client)
+    } else await attempt(attempted, async () => true)
+  }
+  return {
+    attempt,
+    judge: (attempted, isRight) => {
+      if (!isRight) return attempt(attempted, async () => undefined)
+      const client = keysOf(attempted)
+      return recentlyOpen.has(client) ? undefined : judgeRight(attempted, client)
+    },
+    noteTry: (attempted) => recentlyOpen.noteTry(keysOf(attempted)),
+  }
+}
+
+/** The counts in this process and in the cache. Either can refuse an attempt. */
+function createCounts({ cache, clock }: LoginThrottleOptions) {
+  const own = new AttemptCounts(clock)
+  const isAllowed = (verdict: AttemptVerdict | undefined): boolean => {
+    if (verdict?.state === 'exhausted') throw tooManyAttempts(verdict.retryAfterMs)
+    return verdict?.state !== 'busy'
+  }
+  return {
+    /**
+     * Begins an attempt. False when it must wait for others in flight; then nothing is counted.
+     * @throws ProblemError `too-many-attempts`
+     */
+    tryToBegin: async (id: string, keys: readonly LimitedKey[]): Promise<boolean> => {
+      if (!isAllowed(own.begin(keys, id))) return false
+      let hasBegun = false
+      try {
+        hasBegun = isAllowed(await cache.beginAttempt(keys, id).catch(ignoreUnavailable))
+        return hasBegun
+      } finally {
+        if (!hasBegun) own.end(keys, { id, failed: false })
+      }
+    },
+    end: async (id: string, keys: readonly LimitedKey[], failed: boolean): Promise<void> => {
+      own.end(keys, { id, failed })
+      await cache.endAttempt(keys, { id, failed }).catch(ignoreUnavailable)
+    },
+    /**
+     * True when an attempt could begin now; false when it would wait for others. @throws ProblemError
+     * `too-many-attempts`
+     */
+    areOpen: async (keys: readonly LimitedKey[]): Promise<boolean> =>
+      isAllowed(own.allows(keys)) && isAllowed(await cache.allowsAttempt(keys).catch(ignoreUnavailable)),
+  }
+}
+
+/**
+ * Waits until an attempt can begin. Attempts with the same key wait in turn. @throws Unavailable after too long, and
+ * when too many wait
+ */
+function createWaiting({ clock }: LoginThrottleOptions) {
+  const runInTurn = createTurns()
+  let waiting = 0
+  return async (
+    { key, patienceMs }: { key: string; patienceMs: number },
+    tryToBegin: () => Promise<boolean>,
+  ): Promise<void> => {
+    if (waiting >= maxWaiting) throw new Unavailable('hashing')
+    waiting += 1
+    try {
+      const until = clock.monotonic() + patienceMs
+      await runInTurn(key, async () => {
+        while (!(await tryToBegin())) {
+          if (clock.monotonic() > until) throw new Unavailable('hashing')
+          await pause(retryIntervalMs)
+        }
+      })
+    } finally {
+      waiting -= 1
+    }
+  }
+}
+
+/** Runs work with the same key one by one, in order of arrival. */
+function createTurns(): (key: string, work: () => Promise<void>) => Promise<void> {
+  const last = new Map<string, Promise<void>>()
+  return async function countAttempt(key, work) {
+    const turn = (last.get(key) ?? Promise.resolve()).then(work)
+    const over = turn.catch(() => undefined)
+    last.set(key, over)
+    try {
+      await turn
+    } finally {
+      if (last.get(key) === over) last.delete(key)
+    }
+  }
+}
+
+/** Without the cache, only this process counts. */
+function ignoreUnavailable(error: unknown): undefined {
+  if (!(error instanceof Unavailable)) throw error
+}
+
+const tooManyAttempts = (retryAfterMs: number) =>
+  new ProblemError('too-many-attempts', 'Too many failed attempts for this account, or from this address.', {
+    retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)),
+  })
