@@ -23,6 +23,7 @@ export const besideCode = [
   'auth-server/passwords/common-passwords.bin',
   'auth-server/store/migrations/',
   'deal-server/store/migrations/',
+  'console/assets/',
   'shared/server/html/assets/',
   'shared/platform/crypto/argon2-thread.mjs',
 ]

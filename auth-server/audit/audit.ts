@@ -6,9 +6,10 @@
  *
  * Of equal refusals only one a minute becomes an entry, with their number, so that clients cannot fill the log.
  */
+
+import type { LimitRefusal } from '../../shared/protocol/internal-api/limit-refusals.ts'
 import type { NoteWebhookChanges } from '../../shared/protocol/internal-api/webhook-changes.ts'
 import type { NoteWebhookPauses } from '../../shared/protocol/internal-api/webhook-pauses.ts'
-import type { LimitRefusal } from '../../shared/protocol/internal-api/limit-refusals.ts'
 import type { NoteRefusal } from '../../shared/server/login-throttle/limit-refusals.ts'
 
 /** An event to be logged. The log adds `seq` and `at`. */

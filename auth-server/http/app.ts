@@ -2,6 +2,10 @@
  * The HTTP application of the auth server: all endpoints behind one pipeline, the OpenAPI document and the routes for
  * deal servers. It does not know the schemes of authentication or the stores.
  */
+
+import { type AuthConsoleSettings, authConsoleRoutes } from '../../console/auth-console.ts'
+import { createDownloads } from '../../console/frame/downloads.ts'
+import { withSignInPage } from '../../console/sign-in/sign-in.tsx'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Cors } from '../../shared/platform/http/cors.ts'
 import {
@@ -16,10 +20,7 @@ import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
-import { createDownloads } from '../../shared/protocol/console/downloads.ts'
 import { refuseElsewhere } from '../../shared/server/pages/elsewhere.ts'
-import { type AuthConsoleSettings, authConsoleRoutes } from './console/index.ts'
-import { withSignInPage } from './console/sign-in.tsx'
 import { createEndpoints, type EndpointPorts } from './endpoints/index.ts'
 import { type OAuthEndpointPorts, oauthEndpoints } from './oauth/index.ts'
 import { oauthProblemForm } from './oauth/oauth-responses.ts'

@@ -3,7 +3,11 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
-import { type LimitRefusal, limitRefusalsExchange, maxRefusalsAtOnce } from '../../shared/protocol/internal-api/limit-refusals.ts'
+import {
+  type LimitRefusal,
+  limitRefusalsExchange,
+  maxRefusalsAtOnce,
+} from '../../shared/protocol/internal-api/limit-refusals.ts'
 import { type CountedRefusal, createFloodFilter } from '../../shared/server/login-throttle/flood-filter.ts'
 import type { AuthClient } from './auth-client.ts'
 

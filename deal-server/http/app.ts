@@ -2,6 +2,9 @@
  * The HTTP interface of the deal server: every style over one pipeline. It knows neither how callers authenticate nor
  * where deals are stored.
  */
+
+import { type DealConsolePorts, dealConsoleRoutes } from '../../console/deal-console.ts'
+import { createDownloads } from '../../console/frame/downloads.ts'
 import type { Cors } from '../../shared/platform/http/cors.ts'
 import type { Cursors } from '../../shared/platform/http/pagination/cursors.ts'
 import { createLists } from '../../shared/platform/http/pagination/lists.ts'
@@ -20,10 +23,8 @@ import { problemDocument } from '../../shared/platform/problems/problem-document
 import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
 import type { RefuseCrossSite } from '../../shared/protocol/authentication/cross-site.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
-import { createDownloads } from '../../shared/protocol/console/downloads.ts'
 import { refuseElsewhere } from '../../shared/server/pages/elsewhere.ts'
 import { commands } from '../use-cases/index.ts'
-import { type DealConsolePorts, dealConsoleRoutes } from './console/index.ts'
 import { dealOpenApiRoutes } from './openapi/document.ts'
 import { createPipeline, type PipelinePorts } from './pipeline.ts'
 import { createDealProblems } from './problems.ts'

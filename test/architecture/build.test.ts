@@ -13,7 +13,7 @@ const source = sourceFiles()
  * Of the SQL functions, they read the migrations.
  */
 const filesBesideCode = (): string[] =>
-  ['auth-server', 'deal-server', 'shared'].flatMap((folder) =>
+  ['auth-server', 'deal-server', 'console', 'shared'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && !/\.(tsx?|md)$/.test(entry.name))
       .map(({ parentPath, name }) => join(parentPath, name).slice(root.length + 1))

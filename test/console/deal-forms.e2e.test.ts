@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { type FormField, fieldsOf } from '../../deal-server/http/console/deal-forms/form-fields.ts'
+import { type FormField, fieldsOf } from '../../console/deal-forms/form-fields.ts'
 import { type Command, defineDealCommand } from '../../deal-server/use-cases/define-use-case.ts'
 import { commands } from '../../deal-server/use-cases/index.ts'
 import { amount, calendarDate, nameText, reasonText } from '../../deal-server/use-cases/parameters.ts'

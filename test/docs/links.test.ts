@@ -106,7 +106,8 @@ describe('the folders', () => {
   )
 
   it('of the first two levels say what they own, in 20 lines at most', () => {
-    const folders = [...tops, ...belowTops]
+    // The folders of the console are subjects: its page names them.
+    const folders = [...tops, ...belowTops, 'console', 'console/frame']
     const without = folders.filter((folder) => !pages.has(join(root, folder, 'README.md')))
     expect(without).toEqual([])
     const isLong = (folder: string) => (pages.get(join(root, folder, 'README.md')) ?? '').split('\n').length > 21

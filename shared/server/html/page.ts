@@ -3,16 +3,16 @@
 import { cacheableResponse } from '../../platform/http/cacheable.ts'
 import type { HttpRequest } from '../../platform/http/request.ts'
 import type { HttpResponse } from '../../platform/http/response.ts'
-import { type AssetName, assetPath } from './assets.ts'
 import { html, type Markup } from './markup.ts'
+import { type PageAsset, pageAssets } from './page-assets.ts'
 
 /** The parts in which pages differ. */
 export interface Page {
   readonly title: string
   /** Assets are served below `<base>/assets`. */
   readonly base: string
-  readonly styles: readonly AssetName[]
-  readonly scripts?: readonly AssetName[]
+  readonly styles: readonly PageAsset[]
+  readonly scripts?: readonly PageAsset[]
   readonly body: Markup
 }
 
@@ -24,9 +24,9 @@ export const renderPage = ({ title, base, styles, scripts = [], body }: Page): s
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
-<link rel="icon" href="${assetPath(base, 'keyhold.svg')}">
-${styles.map((name) => html`<link rel="stylesheet" href="${assetPath(base, name)}">\n`)}${scripts.map(
-  (name) => html`<script src="${assetPath(base, name)}" defer></script>\n`,
+<link rel="icon" href="${pageAssets.path(base, 'keyhold.svg')}">
+${styles.map((name) => html`<link rel="stylesheet" href="${pageAssets.path(base, name)}">\n`)}${scripts.map(
+  (name) => html`<script src="${pageAssets.path(base, name)}" defer></script>\n`,
 )}</head>
 <body>
 ${body}

@@ -4,9 +4,9 @@ import type { Operation } from '../../platform/http/operation.ts'
 import type { Route } from '../../platform/http/server/routes.ts'
 import type { SchemeName } from '../../protocol/authentication/scheme.ts'
 import type { ServerName } from '../../protocol/problems/catalogue.ts'
-import { assetResponse } from '../html/assets.ts'
 import { html, nothing } from '../html/markup.ts'
 import { htmlType, type Policy, pageResponse, renderPage } from '../html/page.ts'
+import { pageAssets } from '../html/page-assets.ts'
 import { sessionForms } from './session-forms.ts'
 
 /** The settings of the documentation pages. */
@@ -57,7 +57,7 @@ const assetRoute = (place: Place): Route => ({
   methods: ['GET'],
   path: `${place.base}/assets/:file`,
   describe: () => [describeAsset(place)],
-  handle: assetResponse,
+  handle: pageAssets.respond,
 })
 
 /**

@@ -6,11 +6,11 @@ import type { Operation } from '../../platform/http/operation.ts'
 import type { Route } from '../../platform/http/server/routes.ts'
 import { ProblemError } from '../../platform/problems/errors.ts'
 import { projectVersion } from '../../platform/project-folder.ts'
-import { firstPages } from '../../protocol/console/navigation.ts'
 import type { ServerName } from '../../protocol/problems/catalogue.ts'
 import { html } from '../html/markup.ts'
 import { htmlType, pageResponse, renderPage } from '../html/page.ts'
 import type { DocumentationSettings } from './docs-page.ts'
+import { firstPages } from './first-pages.ts'
 
 const about: Readonly<Record<ServerName, { readonly name: string; readonly purpose: string }>> = {
   auth: {

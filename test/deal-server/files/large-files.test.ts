@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { readFile } from '../../../console/transfer/read-file.ts'
 import { faultOfHeader } from '../../../deal-server/files/columns.ts'
-import { readFile } from '../../../deal-server/http/console/transfer/read-file.ts'
 import { leastLongestTurn, timesSlower } from '../../support/processes/event-loop.ts'
 
 const size = 1024 * 1024

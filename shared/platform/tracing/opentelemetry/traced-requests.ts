@@ -1,8 +1,8 @@
 /** Spans of requests, in and out, by the semantic conventions for HTTP. They have no path, no query and no field. */
 import { SpanKind } from '@opentelemetry/api'
 import type { TraceRequest } from '../../http/server/routes.ts'
-import type { GuardedPost } from '../../webhooks/guarded-post.ts'
 import { traceParentOf } from '../../trace-context.ts'
+import type { GuardedPost } from '../../webhooks/guarded-post.ts'
 import type { SpanAttributes } from '../tracing.ts'
 import type { SpanStart, Spans } from './spans.ts'
 

@@ -1,0 +1,75 @@
+/** The page on which readers change their own password. */
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import { atFields } from '../frame/at-fields.ts'
+import type { Page, ShownPage, SignedInVisit } from '../frame/console.tsx'
+import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { doneAt, formProblem } from '../parts/forms.ts'
+import { strings } from '../texts/account.ts'
+import { AccountFrame } from './tabs.tsx'
+
+const { password: texts } = strings
+const path = '/account/password'
+
+/** `/account/password`. */
+export const passwordPage = (): Page => ({
+  methods: ['GET', 'POST'],
+  path,
+  render: async (visit) => {
+    const { request, api, form, caller } = visit
+    if (request.method !== 'POST') return passwordForm(visit)
+    const problem = repeatedPasswordProblem(form) ?? (form.get('oldPassword') ? undefined : oldPasswordMissing)
+    if (problem) return passwordForm(visit, problem)
+    const reply = await api.call({
+      route: 'PUT /users/:username/password',
+      path: { username: caller.username },
+      body: { oldPassword: form.get('oldPassword'), newPassword: form.get('newPassword') },
+    })
+    if (reply.ok) return doneAt(path, 'password-changed')
+    return passwordForm(visit, atFields(reply.problem, { 'wrong-password': 'oldPassword' }))
+  },
+})
+
+const oldPasswordMissing = formProblem({ oldPassword: texts.missing })
+
+/** The problem of a new password that is missing, or was not entered twice. */
+export function repeatedPasswordProblem(form: ReadonlyMap<string, string>): ProblemDocument | undefined {
+  const password = form.get('newPassword') ?? ''
+  if (password === '') return formProblem({ newPassword: texts.missing })
+  return form.get('again') === password ? undefined : formProblem({ again: texts.differs })
+}
+
+/** The fields of a new password. */
+export const newPasswordFields: readonly FieldParts[] = [
+  { name: 'newPassword', label: texts.new, hint: texts.rules },
+  { name: 'again', label: texts.again },
+].map((field) => ({ ...field, kind: 'password', isRequired: true, autocomplete: 'new-password' }))
+
+const fields: readonly FieldParts[] = [
+  { name: 'oldPassword', label: texts.old, kind: 'password', isRequired: true, autocomplete: 'current-password' },
+  ...newPasswordFields,
+]
+
+function passwordForm({ request, caller }: SignedInVisit, problem?: ProblemDocument): ShownPage {
+  const errors = fieldErrors(problem)
+  return {
+    title: texts.title,
+    status: problem?.status ?? 200,
+    content: (
+      <AccountFrame request={request}>
+        <section class="panel form">
+          <h2>{texts.title}</h2>
+          <ErrorSummary problem={problem} fields={fields} />
+          <form method="post" action={path} class="stack">
+            {/* Programs that keep passwords need the name of the account. */}
+            <input hidden readonly name="username" value={caller.username} autocomplete="username" />
+            {fields.map((field) => (
+              <Field {...field} error={errors[field.name]} />
+            ))}
+            <p class="hint">{texts.ends}</p>
+            <button type="submit">{texts.change}</button>
+          </form>
+        </section>
+      </AccountFrame>
+    ),
+  }
+}

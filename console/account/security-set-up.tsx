@@ -1,0 +1,110 @@
+/** The second step of setting a factor up: the first code of an app, or the answer of the browser. */
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import { atFields } from '../frame/at-fields.ts'
+import type { PageResult, ShownPage, SignedInVisit } from '../frame/console.tsx'
+import { ErrorSummary, Field, fieldErrors } from '../frame/fields.tsx'
+import { doneAt, textOf } from '../parts/forms.ts'
+import { SetUpSecret, totpOf } from '../parts/set-up-secret.tsx'
+import { security as texts } from '../texts/security.ts'
+
+/** The page of the reader's second factors. */
+export const securityPath = '/account/security'
+
+/** A set-up that has begun. */
+interface Begun {
+  readonly challenge: string
+  readonly problem?: ProblemDocument | undefined
+}
+
+/**
+ * The page with the secret for the app. The URI comes back with the form, so that a wrong code shows the page again.
+ */
+export function totpSetUp({ uri, challenge, problem }: Begun & { readonly uri: string }): ShownPage {
+  const totp = totpOf(uri)
+  return page(
+    texts.appBegin,
+    problem,
+    <>
+      {totp && <SetUpSecret {...totp} />}
+      <ErrorSummary problem={problem} fields={[{ name: 'code', label: texts.code }]} />
+      <form method="post" action={securityPath} class="stack">
+        <input type="hidden" name="action" value="confirm-totp" />
+        <input type="hidden" name="challenge" value={challenge} />
+        <input type="hidden" name="uri" value={totp?.uri ?? ''} />
+        <Field
+          {...{ name: 'code', label: texts.code, isRequired: true, maxLength: 100, error: fieldErrors(problem).code }}
+          autocomplete="one-time-code"
+        />
+        <NameField />
+        <button type="submit">{texts.confirm}</button>
+      </form>
+    </>,
+  )
+}
+
+/** The page whose script makes the passkey. */
+export const passkeySetUp = ({ publicKey, challenge }: Begun & { readonly publicKey: object | undefined }): ShownPage =>
+  page(
+    texts.passkeyBegin,
+    undefined,
+    <>
+      <p>{texts.passkeyIntro}</p>
+      <form
+        {...{ method: 'post', action: securityPath, class: 'stack', hidden: true }}
+        data-kind="create"
+        data-public-key={JSON.stringify(publicKey)}
+      >
+        <input type="hidden" name="action" value="confirm-passkey" />
+        <input type="hidden" name="challenge" value={challenge} />
+        <input type="hidden" name="passkey" value="" />
+        <NameField />
+        <button type="submit">{texts.passkeyCreate}</button>
+        <p class="hint" role="status" data-failed={texts.passkeyFailed} />
+      </form>
+    </>,
+  )
+
+const NameField = () => <Field name="name" label={texts.name} maxLength={64} />
+
+const page = (title: string, problem: ProblemDocument | undefined, content: ShownPage['content']): ShownPage => ({
+  title,
+  status: problem?.status ?? 200,
+  scripts: ['second-factor.js', 'secret.js'],
+  content: (
+    <>
+      <h1>{title}</h1>
+      <section class="panel stack">{content}</section>
+      <p>
+        <a href={securityPath}>{texts.back}</a>
+      </p>
+    </>
+  ),
+})
+
+/** Sends the answer of the app or of the browser. */
+export async function confirmFactor(
+  { api, form }: SignedInVisit,
+  action: 'confirm-totp' | 'confirm-passkey',
+): Promise<PageResult> {
+  const challenge = form.get('challenge') ?? ''
+  const common = { challenge, name: textOf(form, 'name') }
+  const isTotp = action === 'confirm-totp'
+  const reply = isTotp
+    ? await api.call({
+        route: 'POST /me/second-factors/totp/confirm',
+        body: { ...common, code: form.get('code') ?? '' },
+      })
+    : await api.call({ route: 'POST /me/second-factors/passkeys', body: { ...common, passkey: passkeyIn(form) } })
+  if (reply.ok) return doneAt(securityPath, 'factor-added')
+  const problem = atFields(reply.problem, { 'second-factor-not-confirmed': 'code', 'too-many-attempts': 'code' })
+  if (isTotp) return totpSetUp({ uri: form.get('uri') ?? '', challenge, problem })
+  return page(texts.passkeyBegin, problem, <ErrorSummary problem={problem} fields={[]} />)
+}
+
+function passkeyIn(form: ReadonlyMap<string, string>): unknown {
+  try {
+    return JSON.parse(form.get('passkey') ?? '')
+  } catch {
+    return {}
+  }
+}

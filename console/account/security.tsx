@@ -1,0 +1,209 @@
+/**
+ * The reader's own second factors: what is set up, set up more, remove, recovery codes. Passkeys alone need a script.
+ */
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import { atFields } from '../frame/at-fields.ts'
+import type { Page, PageResult, ShownPage, SignedInVisit } from '../frame/console.tsx'
+import { type Column, Table, Time } from '../frame/content.tsx'
+import { ErrorSummary, fieldErrors } from '../frame/fields.tsx'
+import { ProofField, proofLabel } from '../frame/proof.tsx'
+import type { Reader } from '../frame/reader.ts'
+import { doneAt, textOf } from '../parts/forms.ts'
+import { shownOnce } from '../parts/show-once.tsx'
+import { security as texts } from '../texts/security.ts'
+import { confirmFactor, passkeySetUp, securityPath as path, totpSetUp } from './security-set-up.tsx'
+import { AccountFrame } from './tabs.tsx'
+
+interface Factor {
+  readonly id: string
+  readonly kind: 'totp' | 'passkey'
+  readonly name: string
+  readonly createdAt: string
+  readonly lastUsedAt: string | null
+}
+
+interface Factors {
+  readonly required: boolean
+  readonly factors: readonly Factor[]
+  readonly recoveryCodes: number
+}
+
+const actions = ['totp', 'passkey', 'recovery', 'remove'] as const
+
+type Action = (typeof actions)[number]
+
+interface Refused {
+  readonly of: Action
+  readonly problem: ProblemDocument
+}
+
+/** `/account/security`. */
+export const securityPage = (): Page => ({
+  methods: ['GET', 'POST'],
+  path,
+  render: (visit) => {
+    const action = visit.form.get('action') ?? ''
+    if (action === 'confirm-totp' || action === 'confirm-passkey') return confirmFactor(visit, action)
+    const known = actions.find((name) => name === action)
+    if (known) return act(visit, known)
+    const id = visit.request.query.get('remove')
+    return id === null ? overview(visit) : removal(visit, id)
+  },
+})
+
+const routes = {
+  totp: 'POST /me/second-factors/totp',
+  passkey: 'POST /me/second-factors/passkeys/options',
+  recovery: 'POST /me/second-factors/recovery-codes',
+  remove: 'DELETE /me/second-factors/enrolled/:id',
+} as const satisfies Record<Action, string>
+
+/** Sends a form with the proof. */
+async function act(visit: SignedInVisit, action: Action): Promise<PageResult> {
+  const { api, form } = visit
+  const id = form.get('id') ?? ''
+  const body = { password: textOf(form, 'password') }
+  const reply = await api.call<SetUp>({ route: routes[action], path: { id }, body })
+  if (!reply.ok) {
+    const refused = { of: action, problem: atFields(reply.problem) }
+    return action === 'remove' ? removal(visit, id, refused) : overview(visit, refused)
+  }
+  if (action === 'remove') return doneAt(path, 'factor-removed')
+  const { uri = '', challenge = '', publicKey, codes = [] } = reply.body
+  if (action === 'totp') return totpSetUp({ uri, challenge })
+  return action === 'passkey' ? passkeySetUp({ publicKey, challenge }) : recoveryCodes(codes)
+}
+
+/** The members of the three answers together. */
+interface SetUp {
+  readonly uri?: string
+  readonly challenge?: string
+  readonly publicKey?: object
+  readonly codes?: readonly string[]
+}
+
+const recoveryCodes = (codes: readonly string[]): ShownPage =>
+  shownOnce({
+    title: texts.recoveryMade,
+    warning: texts.recoveryWarning,
+    secrets: [{ label: texts.recovery, value: codes.join('\n'), fileName: texts.recoveryFile }],
+    back: { path, text: texts.back },
+  })
+
+async function overview({ request, api, reader }: SignedInVisit, refused?: Refused): Promise<ShownPage> {
+  const state = await api.get<Factors>({ route: 'GET /me/second-factors' })
+  const problemOf = (of: Action) => (refused?.of === of ? refused.problem : undefined)
+  return {
+    title: texts.title,
+    status: refused?.problem.status ?? 200,
+    content: (
+      <AccountFrame request={request}>
+        <h2>{texts.title}</h2>
+        <p class="hint">
+          {texts.intro} {state.required ? texts.required : texts.notRequired}
+        </p>
+        {state.required && (
+          <p class="hint">
+            {texts.keysWait} <a href="/account/api-keys">{texts.keys}</a>
+          </p>
+        )}
+        <Table caption={texts.factors} columns={columns(reader)} rows={state.factors} empty={texts.none} />
+        <div class="tiles wide">
+          <ProofForm
+            of="totp"
+            title={texts.app}
+            intro={texts.appIntro}
+            submit={texts.appBegin}
+            problem={problemOf('totp')}
+          />
+          <ProofForm
+            {...{ of: 'passkey', title: texts.passkeys, intro: texts.passkeyIntro, submit: texts.passkeyBegin }}
+            problem={problemOf('passkey')}
+          />
+          {state.factors.length > 0 && (
+            <ProofForm
+              {...{ of: 'recovery', title: texts.recovery, submit: texts.recoveryMake }}
+              intro={`${texts.recoveryIntro} ${texts.recoveryLeft(state.recoveryCodes)}`}
+              problem={problemOf('recovery')}
+            />
+          )}
+        </div>
+      </AccountFrame>
+    ),
+  }
+}
+
+const columns = (reader: Reader): Column<Factor>[] => [
+  { title: texts.name, cell: ({ name }) => name },
+  { title: texts.kind, cell: ({ kind }) => texts.kinds[kind] },
+  { title: texts.createdAt, cell: ({ createdAt }) => <Time time={createdAt} reader={reader} /> },
+  {
+    title: texts.lastUsedAt,
+    cell: ({ lastUsedAt }) => (lastUsedAt === null ? texts.never : <Time time={lastUsedAt} reader={reader} />),
+  },
+  {
+    title: texts.action,
+    cell: ({ id, name }) => (
+      <a href={`${path}?${new URLSearchParams({ remove: id })}`} aria-label={texts.removeOne(name)}>
+        {texts.remove}
+      </a>
+    ),
+  },
+]
+
+async function removal({ request, api }: SignedInVisit, id: string, refused?: Refused): Promise<ShownPage> {
+  const { factors } = await api.get<Factors>({ route: 'GET /me/second-factors' })
+  const factor = factors.find((one) => one.id === id)
+  const title = factor ? texts.removeTitle(factor.name) : texts.title
+  return {
+    title,
+    status: refused?.problem.status ?? (factor ? 200 : 404),
+    content: (
+      <AccountFrame request={request}>
+        {factor ? (
+          <ProofForm
+            of="remove"
+            title={title}
+            intro={texts.removeIntro}
+            submit={texts.remove}
+            id={id}
+            problem={refused?.problem}
+          />
+        ) : (
+          <p>{texts.missing}</p>
+        )}
+        <p>
+          <a href={path}>{texts.back}</a>
+        </p>
+      </AccountFrame>
+    ),
+  }
+}
+
+interface ProofFormParts {
+  readonly of: Action
+  readonly title: string
+  readonly intro: string
+  readonly submit: string
+  readonly id?: string
+  readonly problem: ProblemDocument | undefined
+}
+
+/** A form with the password, which a login of the last five minutes need not send. */
+function ProofForm({ of: form, title, intro, submit, id, problem }: ProofFormParts) {
+  return (
+    <section class="panel">
+      <h2>{title}</h2>
+      <p class="hint">{intro}</p>
+      <ErrorSummary problem={problem} fields={[{ name: 'password', label: proofLabel, form }]} />
+      <form method="post" action={path} class="stack">
+        <input type="hidden" name="action" value={form} />
+        {id !== undefined && <input type="hidden" name="id" value={id} />}
+        <ProofField form={form} error={fieldErrors(problem).password} />
+        <button type="submit" class={form === 'remove' ? 'danger' : undefined}>
+          {submit}
+        </button>
+      </form>
+    </section>
+  )
+}

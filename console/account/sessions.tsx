@@ -1,0 +1,54 @@
+/** The reader's own sessions and logins. */
+import { type Page, problemPage } from '../frame/console.tsx'
+import { Pager } from '../frame/content.tsx'
+import { doneAt } from '../parts/forms.ts'
+import { type ListPage, type Login, otherLogins, SessionTable } from '../parts/sessions.tsx'
+import { strings } from '../texts/account.ts'
+import { AccountFrame } from './tabs.tsx'
+
+const { sessions: texts } = strings
+const path = '/account/sessions'
+
+/** `/account/sessions`. */
+export const sessionsPage = (): Page => ({
+  methods: ['GET', 'POST'],
+  path,
+  render: async ({ request, api, form, reader }) => {
+    if (request.method === 'POST') {
+      const isOne = form.get('action') !== 'end-others'
+      const ids = isOne ? [form.get('id') ?? ''] : await otherLogins(api)
+      for (const id of ids) {
+        const reply = await api.call({ route: 'DELETE /sessions/:key', path: { key: id } })
+        // One that is gone by now is no error when all others are to end.
+        if (!reply.ok && (isOne || reply.status !== 404)) return problemPage(reply.problem)
+      }
+      return doneAt(path, isOne ? 'session-ended' : 'sessions-ended')
+    }
+    const cursor = request.query.get('cursor') ?? undefined
+    const { items, nextCursor } = await api.get<ListPage<Login>>({ route: 'GET /sessions', query: { cursor } })
+    const hasOthers = items.some(({ current }) => !current) || nextCursor !== null
+    return {
+      title: texts.title,
+      content: (
+        <AccountFrame request={request}>
+          <div class="head">
+            <div>
+              <h2>{texts.title}</h2>
+              <p class="hint">{texts.intro}</p>
+            </div>
+            {hasOthers && (
+              <form method="post" action={path}>
+                <input type="hidden" name="action" value="end-others" />
+                <button type="submit" class="danger">
+                  {texts.endOthers}
+                </button>
+              </form>
+            )}
+          </div>
+          <SessionTable logins={items} reader={reader} path={path} />
+          <Pager path={path} query={request.query} nextCursor={nextCursor} />
+        </AccountFrame>
+      ),
+    }
+  },
+})

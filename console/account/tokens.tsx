@@ -1,0 +1,176 @@
+/** The reader's Digest secret and key-signed tokens: each is made here, and shown once. */
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import { atFields } from '../frame/at-fields.ts'
+import { Checkboxes, chosenOf } from '../frame/choices.tsx'
+import type { Page, PageResult, ShownPage, SignedInVisit } from '../frame/console.tsx'
+import { Time } from '../frame/content.tsx'
+import { ErrorSummary, fieldErrors } from '../frame/fields.tsx'
+import { ProofField, proofLabel } from '../frame/proof.tsx'
+import { formProblem, textOf } from '../parts/forms.ts'
+import { shownOnce } from '../parts/show-once.tsx'
+import { strings } from '../texts/account.ts'
+import { AccountFrame } from './tabs.tsx'
+
+const { tokens: texts } = strings
+const path = '/account/tokens'
+const back = { path, text: texts.back }
+
+/** Which tokens the server issues. */
+export interface ServedTokens {
+  readonly keySigned: boolean
+}
+
+interface Refused {
+  readonly of: 'digest' | 'key-signed'
+  readonly problem: ProblemDocument
+}
+
+/** `/account/tokens`. */
+export const tokensPage = (serves: ServedTokens): Page => ({
+  methods: ['GET', 'POST'],
+  path,
+  render: (visit) => {
+    // Only forms have an action.
+    const action = visit.form.get('action')
+    if (action === 'digest') return makeDigest(visit, serves)
+    return action === 'key-signed' && serves.keySigned ? makeToken(visit, serves) : tokenForms(visit, serves)
+  },
+})
+
+/** A new Digest secret. */
+export interface DigestSecret {
+  readonly username: string
+  readonly realm: string
+  readonly secret: string
+}
+
+/** The page that shows a new Digest secret. */
+export const digestShown = (
+  { username, realm, secret }: DigestSecret,
+  to: { readonly path: string; readonly text: string },
+): ShownPage =>
+  shownOnce({
+    title: texts.digestMade,
+    secrets: [{ label: texts.secret, value: secret }],
+    back: to,
+    children: (
+      <dl class="facts">
+        <dt>{texts.username}</dt>
+        <dd>{username}</dd>
+        <dt>{texts.realm}</dt>
+        <dd>{realm}</dd>
+      </dl>
+    ),
+  })
+
+async function makeDigest(visit: SignedInVisit, serves: ServedTokens): Promise<PageResult> {
+  const { api, caller, form } = visit
+  const reply = await api.call<DigestSecret>({
+    route: 'PUT /users/:username/digest-secret',
+    path: { username: caller.username },
+    body: { password: textOf(form, 'password') },
+  })
+  if (!reply.ok) return tokenForms(visit, serves, { of: 'digest', problem: atFields(reply.problem) })
+  return digestShown(reply.body, back)
+}
+
+interface KeySignedToken {
+  readonly token: string
+  readonly kid: string
+  readonly expires_at: number
+}
+
+const parts = (['username', 'ip', 'password'] as const).map((value) => ({ value, ...texts.parts[value] }))
+
+async function makeToken(visit: SignedInVisit, serves: ServedTokens): Promise<PageResult> {
+  const { api, caller, form, reader } = visit
+  const refused = (problem: ProblemDocument) => tokenForms(visit, serves, { of: 'key-signed', problem })
+  const password = textOf(form, 'password')
+  if (password === undefined) return refused(formProblem({ password: strings.password.missing }))
+  const reply = await api.call<KeySignedToken>({
+    route: 'POST /key-signed-tokens',
+    body: { username: caller.username, password, include: chosenOf(form, 'include', parts) },
+  })
+  if (!reply.ok) return refused(atFields(reply.problem))
+  const { token, kid, expires_at: expiresAt } = reply.body
+  return shownOnce({
+    title: texts.keySignedMade,
+    secrets: [{ label: texts.token, value: token }],
+    back,
+    children: (
+      <dl class="facts">
+        <dt>{texts.expiresAt}</dt>
+        <dd>
+          <Time time={new Date(expiresAt * 1000).toISOString()} reader={reader} />
+        </dd>
+        <dt>{texts.keyId}</dt>
+        <dd>
+          <code>{kid}</code>
+        </dd>
+      </dl>
+    ),
+  })
+}
+
+function tokenForms({ request, form }: SignedInVisit, serves: ServedTokens, refused?: Refused): ShownPage {
+  const included = refused?.of === 'key-signed' ? chosenOf(form, 'include', parts) : ['username']
+  const problemOf = (of: Refused['of']) => (refused?.of === of ? refused.problem : undefined)
+  return {
+    title: strings.tabs.tokens,
+    status: refused?.problem.status ?? 200,
+    content: (
+      <AccountFrame request={request}>
+        <div class="tiles wide">
+          <DigestForm problem={problemOf('digest')} />
+          {serves.keySigned && <KeySignedForm problem={problemOf('key-signed')} included={included} />}
+        </div>
+      </AccountFrame>
+    ),
+  }
+}
+
+function DigestForm({ problem }: { readonly problem: ProblemDocument | undefined }) {
+  const form = 'digest'
+  return (
+    <section class="panel">
+      <h2>{texts.digest}</h2>
+      <p class="hint">{texts.digestIntro}</p>
+      <ErrorSummary problem={problem} fields={[{ name: 'password', label: proofLabel, form }]} />
+      <form method="post" action={path} class="stack">
+        <input type="hidden" name="action" value="digest" />
+        <ProofField form={form} error={fieldErrors(problem).password} />
+        <button type="submit">{texts.digestMake}</button>
+      </form>
+    </section>
+  )
+}
+
+interface KeySignedFormParts {
+  readonly problem: ProblemDocument | undefined
+  readonly included: readonly string[]
+}
+
+function KeySignedForm({ problem, included }: KeySignedFormParts) {
+  const form = 'key-signed'
+  const { include, password } = fieldErrors(problem)
+  const fields = [
+    { name: 'include', label: texts.include, form },
+    { name: 'password', label: proofLabel, form },
+  ]
+  return (
+    <section class="panel">
+      <h2>{texts.keySigned}</h2>
+      <p class="hint">{texts.keySignedIntro}</p>
+      <ErrorSummary problem={problem} fields={fields} />
+      <form method="post" action={path} class="stack">
+        <input type="hidden" name="action" value="key-signed" />
+        <Checkboxes
+          {...{ name: 'include', legend: texts.include, form, error: include, chosen: included }}
+          groups={[{ title: '', choices: parts }]}
+        />
+        <ProofField form={form} error={password} isRequired />
+        <button type="submit">{texts.keySignedMake}</button>
+      </form>
+    </section>
+  )
+}

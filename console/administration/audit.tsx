@@ -1,0 +1,177 @@
+/** The audit log, with filters. */
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import type { Page } from '../frame/console.tsx'
+import { type Column, Pager, Table, Time } from '../frame/content.tsx'
+import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import type { Reader } from '../frame/reader.ts'
+import type { ListPage } from '../parts/sessions.tsx'
+import { strings } from '../texts/account.ts'
+import { administration } from '../texts/administration.ts'
+import { type AuditEntry, auditPath, auditQuery, auditRight, filtersOf } from './audit-query.ts'
+import { userPath, usersRight } from './user-parts.tsx'
+
+const { audit: texts } = administration
+
+/** `/account/audit`. */
+export const auditPage = (): Page => ({
+  methods: ['GET'],
+  path: auditPath,
+  right: auditRight,
+  render: async ({ request: { query }, api, caller, reader }) => {
+    const cursor = query.get('cursor') ?? undefined
+    const page = { limit: query.get('limit') ?? undefined, cursor }
+    const reply = await api.call<ListPage<AuditEntry>>({
+      route: 'GET /audit',
+      query: { ...auditQuery(query), ...page },
+    })
+    const problem = reply.ok ? undefined : reply.problem
+    const columns = columnsFor(reader, caller.rights.has(usersRight))
+    return {
+      title: texts.title,
+      status: problem?.status ?? 200,
+      content: (
+        <>
+          <div class="head">
+            <h1>{texts.title}</h1>
+            {reply.ok && reply.body.items.length > 0 && <ExportLinks query={filtersOf(query)} />}
+          </div>
+          <Filters query={query} problem={problem} />
+          {reply.ok && (
+            <>
+              <Table caption={texts.title} columns={columns} rows={reply.body.items} empty={texts.none} />
+              <Pager path={auditPath} query={query} nextCursor={reply.body.nextCursor} />
+            </>
+          )}
+        </>
+      ),
+    }
+  },
+})
+
+/** The action in words; one of a later version by its name. */
+const inWords = (action: string): string =>
+  Object.hasOwn(strings.actions, action) ? (strings.actions[action] ?? action) : action
+
+const families = Object.entries(texts.families).map(([value, text]) => ({ value, text }))
+const singles = Object.keys(strings.actions).map((action) => ({ value: action, text: action }))
+const actionOptions = [{ value: '', text: texts.anyAction }, ...families, ...singles]
+const orderOptions = [
+  { value: 'desc', text: texts.newest },
+  { value: 'asc', text: texts.oldest },
+]
+
+function fieldsOf(query: URLSearchParams): FieldParts[] {
+  const action = query.get('action') ?? ''
+  const isKnown = actionOptions.some(({ value }) => value === action)
+  const kind = 'datetime-local'
+  return [
+    { name: 'actor', label: texts.actor, kind: 'search', maxLength: 64 },
+    {
+      name: 'action',
+      label: texts.action,
+      kind: 'select',
+      options: isKnown ? actionOptions : [...actionOptions, { value: action, text: action }],
+    },
+    { name: 'target', label: texts.target, kind: 'search', maxLength: 64 },
+    { name: 'outcome', label: texts.outcome, kind: 'search', list: 'outcomes', maxLength: 64 },
+    { name: 'from', label: texts.from, kind },
+    { name: 'to', label: texts.to, kind },
+    { name: 'order', label: texts.order, kind: 'select', options: orderOptions },
+  ]
+}
+
+interface FiltersParts {
+  readonly query: URLSearchParams
+  readonly problem: ProblemDocument | undefined
+}
+
+function Filters({ query, problem }: FiltersParts) {
+  const errors = fieldErrors(problem)
+  const fields = fieldsOf(query)
+  return (
+    <>
+      <ErrorSummary problem={problem} fields={fields} />
+      <form method="get" action={auditPath} class="filters wide">
+        <datalist id="outcomes">
+          {['succeeded', 'invalid-credentials', 'missing-right', 'invalid-value'].map((outcome) => (
+            <option value={outcome} />
+          ))}
+        </datalist>
+        {fields.map((field) => (
+          <Field {...field} isFilter value={query.get(field.name) ?? ''} error={errors[field.name]} />
+        ))}
+        <p class="actions">
+          <button type="submit" class="quiet">
+            {texts.show}
+          </button>
+        </p>
+      </form>
+    </>
+  )
+}
+
+const columnsFor = (reader: Reader, hasUserPages: boolean): Column<AuditEntry>[] => [
+  { title: texts.time, cell: ({ at }) => <Time time={at} reader={reader} /> },
+  { title: texts.who, cell: ({ actor }) => <UserName name={actor} isLink={hasUserPages} /> },
+  {
+    title: texts.what,
+    cell: ({ action, count, reason }) => (
+      <>
+        {inWords(action)} <span class="hint">{action}</span>
+        {count > 1 && <span class="badge">{texts.times(reader.number(count))}</span>}
+        {reason && <span class="hint">{reason}</span>}
+      </>
+    ),
+  },
+  {
+    title: texts.target,
+    cell: ({ action, target }) => (
+      <UserName name={target} isLink={hasUserPages} isTarget isKey={action.startsWith('key.')} />
+    ),
+  },
+  {
+    title: texts.outcome,
+    cell: ({ outcome }) => (
+      <span class={outcome === 'succeeded' ? 'badge completed' : 'badge bad'}>
+        {outcome === 'succeeded' ? texts.succeeded : outcome}
+      </span>
+    ),
+  },
+  {
+    title: texts.where,
+    isShort: true,
+    cell: ({ scheme, address }) => <span class="hint">{[scheme, address].filter(Boolean).join(' · ') || '–'}</span>,
+  },
+]
+
+interface UserNameParts {
+  readonly name: string | null
+  readonly isLink: boolean
+  readonly isTarget?: boolean
+  /** Ids of signing keys could be user names, too. */
+  readonly isKey?: boolean
+}
+
+const isId = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+
+/** A user name with a link, or the id of a key, a login or a webhook. */
+function UserName({ name, isLink, isTarget = false, isKey = false }: UserNameParts) {
+  if (name === null) return <span class="hint">{isTarget ? '–' : texts.nobody}</span>
+  if (isKey || isId(name)) return <code>{name}</code>
+  const hasPage = isLink && /^[A-Za-z0-9._@-]{1,64}$/.test(name)
+  return <span class="name">{hasPage ? <a href={userPath(name)}>{name}</a> : name}</span>
+}
+
+function ExportLinks({ query }: { readonly query: URLSearchParams }) {
+  const link = (format: string) => `${auditPath}/export?${new URLSearchParams([...query, ['format', format]])}`
+  return (
+    <p class="actions">
+      <a class="button quiet" href={link('csv')}>
+        {texts.exportCsv}
+      </a>
+      <a class="button quiet" href={link('ndjson')}>
+        {texts.exportNdjson}
+      </a>
+    </p>
+  )
+}

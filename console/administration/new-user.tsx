@@ -1,0 +1,106 @@
+/** The form for a new user. */
+
+import { allRoles } from '../../auth-server/users/rights.ts'
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import { atFields } from '../frame/at-fields.ts'
+import { Checkboxes, chosenOf } from '../frame/choices.tsx'
+import type { Page, ShownPage, SignedInVisit } from '../frame/console.tsx'
+import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { doneAt } from '../parts/forms.ts'
+import { chosenRights, RightsFields } from '../parts/rights.tsx'
+import { strings } from '../texts/account.ts'
+import { administration } from '../texts/administration.ts'
+import { type User, userPath, usersPath, usersRight } from './user-parts.tsx'
+
+const { users: texts } = administration
+
+/** `POST /account/users`. */
+export const createUserPage = (): Page => ({
+  methods: ['POST'],
+  path: usersPath,
+  right: usersRight,
+  render: async (visit) => {
+    const { api, form } = visit
+    const reply = await api.call<User>({
+      route: 'POST /users',
+      body: {
+        username: form.get('username') ?? '',
+        password: form.get('password') ?? '',
+        roles: chosenOf(form, 'roles', roleChoices),
+        rights: chosenRights(form),
+        enabled: form.get('enabled') === 'true',
+      },
+    })
+    if (reply.ok) return doneAt(userPath(reply.body.username), 'user-created')
+    return newUserForm(visit, atFields(reply.problem, { 'user-exists': 'username', 'reserved-user': 'username' }))
+  },
+})
+
+const roleChoices = allRoles.map((role) => ({ value: role, text: role, hint: texts.roleHints[role] ?? '' }))
+
+interface GrantFieldsParts {
+  readonly roles: readonly string[]
+  readonly rights: readonly string[]
+  readonly errors: Readonly<Record<string, string>>
+}
+
+/** Checkboxes of the roles and the direct rights of a user. */
+export function GrantFields({ roles, rights, errors }: GrantFieldsParts) {
+  return (
+    <>
+      <Checkboxes
+        {...{ name: 'roles', legend: texts.roles, chosen: roles, error: errors.roles }}
+        groups={[{ title: '', choices: roleChoices }]}
+      />
+      <details open={rights.length > 0 || errors.rights !== undefined}>
+        <summary>{texts.directRights}</summary>
+        <RightsFields
+          {...{ legend: texts.directRights, hint: texts.directRightsHint, chosen: rights, error: errors.rights }}
+        />
+      </details>
+    </>
+  )
+}
+
+/** The roles that were chosen. */
+export const chosenRoles = (form: ReadonlyMap<string, string>): string[] => chosenOf(form, 'roles', roleChoices)
+
+const fields: readonly FieldParts[] = [
+  { name: 'username', label: texts.username, hint: texts.usernameHint, isRequired: true, maxLength: 64 },
+  { name: 'password', label: texts.password, kind: 'password', hint: texts.passwordHint, isRequired: true },
+]
+
+/** The page with the form, and with the problem of the form that was sent. */
+export function newUserForm({ form }: SignedInVisit, problem?: ProblemDocument): ShownPage {
+  const errors = fieldErrors(problem)
+  const all = [...fields, { name: 'roles', label: texts.roles }, { name: 'rights', label: texts.directRights }]
+  return {
+    title: texts.create,
+    status: problem?.status ?? 200,
+    content: (
+      <section class="panel form">
+        <h1>{texts.create}</h1>
+        <ErrorSummary problem={problem} fields={all} />
+        <form method="post" action={usersPath} class="stack" autocomplete="off">
+          {fields.map((field) => (
+            <Field
+              {...field}
+              value={form.get(field.name)}
+              error={errors[field.name]}
+              autocomplete={field.kind === 'password' ? 'new-password' : 'off'}
+            />
+          ))}
+          <GrantFields roles={chosenRoles(form)} rights={chosenRights(form)} errors={errors} />
+          <Field
+            {...{ name: 'enabled', label: texts.isEnabled, kind: 'checkbox' }}
+            value={problem === undefined ? 'true' : form.get('enabled')}
+          />
+          <p class="actions">
+            <button type="submit">{texts.create}</button>
+            <a href={usersPath}>{strings.cancel}</a>
+          </p>
+        </form>
+      </section>
+    ),
+  }
+}

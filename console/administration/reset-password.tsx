@@ -1,0 +1,74 @@
+/** The page of a one-time link: a user who has forgotten the password chooses a new one. It needs no caller. */
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import { newPasswordFields, repeatedPasswordProblem } from '../account/password.tsx'
+import { atFields } from '../frame/at-fields.ts'
+import type { OpenPage, ShownPage, Visit } from '../frame/console.tsx'
+import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { signInPath } from '../frame/navigation.ts'
+import { strings } from '../texts/account.ts'
+import { administration } from '../texts/administration.ts'
+import { strings as common } from '../texts/common.ts'
+
+const { reset: texts } = administration
+const path = '/account/reset-password'
+
+/** `/account/reset-password`. A script takes the code out of the fragment of the address. */
+export const resetPasswordPage = (): OpenPage => ({
+  isOpen: true,
+  methods: ['GET', 'POST'],
+  path,
+  render: async (visit) => {
+    const { request, api, form } = visit
+    if (request.method !== 'POST') return resetForm(visit)
+    const problem = repeatedPasswordProblem(form)
+    if (problem) return resetForm(visit, problem)
+    const reply = await api.call({
+      route: 'POST /password-resets',
+      body: { code: (form.get('code') ?? '').trim(), newPassword: form.get('newPassword') },
+    })
+    if (!reply.ok) return resetForm(visit, atFields(reply.problem, { 'invalid-reset-code': 'code' }))
+    return {
+      title: texts.title,
+      content: (
+        <div class="narrow">
+          <h1>{texts.title}</h1>
+          <p class="notice" role="status">
+            {strings.done['password-reset']}
+          </p>
+          <p>
+            <a class="button" href={signInPath}>
+              {common.signIn}
+            </a>
+          </p>
+        </div>
+      ),
+    }
+  },
+})
+
+const fields: readonly FieldParts[] = [
+  { name: 'code', label: texts.code, isRequired: true, autocomplete: 'off', maxLength: 200 },
+  ...newPasswordFields,
+]
+
+function resetForm({ form }: Visit, problem?: ProblemDocument): ShownPage {
+  const errors = fieldErrors(problem)
+  return {
+    title: texts.title,
+    status: problem?.status ?? 200,
+    scripts: ['reset-code.js'],
+    content: (
+      <div class="narrow">
+        <h1>{texts.title}</h1>
+        <p>{texts.intro}</p>
+        <ErrorSummary problem={problem} fields={fields} />
+        <form method="post" action={path} class="stack">
+          {fields.map((field) => (
+            <Field {...field} value={form.get(field.name)} error={errors[field.name]} />
+          ))}
+          <button type="submit">{texts.submit}</button>
+        </form>
+      </div>
+    ),
+  }
+}

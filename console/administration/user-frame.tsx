@@ -1,0 +1,46 @@
+/** The frame of the pages about one user. */
+import type { Child } from 'hono/jsx'
+import { allKeysRight } from '../api-keys/api-key.ts'
+import { Notice } from '../frame/content.tsx'
+import { type Tab, Tabs } from '../frame/tabs.tsx'
+import { doneText } from '../parts/forms.ts'
+import { administration } from '../texts/administration.ts'
+import { EnabledBadge, type User, userPath, usersPath, usersRight } from './user-parts.tsx'
+
+const { user: texts, users } = administration
+
+/** The right that the pages of a user's sessions need. */
+export const userSessionsRight = 'session.manage'
+
+interface UserFrameParts {
+  /** `enabled` is left out where the page does not know it. */
+  readonly user: Pick<User, 'username'> & Partial<Pick<User, 'enabled'>>
+  readonly request: { readonly query: URLSearchParams }
+  /** The last part of the path; empty on the first tab. */
+  readonly tab: '' | '/sessions' | '/api-keys'
+  readonly rights: ReadonlySet<string>
+  readonly children: Child
+}
+
+/** Title, tabs and the message after something was done, above the content. */
+export function UserFrame({ user, request, tab, rights, children }: UserFrameParts) {
+  const base = userPath(user.username)
+  const tabs: Tab[] = [
+    ...(rights.has(usersRight) ? [{ path: base, text: texts.tabs.overview }] : []),
+    ...(rights.has(userSessionsRight) ? [{ path: `${base}/sessions`, text: texts.tabs.sessions }] : []),
+    ...(rights.has(allKeysRight) ? [{ path: `${base}/api-keys`, text: texts.tabs.apiKeys }] : []),
+  ]
+  return (
+    <>
+      <div class="head">
+        <h1>
+          {user.username} {user.enabled !== undefined && <EnabledBadge isEnabled={user.enabled} />}
+        </h1>
+        {rights.has(usersRight) && <a href={usersPath}>{users.title}</a>}
+      </div>
+      <Tabs label={texts.label(user.username)} tabs={tabs} path={base + tab} />
+      <Notice>{doneText(request)}</Notice>
+      {children}
+    </>
+  )
+}

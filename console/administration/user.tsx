@@ -1,0 +1,185 @@
+/** The page of one user, with all that an administrator can do to the account. */
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import { type DigestSecret, digestShown } from '../account/tokens.tsx'
+import { atFields } from '../frame/at-fields.ts'
+import type { Page, PageResult, ShownPage, SignedInVisit } from '../frame/console.tsx'
+import { Time } from '../frame/content.tsx'
+import { ErrorSummary, fieldErrors } from '../frame/fields.tsx'
+import type { Reader } from '../frame/reader.ts'
+import { type Done, doneAt, formProblem, textOf } from '../parts/forms.ts'
+import { chosenRights } from '../parts/rights.tsx'
+import { shownOnce } from '../parts/show-once.tsx'
+import { strings } from '../texts/account.ts'
+import { administration } from '../texts/administration.ts'
+import { chosenRoles, GrantFields } from './new-user.tsx'
+import { AccountActions, type ActionName } from './user-actions.tsx'
+import { UserFrame } from './user-frame.tsx'
+import { type User, userPath, usersPath, usersRight } from './user-parts.tsx'
+
+const { user: texts } = administration
+
+/** `/account/users/:username`. */
+export const userPage = (): Page => ({
+  methods: ['GET', 'POST'],
+  path: `${usersPath}/:username`,
+  right: usersRight,
+  render: async (visit) => {
+    const { request, api, form } = visit
+    const path = { username: request.pathParameters.username ?? '' }
+    const user = await api.get<User>({ route: 'GET /users/:username', path })
+    const action = form.get('action') ?? ''
+    if (request.method !== 'POST' || !Object.hasOwn(work, action)) return shownUser(visit, user)
+    return work[action as ActionName](visit, user)
+  },
+})
+
+interface Refused {
+  readonly action: ActionName
+  readonly problem: ProblemDocument
+}
+
+type Work = (visit: SignedInVisit, user: User) => Promise<PageResult>
+
+/** Changes roles, direct rights or the state. */
+const patch =
+  (action: ActionName, done: Done, change: (form: ReadonlyMap<string, string>) => object): Work =>
+  async (visit, user) => {
+    const path = { username: user.username }
+    const reply = await visit.api.call({ route: 'PATCH /users/:username', path, body: change(visit.form) })
+    if (reply.ok) return doneAt(userPath(user.username), done)
+    return shownUser(visit, user, { action, problem: atFields(reply.problem) })
+  }
+
+const logOut: Work = async (visit, user) => {
+  const isEverything = visit.form.get('everything') === 'true'
+  const reply = await visit.api.call({
+    route: 'POST /users/:username/logout',
+    path: { username: user.username },
+    query: isEverything ? { everything: true } : {},
+  })
+  if (!reply.ok) return shownUser(visit, user, { action: 'log-out', problem: reply.problem })
+  return doneAt(userPath(user.username), isEverything ? 'user-credentials-ended' : 'user-logged-out')
+}
+
+const removeFactors: Work = async (visit, user) => {
+  const reply = await visit.api.call({
+    route: 'DELETE /users/:username/second-factors',
+    path: { username: user.username },
+    body: { password: textOf(visit.form, 'password') },
+  })
+  if (!reply.ok) return shownUser(visit, user, { action: 'factors', problem: atFields(reply.problem) })
+  return doneAt(userPath(user.username), 'user-factors-removed')
+}
+
+const makeDigest: Work = async (visit, user) => {
+  const reply = await visit.api.call<DigestSecret>({
+    route: 'PUT /users/:username/digest-secret',
+    path: { username: user.username },
+    body: { password: textOf(visit.form, 'password') },
+  })
+  if (!reply.ok) return shownUser(visit, user, { action: 'digest', problem: atFields(reply.problem) })
+  return digestShown(reply.body, { path: userPath(user.username), text: texts.back })
+}
+
+interface ResetLink {
+  readonly link: string
+  readonly code: string
+  readonly expiresAt: string
+}
+
+const makeResetLink: Work = async (visit, user) => {
+  const path = { username: user.username }
+  const reply = await visit.api.call<ResetLink>({ route: 'POST /users/:username/password-reset', path })
+  if (!reply.ok) return shownUser(visit, user, { action: 'reset', problem: reply.problem })
+  const { link, code, expiresAt } = reply.body
+  return shownOnce({
+    title: texts.resetMade,
+    warning: texts.resetOnce,
+    secrets: [
+      { label: texts.resetLink, value: link },
+      { label: texts.resetCode, value: code },
+    ],
+    back: { path: userPath(user.username), text: texts.back },
+    children: (
+      <dl class="facts">
+        <dt>{administration.users.username}</dt>
+        <dd>{user.username}</dd>
+        <dt>{texts.resetExpires}</dt>
+        <dd>
+          <Time time={expiresAt} reader={visit.reader} />
+        </dd>
+      </dl>
+    ),
+  })
+}
+
+const remove: Work = async (visit, user) => {
+  const refused = (problem: ProblemDocument) => shownUser(visit, user, { action: 'delete', problem })
+  if (visit.form.get('confirm') !== user.username) return refused(formProblem({ confirm: texts.removeWrong }))
+  const reply = await visit.api.call({ route: 'DELETE /users/:username', path: { username: user.username } })
+  return reply.ok ? doneAt(usersPath, 'user-deleted') : refused(reply.problem)
+}
+
+const work: Readonly<Record<ActionName, Work>> = {
+  grants: patch('grants', 'user-changed', (form) => ({ roles: chosenRoles(form), rights: chosenRights(form) })),
+  enable: patch('enable', 'user-enabled', () => ({ enabled: true })),
+  disable: patch('disable', 'user-disabled', () => ({ enabled: false })),
+  'log-out': logOut,
+  digest: makeDigest,
+  reset: makeResetLink,
+  factors: removeFactors,
+  delete: remove,
+}
+
+function shownUser({ request, form, reader, caller }: SignedInVisit, user: User, refused?: Refused): ShownPage {
+  const grants = refused?.action === 'grants' ? refused.problem : undefined
+  const roles = grants ? chosenRoles(form) : user.roles
+  const rights = grants ? chosenRights(form) : user.rights
+  const fields = [
+    { name: 'roles', label: administration.users.roles },
+    { name: 'rights', label: administration.users.directRights },
+  ]
+  return {
+    title: user.username,
+    status: refused?.problem.status ?? 200,
+    content: (
+      <UserFrame user={user} request={request} tab="" rights={caller.rights}>
+        <div class="columns">
+          <section class="panel">
+            <h2>{texts.rolesAndRights}</h2>
+            <ErrorSummary problem={grants} fields={fields} />
+            <form method="post" action={userPath(user.username)} class="stack">
+              <input type="hidden" name="action" value="grants" />
+              <GrantFields roles={roles} rights={rights} errors={fieldErrors(grants)} />
+              <button type="submit">{strings.save}</button>
+            </form>
+          </section>
+          <section class="panel">
+            <h2>{texts.access}</h2>
+            <UserFacts user={user} reader={reader} />
+            <AccountActions user={user} refused={refused} />
+          </section>
+        </div>
+      </UserFrame>
+    ),
+  }
+}
+
+function UserFacts({ user, reader }: { readonly user: User; readonly reader: Reader }) {
+  return (
+    <dl class="facts">
+      <dt>{texts.id}</dt>
+      <dd>
+        <code>{user.id}</code>
+      </dd>
+      <dt>{administration.users.createdAt}</dt>
+      <dd>
+        <Time time={user.createdAt} reader={reader} />
+      </dd>
+      <dt>{administration.users.updatedAt}</dt>
+      <dd>
+        <Time time={user.updatedAt} reader={reader} />
+      </dd>
+    </dl>
+  )
+}

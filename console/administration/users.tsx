@@ -1,0 +1,99 @@
+/** The list of users, with search. */
+
+import { allRoles } from '../../auth-server/users/rights.ts'
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import type { Page } from '../frame/console.tsx'
+import { type Column, Notice, Pager, Table, Time } from '../frame/content.tsx'
+import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import type { Reader } from '../frame/reader.ts'
+import { doneText } from '../parts/forms.ts'
+import type { ListPage } from '../parts/sessions.tsx'
+import { administration } from '../texts/administration.ts'
+import { newUserForm } from './new-user.tsx'
+import { EnabledBadge, type User, userPath, usersPath, usersRight } from './user-parts.tsx'
+
+const { users: texts } = administration
+
+/** `/account/users`; with `?new`, the form for a new user, whose name could be that of any page below this one. */
+export const usersPage = (): Page => ({
+  methods: ['GET'],
+  path: usersPath,
+  right: usersRight,
+  render: async (visit) => {
+    const { request, api, reader } = visit
+    const { query } = request
+    if (query.has('new')) return newUserForm(visit)
+    const [q, role, enabled, cursor] = ['q', 'role', 'enabled', 'cursor'].map((name) => query.get(name) ?? undefined)
+    const reply = await api.call<ListPage<User>>({
+      route: 'GET /users',
+      query: { q: q?.trim(), role, enabled, cursor },
+    })
+    const problem = reply.ok ? undefined : reply.problem
+    return {
+      title: texts.title,
+      status: problem?.status ?? 200,
+      content: (
+        <>
+          <div class="head">
+            <h1>{texts.title}</h1>
+            <a class="button" href={`${usersPath}?new=yes`}>
+              {texts.create}
+            </a>
+          </div>
+          <Notice>{doneText(request)}</Notice>
+          <Search query={query} problem={problem} />
+          {reply.ok && (
+            <>
+              <Table caption={texts.title} columns={columnsFor(reader)} rows={reply.body.items} empty={texts.none} />
+              <Pager path={usersPath} query={query} nextCursor={reply.body.nextCursor} />
+            </>
+          )}
+        </>
+      ),
+    }
+  },
+})
+
+const columnsFor = (reader: Reader): Column<User>[] => [
+  { title: texts.name, cell: ({ username }) => <a href={userPath(username)}>{username}</a> },
+  { title: texts.roles, cell: ({ roles }) => (roles.length > 0 ? roles.join(', ') : texts.noRoles) },
+  { title: texts.state, cell: ({ enabled }) => <EnabledBadge isEnabled={enabled} /> },
+  { title: texts.createdAt, cell: ({ createdAt }) => <Time time={createdAt} reader={reader} /> },
+]
+
+const roleOptions = [{ value: '', text: texts.anyRole }, ...allRoles.map((role) => ({ value: role, text: role }))]
+const stateOptions = [
+  { value: '', text: texts.anyState },
+  { value: 'true', text: texts.enabled },
+  { value: 'false', text: texts.disabled },
+]
+
+const fields: readonly FieldParts[] = [
+  { name: 'q', label: texts.name, kind: 'search', maxLength: 64 },
+  { name: 'role', label: texts.role, kind: 'select', options: roleOptions },
+  { name: 'enabled', label: texts.state, kind: 'select', options: stateOptions },
+]
+
+interface SearchParts {
+  readonly query: URLSearchParams
+  readonly problem: ProblemDocument | undefined
+}
+
+function Search({ query, problem }: SearchParts) {
+  const errors = fieldErrors(problem)
+  return (
+    <>
+      <ErrorSummary problem={problem} fields={fields} />
+      <form method="get" action={usersPath} class="filters">
+        {fields.map((field) => (
+          <Field {...field} isFilter value={query.get(field.name) ?? ''} error={errors[field.name]} />
+        ))}
+        <p class="actions">
+          <button type="submit" class="quiet">
+            {texts.search}
+          </button>
+        </p>
+      </form>
+    </>
+  )
+}

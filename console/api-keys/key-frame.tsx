@@ -1,0 +1,63 @@
+/** The frame of the pages of API keys, and the page that shows new material of a key. */
+import type { Child } from 'hono/jsx'
+import { AccountFrame } from '../account/tabs.tsx'
+import type { ShownPage } from '../frame/console.tsx'
+import { Notice } from '../frame/content.tsx'
+import { doneText } from '../parts/forms.ts'
+import { shownOnce } from '../parts/show-once.tsx'
+import { strings } from '../texts/account.ts'
+import { type KeyPlace, type NewApiKey, nameOf } from './api-key.ts'
+
+const { keys: texts } = strings
+
+interface KeyFrameParts {
+  readonly place: KeyPlace
+  readonly request: { readonly path: string; readonly query: URLSearchParams }
+  readonly children: Child
+}
+
+/** The reader's own keys stand below the tabs of the account. */
+export function KeyFrame({ place, request, children }: KeyFrameParts) {
+  if (!place.isOfAll) return <AccountFrame request={request}>{children}</AccountFrame>
+  return (
+    <>
+      <h1>{texts.title}</h1>
+      <Notice>{doneText(request)}</Notice>
+      {children}
+    </>
+  )
+}
+
+/** The page after a key was made or rotated. */
+export function materialShown(title: string, place: KeyPlace, key: NewApiKey): ShownPage {
+  const { id, secret, privateKeyPem } = key
+  return shownOnce({
+    title,
+    secrets: [
+      ...(secret === undefined ? [] : [{ label: texts.secret, value: secret }]),
+      ...(privateKeyPem === undefined
+        ? []
+        : [{ label: texts.privateKey, value: privateKeyPem, fileName: `keyhold-${id}.pem` }]),
+    ],
+    back: { path: `${place.base}/${encodeURIComponent(id)}`, text: texts.toKey },
+    children: (
+      <>
+        <dl class="facts">
+          <dt>{texts.id}</dt>
+          <dd>
+            <code>{id}</code>
+          </dd>
+          <dt>{texts.name}</dt>
+          <dd>{nameOf(key)}</dd>
+          {place.isOfAll && (
+            <>
+              <dt>{texts.owner}</dt>
+              <dd>{key.username}</dd>
+            </>
+          )}
+        </dl>
+        {secret === undefined && privateKeyPem === undefined && <p>{texts.ownPair}</p>}
+      </>
+    ),
+  })
+}

@@ -1,0 +1,169 @@
+/** The page on which an API key is made. */
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import { atFields } from '../frame/at-fields.ts'
+import { Radios } from '../frame/choices.tsx'
+import type { Page, ShownPage, SignedInVisit } from '../frame/console.tsx'
+import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { ProofField, proofLabel } from '../frame/proof.tsx'
+import { formProblem, textOf } from '../parts/forms.ts'
+import { chosenRights, RightsFields } from '../parts/rights.tsx'
+import { strings } from '../texts/account.ts'
+import { allKeysRight, endOfDay, type KeyPlace, type NewApiKey } from './api-key.ts'
+import { KeyFrame, materialShown } from './key-frame.tsx'
+
+const { keys: texts } = strings
+
+type Form = ReadonlyMap<string, string>
+
+/** `/account/api-keys/new` and `/account/all-api-keys/new`. */
+export const newApiKeyPage = (place: KeyPlace): Page => ({
+  methods: ['GET', 'POST'],
+  path: `${place.base}/new`,
+  ...(place.isOfAll && { right: allKeysRight }),
+  render: async (visit) => {
+    const { request, api, form } = visit
+    if (request.method !== 'POST') return keyForm(visit, place)
+    const problem = problemOf(form)
+    if (problem) return keyForm(visit, place, problem)
+    const reply = await api.call<NewApiKey>({ route: 'POST /api-keys', body: requestOf(form, place) })
+    if (!reply.ok) return keyForm(visit, place, atFields(reply.problem))
+    return materialShown(texts.madeTitle, place, reply.body)
+  },
+})
+
+const isOwnPair = (form: Form) => form.get('material') === 'own'
+const hasAllRights = (form: Form) => form.get('reach') === 'all'
+
+/** A key of all rights is made only when the reader says so, not when nothing is chosen. */
+function problemOf(form: Form): ProblemDocument | undefined {
+  const errors = {
+    ...(isOwnPair(form) && !textOf(form, 'publicKeyPem')?.trim() && { publicKeyPem: texts.publicKeyMissing }),
+    ...(!hasAllRights(form) && chosenRights(form).length === 0 && { rights: texts.noRightChosen }),
+  }
+  return Object.keys(errors).length > 0 ? formProblem(errors) : undefined
+}
+
+const requestOf = (form: Form, place: KeyPlace) => ({
+  kind: form.get('material') === 'hmac' ? 'hmac' : 'rsa',
+  ...(place.isOfAll && { username: textOf(form, 'username') }),
+  name: textOf(form, 'name'),
+  ...(isOwnPair(form) && { publicKeyPem: textOf(form, 'publicKeyPem') }),
+  requireBodyHash: form.get('requireBodyHash') === 'true',
+  ...(!hasAllRights(form) && { rights: chosenRights(form) }),
+  expiresAt: endOfDay(form.get('expiresAt')),
+  password: textOf(form, 'password'),
+})
+
+const choicesOf = <Value extends string>(choices: Readonly<Record<Value, { text: string; hint: string }>>) =>
+  (Object.keys(choices) as Value[]).map((value) => ({ value, ...choices[value] }))
+
+const fields: readonly FieldParts[] = [
+  { name: 'username', label: texts.owner },
+  { name: 'name', label: texts.name },
+  { name: 'kind', label: texts.material },
+  { name: 'publicKeyPem', label: texts.publicKey },
+  { name: 'rights', label: texts.rights },
+  { name: 'expiresAt', label: texts.expiresAt },
+  { name: 'password', label: proofLabel },
+]
+
+function keyForm({ request, form, caller }: SignedInVisit, place: KeyPlace, problem?: ProblemDocument): ShownPage {
+  const errors = fieldErrors(problem)
+  const path = `${place.base}/new`
+  return {
+    title: texts.make,
+    status: problem?.status ?? 200,
+    content: (
+      <KeyFrame place={place} request={request}>
+        <section class="panel form">
+          <h2>{texts.make}</h2>
+          <ErrorSummary problem={problem} fields={fields} />
+          <form method="post" action={path} class="stack">
+            {place.isOfAll && (
+              <Field
+                {...{ name: 'username', label: texts.owner, hint: texts.ownerHint, isRequired: true, maxLength: 64 }}
+                value={form.get('username') ?? request.query.get('username') ?? ''}
+                error={errors.username}
+              />
+            )}
+            <Field
+              {...{ name: 'name', label: texts.name, hint: texts.nameHint, maxLength: 100 }}
+              value={form.get('name')}
+              error={errors.name}
+            />
+            <MaterialFields form={form} errors={errors} />
+            <ReachFields form={form} error={errors.rights} offered={place.isOfAll ? undefined : caller.rights} />
+            <UseFields form={form} errors={errors} isFirst={problem === undefined} />
+            <ProofField error={errors.password} />
+            <p class="actions">
+              <button type="submit">{texts.make}</button>
+              <a href={place.base}>{strings.cancel}</a>
+            </p>
+          </form>
+        </section>
+      </KeyFrame>
+    ),
+  }
+}
+
+interface PartParts {
+  readonly form: Form
+  readonly errors: Readonly<Record<string, string>>
+}
+
+function MaterialFields({ form, errors }: PartParts) {
+  return (
+    <>
+      <Radios
+        {...{ name: 'material', legend: texts.material, choices: choicesOf(texts.materials), error: errors.kind }}
+        chosen={form.get('material') ?? 'hmac'}
+      />
+      <div class="only-own">
+        <Field
+          {...{ name: 'publicKeyPem', label: texts.publicKey, kind: 'textarea', maxLength: 10_000 }}
+          {...{ hint: texts.publicKeyHint, value: form.get('publicKeyPem'), error: errors.publicKeyPem }}
+        />
+      </div>
+    </>
+  )
+}
+
+interface ReachParts {
+  readonly form: Form
+  readonly error: string | undefined
+  readonly offered: Iterable<string> | undefined
+}
+
+function ReachFields({ form, error, offered }: ReachParts) {
+  return (
+    <>
+      <Radios
+        {...{ name: 'reach', legend: texts.reach, choices: choicesOf(texts.reaches) }}
+        chosen={form.get('reach') ?? 'chosen'}
+      />
+      <div class="only-chosen">
+        <RightsFields
+          {...{ legend: texts.rights, chosen: chosenRights(form), error }}
+          {...(offered !== undefined && { offered })}
+        />
+      </div>
+    </>
+  )
+}
+
+function UseFields({ form, errors, isFirst }: PartParts & { readonly isFirst: boolean }) {
+  return (
+    <>
+      <Field
+        {...{ name: 'expiresAt', label: texts.expiresAt, kind: 'date', hint: texts.expiresAtHint }}
+        value={form.get('expiresAt')}
+        error={errors.expiresAt}
+      />
+      <Field
+        {...{ name: 'requireBodyHash', label: texts.requireBodyHash, kind: 'checkbox' }}
+        hint={texts.requireBodyHashHint}
+        value={isFirst ? 'true' : form.get('requireBodyHash')}
+      />
+    </>
+  )
+}

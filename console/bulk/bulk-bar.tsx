@@ -1,0 +1,76 @@
+/** The form around a list of deals that changes those that are selected. */
+import type { Child } from 'hono/jsx'
+import { Field } from '../frame/fields.tsx'
+import { batchTexts } from '../texts/batch.ts'
+import { bulkTexts as texts } from '../texts/lists.ts'
+
+/** What can be done with several deals at once. */
+export type BulkAction = keyof typeof texts.actions
+
+const rightOf: Readonly<Record<BulkAction, string>> = {
+  hold: 'deal.hold',
+  unhold: 'deal.unhold',
+  assign: 'deal.assign-owner',
+}
+
+/** The actions that these rights allow, in order. */
+export const bulkActionsOf = (rights: ReadonlySet<string>): readonly BulkAction[] =>
+  (Object.keys(rightOf) as BulkAction[]).filter((action) => rights.has(rightOf[action]))
+
+/** What was entered, for a form that is shown again. */
+export interface BulkEntries {
+  readonly action?: string | undefined
+  readonly reason?: string | undefined
+  readonly employeeId?: string | undefined
+  readonly errors?: Readonly<Record<string, string>>
+}
+
+/** The field that belongs to an action alone. */
+const fieldOf: { readonly [Action in BulkAction]?: string } = { hold: 'reason', assign: 'employeeId' }
+
+interface BulkBarParts extends BulkEntries {
+  readonly actions: readonly BulkAction[]
+  /** The list of deals with its checkboxes. */
+  readonly children?: Child
+}
+
+/**
+ * The form. `bulkId` begins the command ids: a form that is sent again does nothing twice. The script shows the number
+ * of selected deals, and only the fields that the chosen action needs.
+ */
+export function BulkBar({ actions, children, ...entries }: BulkBarParts) {
+  const { action, reason, employeeId, errors = {} } = entries
+  const options = actions.map((value) => ({ value, text: texts.actions[value] }))
+  const common = { form: 'bulk', isFilter: true }
+  return (
+    <form
+      method="post"
+      action="/console/deals/bulk"
+      class="bulk"
+      data-texts={JSON.stringify(batchTexts)}
+      data-fields={JSON.stringify(fieldOf)}
+    >
+      <input type="hidden" name="bulkId" value={crypto.randomUUID()} />
+      {children}
+      <fieldset class="bulk-bar">
+        <legend>{texts.legend}</legend>
+        <div class="row">
+          <Field name="action" label={texts.action} kind="select" options={options} value={action} {...common} />
+          {actions.includes('hold') && (
+            <Field
+              {...{ name: 'reason', label: texts.reason, value: reason, error: errors.reason, maxLength: 1000 }}
+              {...{ hint: texts.reasonHint, ...common }}
+            />
+          )}
+          {actions.includes('assign') && (
+            <Field
+              {...{ name: 'employeeId', label: texts.owner, value: employeeId, error: errors.employeeId }}
+              {...{ hint: texts.ownerHint, maxLength: 64, ...common }}
+            />
+          )}
+          <button type="submit">{texts.submit}</button>
+        </div>
+      </fieldset>
+    </form>
+  )
+}

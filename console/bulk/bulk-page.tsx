@@ -1,0 +1,161 @@
+/** `/console/deals/bulk`: changes the selected deals without a script, and shows what became of each. */
+
+import type { RowOutcome } from '../../deal-server/files/outcomes.ts'
+import type { Page, PageResult, SignedInVisit } from '../frame/console.tsx'
+import { type Column, Table } from '../frame/content.tsx'
+import { ErrorSummary } from '../frame/fields.tsx'
+import { commandsResponse, runBatch } from '../parts/batch.ts'
+import { pathOfDeal } from '../parts/deal-parts.tsx'
+import { bulkTexts as texts } from '../texts/lists.ts'
+import { type BulkAction, BulkBar, bulkActionsOf } from './bulk-bar.tsx'
+import { commandsFor, type Selected, selectedIn } from './commands.ts'
+
+/** The page. Sent again with the same `bulkId`, it shows the same outcomes. */
+export const bulkPage = (): Page => ({
+  methods: ['GET', 'POST'],
+  path: '/console/deals/bulk',
+  right: 'deal.read',
+  render: (visit) => (visit.request.method === 'GET' ? { redirect: '/console/deals' } : change(visit)),
+})
+
+interface Named extends Selected {
+  readonly name: string
+}
+
+async function change(visit: SignedInVisit): Promise<PageResult> {
+  const { form, api, caller } = visit
+  const entered = (name: string) => (form.get(name) ?? '').trim()
+  const selected = selectedIn(form).slice(0, maxSelected)
+  const actions = bulkActionsOf(caller.rights)
+  const action = actions.find((name) => name === form.get('action')) ?? actions[0]
+  const errors = faultsOf({ action, selected, reason: entered('reason'), employeeId: entered('employeeId') })
+  if (action === undefined || errors.length > 0)
+    return askAgain(visit, { deals: await namesOf(visit, selected), actions, errors })
+  const bulkId = /^[0-9a-f-]{36}$/.test(entered('bulkId')) ? entered('bulkId') : crypto.randomUUID()
+  const change = { action, bulkId, reason: entered('reason'), employeeId: entered('employeeId') }
+  const commands = commandsFor(selected, change)
+  if (form.get('stage') === 'commands') return { response: commandsResponse(commands) }
+  const deals = await namesOf(visit, selected)
+  return shownResult(deals, await runBatch(api, commands))
+}
+
+/** A page of the list has no more deals. */
+const maxSelected = 200
+
+interface Entered {
+  readonly action: BulkAction | undefined
+  readonly selected: readonly Selected[]
+  readonly reason: string
+  readonly employeeId: string
+}
+
+type Faults = { readonly pointer: string; readonly code: string; readonly message: string }[]
+
+function faultsOf({ action, selected, reason, employeeId }: Entered): Faults {
+  const fault = (name: string, message: string) => ({ pointer: `/${name}`, code: 'missing-member', message })
+  return [
+    ...(selected.length === 0 ? [fault('selection', texts.noneSelected)] : []),
+    ...(action === 'hold' && reason === '' ? [fault('reason', texts.missing)] : []),
+    ...(action === 'assign' && employeeId === '' ? [fault('employeeId', texts.missing)] : []),
+  ]
+}
+
+async function namesOf({ api }: SignedInVisit, selected: readonly Selected[]): Promise<Named[]> {
+  if (selected.length === 0) return []
+  const { items } = await api.get<{ items: readonly { readonly id: string; readonly name: string }[] }>({
+    route: 'GET /rest/v1/deals',
+    query: { id: selected.map(({ id }) => id).join(','), fields: 'name', limit: maxSelected },
+  })
+  const names = new Map(items.map(({ id, name }) => [id, name]))
+  return selected.map((deal) => ({ ...deal, name: names.get(deal.id) ?? deal.id }))
+}
+
+interface Again {
+  readonly deals: readonly Named[]
+  readonly actions: readonly BulkAction[]
+  readonly errors: Faults
+}
+
+const dealColumn: Column<Named> = {
+  title: texts.selection,
+  cell: ({ id, name }) => <a href={pathOfDeal(id)}>{name}</a>,
+}
+
+function askAgain({ form }: SignedInVisit, { deals, actions, errors }: Again): PageResult {
+  const fields = [
+    { name: 'reason', label: texts.reason, form: 'bulk' },
+    { name: 'employeeId', label: texts.owner, form: 'bulk' },
+  ]
+  const messages = Object.fromEntries(errors.map(({ pointer, message }) => [pointer.slice(1), message]))
+  const [action, reason, employeeId] = ['action', 'reason', 'employeeId'].map((name) => form.get(name))
+  return {
+    title: texts.title,
+    status: 422,
+    content: (
+      <>
+        <h1>{texts.title}</h1>
+        <ErrorSummary problem={{ detail: texts.noneSelected, errors }} fields={fields} />
+        {deals.length > 0 && (
+          <BulkBar actions={actions} errors={messages} {...{ action, reason, employeeId }}>
+            {deals.map(({ id, version }) => (
+              <input type="hidden" name={`select.${id}`} value={version} />
+            ))}
+            <Table caption={texts.selection} columns={[dealColumn]} rows={deals} />
+          </BulkBar>
+        )}
+        <Back />
+      </>
+    ),
+  }
+}
+
+const Back = () => (
+  <p>
+    <a href="/console/deals">{texts.back}</a>
+  </p>
+)
+
+interface Result extends Named {
+  readonly outcome: RowOutcome | undefined
+}
+
+const reasonOf = (outcome: RowOutcome | undefined): string => {
+  if (outcome?.is !== 'refused') return '–'
+  return outcome.code === 'precondition-failed' ? texts.changed : outcome.reason
+}
+
+const resultColumns: readonly Column<Result>[] = [
+  dealColumn,
+  {
+    title: texts.outcome,
+    cell: ({ outcome }) => (
+      <span class={outcome?.is === 'done' ? 'badge good' : 'badge bad'}>
+        {outcome?.is === 'done' ? texts.done : texts.refused}
+      </span>
+    ),
+  },
+  { title: texts.reasonOfRefusal, cell: ({ outcome }) => reasonOf(outcome) },
+]
+
+function shownResult(deals: readonly Named[], outcomes: readonly RowOutcome[]): PageResult {
+  const results = deals.map((deal, index): Result => ({ ...deal, outcome: outcomes[index] }))
+  const refused = results.filter(({ outcome }) => outcome?.is !== 'done')
+  const done = results.length - refused.length
+  return {
+    title: texts.resultTitle,
+    content: (
+      <>
+        <h1>{texts.resultTitle}</h1>
+        <p class={refused.length > 0 ? 'warning' : 'notice'} role="status">
+          {texts.summary(done, refused.length)}
+        </p>
+        <Table
+          caption={texts.resultTitle}
+          columns={resultColumns}
+          rows={[...refused, ...results.filter(({ outcome }) => outcome?.is === 'done')]}
+        />
+        <Back />
+      </>
+    ),
+  }
+}

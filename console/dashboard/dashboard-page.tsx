@@ -1,0 +1,58 @@
+/** `/console`: how the deals stand. With a script the page follows changes while the reader works on it. */
+
+import { dealEventTypes } from '../../deal-server/domain/events.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Page } from '../frame/console.tsx'
+import { dayOf } from '../parts/deal-parts.tsx'
+import { dashboardTexts as texts } from '../texts/lists.ts'
+import { createReadFigures } from './figures.ts'
+import type { Period } from './sums.ts'
+import { Held, LateFigures, Latest, States, Tasks } from './tiles.tsx'
+import { ValueOverTime } from './value-over-time.tsx'
+
+/** The first page. Readers who may not read deals are led to their tasks. */
+export const dashboardPage = (clock: Clock, readFigures = createReadFigures(clock)): Page => ({
+  methods: ['GET'],
+  path: '/console',
+  render: async ({ request, api, caller, reader }) => {
+    if (!caller.rights.has('deal.read')) return { redirect: '/console/tasks' }
+    const period: Period = request.query.get('period') === 'week' ? 'week' : 'month'
+    const now = clock.now()
+    const { sums, lists, tasks } = await readFigures({ api, caller, period })
+    const isFollowed = caller.rights.has('deal.history.read')
+    return {
+      title: texts.title,
+      scripts: ['live.js'],
+      content: (
+        <>
+          <div class="head">
+            <h1>{texts.title}</h1>
+            {isFollowed && (
+              <p class="hint live-hint" hidden>
+                {texts.live}
+              </p>
+            )}
+          </div>
+          <div
+            class="dashboard"
+            id="live"
+            {...(isFollowed && { 'data-events': `/rest/v1/events`, 'data-types': dealEventTypes.join(' ') })}
+          >
+            {sums?.groups.length === 0 && caller.rights.has('deal.create') && (
+              <p class="notice">
+                {texts.noDeals} <a href="/console/deals/new">{texts.firstDeal}</a>
+              </p>
+            )}
+            {sums ? <States groups={sums.groups} reader={reader} /> : <LateFigures title={texts.byState} />}
+            <div>
+              {lists ? <Held {...{ held: lists.held, reader, now }} /> : <LateFigures title={texts.heldTitle} />}
+              <Tasks {...{ tasks, reader, today: dayOf(now) }} />
+            </div>
+            {sums && <ValueOverTime {...{ spans: sums.spans, period, reader }} />}
+            {lists && <Latest {...{ latest: lists.latest, reader }} />}
+          </div>
+        </>
+      ),
+    }
+  },
+})

@@ -1,0 +1,105 @@
+/** What the dashboard asks the API for: a few sums and short lists. */
+
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
+import type { Api } from '../frame/api.ts'
+import type { DealState } from '../parts/deal-parts.tsx'
+import { shareReading } from './share-reading.ts'
+import { createReadSums, type Group, type Period, type Sums } from './sums.ts'
+
+/** A deal of the short lists. */
+export interface ShortDeal extends DealState {
+  readonly id: string
+  readonly name: string
+  readonly heldAt: string | null
+  readonly holdReason: string | null
+  readonly updatedAt: string
+  readonly updatedBy: string
+}
+
+/** An open task of the reader. */
+export interface ShortTask {
+  readonly taskId: string
+  readonly title: string
+  readonly dueDate: string | null
+  readonly dealId: string
+  readonly dealName: string
+}
+
+/** The short lists of deals. */
+export interface DealLists {
+  /** Those that wait longest come first. */
+  readonly held: readonly ShortDeal[]
+  readonly latest: readonly ShortDeal[]
+}
+
+/** All figures of the dashboard. Undefined: they take too long now. */
+export interface Figures {
+  readonly sums: Sums | undefined
+  readonly lists: DealLists | undefined
+  readonly tasks: readonly ShortTask[]
+}
+
+/** Reads all figures. @throws RefusedCall */
+export type ReadFigures = (asked: {
+  readonly api: Api
+  readonly caller: Caller
+  readonly period: Period
+}) => Promise<Figures>
+
+/** Makes the reader of the figures, one for each server. Its callers may read deals. */
+export function createReadFigures(clock: Pick<Clock, 'now' | 'monotonic'>): ReadFigures {
+  const sumsOf = createReadSums(clock)
+  const listsOf = shareReading(clock, readLists)
+  return async function readFigures({ api, caller, period }) {
+    const [sums, lists, tasks] = await Promise.all([sumsOf(api, period), listsOf(api), readTasks(api, caller.username)])
+    return { sums, lists, tasks }
+  }
+}
+
+async function readLists(api: Api): Promise<DealLists> {
+  const deals = (query: Readonly<Record<string, string>>) =>
+    api.get<{ items: readonly ShortDeal[] }>({ route: 'GET /rest/v1/deals', query: { ...query, fields } })
+  // The time of the hold is no key of the list. A held deal seldom changes: those that rest longest wait longest.
+  const held = await deals({ held: 'true', sort: 'updatedAt', limit: '100' })
+  const latest = await deals({ sort: '-updatedAt', limit: shortList })
+  const byHold = [...held.items].sort((a, b) => ((a.heldAt ?? '') < (b.heldAt ?? '') ? -1 : 1))
+  return { held: byHold.slice(0, Number(shortList)), latest: latest.items }
+}
+
+const shortList = '6'
+const fields = 'name,status,held,heldAt,holdReason,updatedAt,updatedBy'
+
+async function readTasks(api: Api, username: string): Promise<readonly ShortTask[]> {
+  const path = { dtoName: 'AssignedTask', parameter: username }
+  const reply = await api.call<readonly ShortTask[]>({
+    route: 'GET /query/:dtoName/:parameter',
+    path,
+    query: { limit: shortList },
+  })
+  // The route answers 404 for an empty list.
+  return reply.ok ? reply.body : []
+}
+
+/** Of each state the number of deals and the value by currency. A deal on hold is open, and counted apart. */
+export interface StateCount {
+  readonly state: 'open' | 'held' | 'completed' | 'cancelled'
+  readonly count: number
+  readonly values: readonly Pick<Group, 'currency' | 'valueText'>[]
+  /** The query of the list that shows these deals. */
+  readonly query: string
+}
+
+/** The states in order. */
+export function countByState(groups: readonly Group[]): readonly StateCount[] {
+  const of = (state: StateCount['state'], query: string, isOf: (group: Group) => boolean): StateCount => {
+    const own = groups.filter(isOf)
+    return { state, query, count: own.reduce((sum, { count }) => sum + count, 0), values: own }
+  }
+  return [
+    of('open', 'status=open&held=false', ({ status, held }) => status === 'open' && !held),
+    of('held', 'held=true', ({ held }) => held),
+    of('completed', 'status=completed', ({ status }) => status === 'completed'),
+    of('cancelled', 'status=cancelled', ({ status }) => status === 'cancelled'),
+  ]
+}

@@ -1,0 +1,171 @@
+/** The tiles of the dashboard. Each leads to the list of what it counts. */
+import { type Column, Table, Time } from '../frame/content.tsx'
+import type { Reader } from '../frame/reader.ts'
+import { Due, pathOfDeal, StateBadges } from '../parts/deal-parts.tsx'
+import { dashboardTexts as texts } from '../texts/lists.ts'
+import { LyingBars } from './charts.tsx'
+import { countByState, type ShortDeal, type ShortTask, type StateCount } from './figures.ts'
+import type { Group } from './sums.ts'
+
+const looks: Readonly<Record<StateCount['state'], string>> = {
+  open: 'c1',
+  held: 'c2',
+  completed: 'c3',
+  cancelled: 'c4',
+}
+
+const stateTexts = {
+  open: texts.openNotHeld,
+  held: texts.held,
+  completed: texts.completed,
+  cancelled: texts.cancelled,
+}
+
+interface StatesParts {
+  readonly groups: readonly Group[]
+  readonly reader: Reader
+}
+
+/** The deals by state: a chart, and the same in a table. */
+export function States({ groups, reader }: StatesParts) {
+  const states = countByState(groups)
+  const bars = states.map(({ state, count }) => ({
+    label: stateTexts[state],
+    value: count,
+    text: reader.number(count),
+    look: looks[state],
+  }))
+  const columns: Column<StateCount>[] = [
+    {
+      title: texts.state,
+      cell: ({ state, query }) => <a href={`/console/deals?${query}`}>{stateTexts[state]}</a>,
+    },
+    { title: texts.number, isNumber: true, cell: ({ count }) => reader.number(count) },
+    {
+      title: texts.value,
+      isNumber: true,
+      cell: ({ values }) => <Values values={values} reader={reader} />,
+    },
+  ]
+  return (
+    <section class="panel">
+      <h2>{texts.byState}</h2>
+      <LyingBars
+        {...{ id: 'states', title: texts.byState, bars }}
+        description={texts.byStateText(bars.map(({ label, text }) => `${label} ${text}`).join(', '))}
+      />
+      <Table caption={texts.byState} columns={columns} rows={states} />
+    </section>
+  )
+}
+
+/** In place of figures that take too long now. */
+export const LateFigures = ({ title }: { readonly title: string }) => (
+  <section class="panel">
+    <h2>{title}</h2>
+    <p class="hint">{texts.lateFigures}</p>
+  </section>
+)
+
+/** Amounts of more currencies are in the list. */
+const maxValues = 4
+
+function Values({ values, reader }: Pick<StateCount, 'values'> & { readonly reader: Reader }) {
+  if (values.length === 0) return <span>–</span>
+  return (
+    <div>
+      {values.slice(0, maxValues).map(({ currency, valueText }) => (
+        <div>{reader.money(valueText, currency)}</div>
+      ))}
+      {values.length > maxValues && <div class="hint">{texts.andMore(values.length - maxValues)}</div>}
+    </div>
+  )
+}
+
+interface HeldParts {
+  readonly held: readonly ShortDeal[]
+  readonly reader: Reader
+  readonly now: number
+}
+
+/** Deals on hold, and for how long. */
+export function Held({ held, reader, now }: HeldParts) {
+  const columns: Column<ShortDeal>[] = [
+    { title: texts.deal, cell: ({ id, name }) => <a href={pathOfDeal(id)}>{name}</a> },
+    { title: texts.heldFor, isShort: true, cell: ({ heldAt }) => (heldAt === null ? '–' : ageOf(heldAt, now, reader)) },
+    { title: texts.reason, cell: ({ holdReason }) => <span class="cut">{holdReason ?? '–'}</span> },
+  ]
+  return (
+    <section class="panel">
+      <h2>{texts.heldTitle}</h2>
+      <Table caption={texts.heldTitle} columns={columns} rows={held} empty={texts.heldNone} />
+      {held.length > 0 && <More href="/console/deals?held=true&sort=updatedAt" text={texts.allHeld} />}
+    </section>
+  )
+}
+
+/** A duration in the largest unit that fits. */
+export function ageOf(time: string, now: number, { locale }: Reader): string {
+  const minutes = Math.max(0, Math.floor((now - Date.parse(time)) / 60_000))
+  const [value, unit] =
+    minutes < 60
+      ? [minutes, 'minute']
+      : minutes < 48 * 60
+        ? [Math.floor(minutes / 60), 'hour']
+        : [Math.floor(minutes / 1440), 'day']
+  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(value)
+}
+
+interface TasksParts {
+  readonly tasks: readonly ShortTask[]
+  readonly reader: Reader
+  readonly today: string
+}
+
+/** The reader's most urgent tasks. */
+export function Tasks({ tasks, reader, today }: TasksParts) {
+  const columns: Column<ShortTask>[] = [
+    { title: texts.task, cell: ({ title, dealId }) => <a href={pathOfDeal(dealId)}>{title}</a> },
+    {
+      title: texts.dueDate,
+      isShort: true,
+      cell: ({ dueDate }) => <Due date={dueDate} isLate {...{ today, reader }} />,
+    },
+  ]
+  return (
+    <section class="panel">
+      <h2>{texts.tasksTitle}</h2>
+      <Table caption={texts.tasksTitle} columns={columns} rows={tasks} empty={texts.tasksNone} />
+      {tasks.length > 0 && <More href="/console/tasks" text={texts.allTasks} />}
+    </section>
+  )
+}
+
+/** The deals that changed last. */
+export function Latest({ latest, reader }: { readonly latest: readonly ShortDeal[]; readonly reader: Reader }) {
+  const columns: Column<ShortDeal>[] = [
+    {
+      title: texts.deal,
+      cell: ({ id, name, status, held }) => (
+        <>
+          <a href={pathOfDeal(id)}>{name}</a> <StateBadges {...{ status, held }} />
+        </>
+      ),
+    },
+    { title: texts.latestBy, isShort: true, cell: ({ updatedBy }) => updatedBy },
+    { title: texts.latestAt, isShort: true, cell: ({ updatedAt }) => <Time time={updatedAt} reader={reader} /> },
+  ]
+  return (
+    <section class="panel">
+      <h2>{texts.latestTitle}</h2>
+      <Table caption={texts.latestTitle} columns={columns} rows={latest} empty={texts.noDeals} />
+      {latest.length > 0 && <More href="/console/deals?sort=-updatedAt" text={texts.allLatest} />}
+    </section>
+  )
+}
+
+const More = ({ href, text }: { readonly href: string; readonly text: string }) => (
+  <p class="more">
+    <a href={href}>{text}</a>
+  </p>
+)

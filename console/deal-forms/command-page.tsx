@@ -1,0 +1,142 @@
+/** The page of one command on a deal: its form, or why the command is not possible now. */
+
+import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
+import { commands } from '../../deal-server/use-cases/index.ts'
+import type { HttpRequest } from '../../shared/platform/http/request.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import type { Page, PageResult, SignedInVisit } from '../frame/console.tsx'
+import { ErrorSummary } from '../frame/fields.tsx'
+import { commandHints, pageTitles, dealTexts as texts } from '../texts/deal.ts'
+import {
+  CommandForm,
+  fieldPartsOf,
+  hiddenFields,
+  isOnTask,
+  Suggestions,
+  shownFieldsOf,
+  titleOf,
+} from './command-form.tsx'
+import { Conflict } from './conflict.tsx'
+import { type DealForCaller, pathOfCommand, pathOfDeal, peopleOf, readDeal } from './deal-view.ts'
+import { type FormFaults, faultsOf } from './faults.ts'
+import { Following, follower } from './following.tsx'
+import { decodeForm, fieldsOf } from './form-fields.ts'
+import { reasonsOf } from './reasons.ts'
+import { sendCommand } from './send-command.ts'
+import { initialValues, snapshotOf } from './snapshot.ts'
+import { taskChoices } from './task-choices.ts'
+
+/** `/console/deals/:id/commands/:verb`. */
+export const commandPage = (ids: IdSource): Page => ({
+  methods: ['GET', 'POST'],
+  path: '/console/deals/:id/commands/:verb',
+  right: 'deal.read',
+  render: async (visit) => {
+    const command = commandOf(visit.request)
+    return visit.request.method === 'POST' ? send(visit, command, ids) : open(visit, command, ids)
+  },
+})
+
+/** @throws ProblemError `not-found` */
+function commandOf({ pathParameters }: HttpRequest): Command {
+  const command = commands.find(({ verb, target }) => target === 'deal' && verb === pathParameters.verb)
+  if (command) return command
+  throw new ProblemError('not-found', 'There is no command of this name.')
+}
+
+const dealIdOf = ({ pathParameters }: HttpRequest): string => pathParameters.id ?? ''
+
+async function open(visit: SignedInVisit, command: Command, ids: IdSource): Promise<PageResult> {
+  const id = dealIdOf(visit.request)
+  // A deleted deal has one page, with the form.
+  if (command.onDeleted) return { redirect: pathOfDeal(id) }
+  const deal = await readDeal(visit.api, id)
+  const taskId = visit.request.query.get('taskId') ?? undefined
+  const values = initialValues(command, deal, taskId)
+  return showForm(visit, { command, deal, values, commandId: ids.uuid() })
+}
+
+async function send(visit: SignedInVisit, command: Command, ids: IdSource): Promise<PageResult> {
+  const { api, form, request, caller } = visit
+  const id = dealIdOf(request)
+  const reply = await sendCommand(api, {
+    route: `PUT /rest/v1/deals/:id/${command.verb}`,
+    path: { id },
+    body: decodeForm(fieldsOf(command), form),
+    commandId: form.get(hiddenFields.commandId) ?? ids.uuid(),
+    // A form without a version is refused rather than run on what the reader has not seen.
+    ...(!command.onDeleted && { ifMatch: `"${form.get(hiddenFields.version) ?? 0}"` }),
+  })
+  if (reply.ok) {
+    const isGone = command.name === 'DeleteDeal' && !caller.rights.has('deal.restore')
+    const done = reply.isChanged ? command.verb : 'unchanged'
+    return { redirect: `${isGone ? '/console/deals' : pathOfDeal(id)}?done=${encodeURIComponent(done)}` }
+  }
+  const deal = await readDeal(api, id)
+  const commandId = (reply.isOpen ? form.get(hiddenFields.commandId) : undefined) ?? ids.uuid()
+  return showForm(visit, { command, deal, values: form, commandId, faults: faultsOf(reply.problem) })
+}
+
+interface OpenForm {
+  readonly command: Command
+  readonly deal: DealForCaller
+  readonly values: ReadonlyMap<string, string>
+  readonly commandId: string
+  readonly faults?: FormFaults
+}
+
+function showForm(visit: SignedInVisit, { command, deal, values, commandId, faults }: OpenForm): PageResult {
+  const { reader, caller, form } = visit
+  const title = pageTitles[command.name] ?? titleOf(command)
+  const reason = reasonsOf(deal).get(command.name)
+  const isConflict = faults?.status === 412
+  const taskId = values.get('taskId') || undefined
+  const parts = {
+    command,
+    values,
+    faults: isConflict ? undefined : faults,
+    currency: deal.currency,
+    ...(isOnTask(command) && { tasks: taskChoices(deal, taskId) }),
+  }
+  const seen = form.get(hiddenFields.seen)
+  return {
+    title: `${title} · ${deal.name}`,
+    status: faults?.status ?? 200,
+    scripts: follower(caller),
+    content: (
+      <div class="form-page">
+        <p class="crumb">
+          <a href={pathOfDeal(deal.id)}>{deal.name}</a>
+        </p>
+        <h1>{title}</h1>
+        <Following deal={deal} caller={caller} isForm />
+        <ErrorSummary
+          problem={isConflict ? { ...faults, detail: texts.conflict, errors: undefined } : faults}
+          fields={fieldPartsOf(parts)}
+        />
+        {isConflict && (
+          <Conflict {...{ command, form, seen, deal, reader }} seenVersion={form.get(hiddenFields.version)} />
+        )}
+        <div class="panel">
+          {reason !== undefined && <p class="warning">{reason}</p>}
+          {(reason === undefined || faults !== undefined) && (
+            <>
+              {commandHints[command.name] !== undefined && <p>{commandHints[command.name]}</p>}
+              <CommandForm
+                {...parts}
+                action={pathOfCommand(deal.id, command.verb)}
+                {...{ commandId, version: deal.version, seen: snapshotOf(deal, taskId) }}
+                {...(isConflict && { button: texts.sendOnNow })}
+              />
+            </>
+          )}
+          <p class="after">
+            <a href={pathOfDeal(deal.id)}>{texts.back}</a>
+          </p>
+        </div>
+        {shownFieldsOf(command).length > 0 && <Suggestions people={peopleOf(deal, caller.username)} />}
+      </div>
+    ),
+  }
+}

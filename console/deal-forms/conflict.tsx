@@ -1,0 +1,48 @@
+/** What has changed since a form was opened: what the reader saw, what is there now, what he wants. */
+
+import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
+import { type Column, Table } from '../frame/content.tsx'
+import type { Reader } from '../frame/reader.ts'
+import { dealTexts as texts } from '../texts/deal.ts'
+import type { DealView } from './deal-view.ts'
+import { type ComparedFact, compareFacts } from './snapshot.ts'
+
+interface ConflictParts {
+  readonly command: Command
+  readonly form: ReadonlyMap<string, string>
+  readonly seen: string | undefined
+  readonly seenVersion: string | undefined
+  readonly deal: DealView
+  readonly reader: Reader
+}
+
+const columns: Column<ComparedFact>[] = [
+  {
+    title: texts.fact,
+    cell: ({ label, isChanged }) => (
+      <>
+        {label} {isChanged && <span class="badge warn">{texts.isChanged}</span>}
+      </>
+    ),
+  },
+  { title: texts.seen, cell: ({ seen }) => seen },
+  { title: texts.now, cell: ({ now, isChanged }) => (isChanged ? <strong>{now}</strong> : now) },
+  { title: texts.wanted, cell: ({ wanted }) => wanted },
+]
+
+/** The comparison. */
+export function Conflict({ seenVersion, ...compared }: ConflictParts) {
+  const { deal, reader } = compared
+  const rows = compareFacts(compared)
+  const seen = /^\d{1,12}$/.test(seenVersion ?? '') ? reader.number(Number(seenVersion)) : '–'
+  return (
+    <section class="panel">
+      <h2>{texts.conflictTitle}</h2>
+      <p>
+        {texts.conflictIntro(seen, reader.number(deal.version))}{' '}
+        {!rows.some(({ isChanged }) => isChanged) && texts.conflictOther}
+      </p>
+      {rows.length > 0 && <Table caption={texts.conflictTitle} columns={columns} rows={rows} />}
+    </section>
+  )
+}

@@ -1,0 +1,47 @@
+/**
+ * What the script `follow.js` needs to notice that somebody changes the deal. Without a script the page shows the deal
+ * as it was when the page was read.
+ */
+
+import { dealEventTypes } from '../../deal-server/domain/events.ts'
+import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
+import type { AssetName } from '../frame/assets.ts'
+import { dealTexts as texts } from '../texts/deal.ts'
+import { type DealView, pathOfDeal } from './deal-view.ts'
+
+/** Live events need this right. */
+const followingRight = 'deal.history.read'
+
+/** The scripts of a page that follows a deal. */
+export const follower = ({ rights }: Pick<Caller, 'rights'>): readonly AssetName[] =>
+  rights.has(followingRight) ? ['follow.js'] : []
+
+interface FollowingParts {
+  readonly deal: DealView
+  readonly caller: Pick<Caller, 'rights'>
+  /** True on a page with a form: it is never replaced. */
+  readonly isForm?: boolean
+}
+
+/** The place of notices, with the addresses that the script reads. */
+export function Following({ deal, caller, isForm = false }: FollowingParts) {
+  if (!caller.rights.has(followingRight)) return null
+  const { id, version } = deal
+  return (
+    <p
+      id="following"
+      class="follow"
+      role="status"
+      data-stream={`/rest/v1/events?${new URLSearchParams({ deal: id })}`}
+      data-types={dealEventTypes.join(' ')}
+      data-source={`/rest/v1/deals/${id}`}
+      data-version={String(version)}
+      data-page={pathOfDeal(id)}
+      data-replace={isForm ? undefined : 'deal'}
+      data-changed={texts.changedBy}
+      data-changed-by-somebody={texts.changedBySomebody}
+      data-refreshed={texts.refreshed}
+      data-show={texts.showNow}
+    />
+  )
+}

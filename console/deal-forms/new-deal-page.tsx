@@ -1,0 +1,61 @@
+/** The page on which a deal is created. The form chooses the id: sent twice, it makes one deal. */
+
+import { currencyExponents } from '../../deal-server/domain/currency.ts'
+import { createDeal } from '../../deal-server/use-cases/create-deal.ts'
+import { parseUuid } from '../../deal-server/use-cases/parameters.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
+import type { Page, PageResult, SignedInVisit } from '../frame/console.tsx'
+import { ErrorSummary } from '../frame/fields.tsx'
+import { dealTexts as texts } from '../texts/deal.ts'
+import { CommandForm, fieldPartsOf, hiddenFields, Suggestions, shownFieldsOf } from './command-form.tsx'
+import { pathOfDeal } from './deal-view.ts'
+import { type FormFaults, faultsOf } from './faults.ts'
+import { decodeForm } from './form-fields.ts'
+import { sendCommand } from './send-command.ts'
+
+const path = '/console/deals/new'
+
+/** `/console/deals/new`. */
+export const newDealPage = (ids: IdSource): Page => ({
+  methods: ['GET', 'POST'],
+  path,
+  right: createDeal.right,
+  render: (visit) => (visit.request.method === 'POST' ? create(visit, ids) : showForm(visit, { id: ids.uuid() })),
+})
+
+/** The id of the form is the id of the deal, and of the command. */
+async function create(visit: SignedInVisit, ids: IdSource): Promise<PageResult> {
+  const { api, form } = visit
+  const id = parseUuid(form.get(hiddenFields.commandId) ?? '') ?? ids.uuid()
+  const body = { ...decodeForm(shownFieldsOf(createDeal), form), id }
+  const reply = await sendCommand(api, { route: 'POST /rest/v1/deals', body, commandId: id })
+  if (reply.ok) return { redirect: `${pathOfDeal(id)}?done=${createDeal.verb}` }
+  return showForm(visit, { values: form, id: reply.isOpen ? id : ids.uuid(), faults: faultsOf(reply.problem) })
+}
+
+interface OpenForm {
+  readonly values?: ReadonlyMap<string, string>
+  readonly id: string
+  readonly faults?: FormFaults
+}
+
+function showForm({ caller }: SignedInVisit, { values, id, faults }: OpenForm): PageResult {
+  const parts = { command: createDeal, values, faults }
+  return {
+    title: texts.newDeal,
+    status: faults?.status ?? 200,
+    content: (
+      <div class="form-page">
+        <p class="crumb">
+          <a href="/console/deals">{texts.toDeals}</a>
+        </p>
+        <h1>{texts.newDeal}</h1>
+        <ErrorSummary problem={faults} fields={fieldPartsOf(parts)} />
+        <div class="panel">
+          <CommandForm {...parts} action={path} commandId={id} />
+        </div>
+        <Suggestions people={[caller.username]} currencies={[...currencyExponents.keys()]} />
+      </div>
+    ),
+  }
+}

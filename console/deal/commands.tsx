@@ -1,0 +1,75 @@
+/** What the reader can do with a deal: a form for each command that is possible, and why the others are not. */
+
+import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
+import { commands } from '../../deal-server/use-cases/index.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
+import { CommandForm, isOnTask, titleOf } from '../deal-forms/command-form.tsx'
+import { type DealForCaller, pathOfCommand } from '../deal-forms/deal-view.ts'
+import { reasonsOf } from '../deal-forms/reasons.ts'
+import { initialValues, snapshotOf } from '../deal-forms/snapshot.ts'
+import { commandHints, commandTexts, pageTitles, dealTexts as texts, titlesOnHold } from '../texts/deal.ts'
+
+interface CommandsParts {
+  readonly deal: DealForCaller
+  readonly ids: IdSource
+}
+
+/** The panel of all commands but those on tasks. */
+export function Commands({ deal, ids }: CommandsParts) {
+  const reasons = reasonsOf(deal)
+  const onDeal = commands.filter(({ target, makes }) => target === 'deal' && makes === undefined).sort(byPlace)
+  const possible = onDeal.filter((command) => !reasons.has(command.name) && !isOnTask(command))
+  // That a deal is not deleted needs no words.
+  const blocked = onDeal.filter(({ name, onDeleted }) => reasons.has(name) && !onDeleted)
+  return (
+    <section class="panel no-print" aria-labelledby="commands">
+      <h2 id="commands">{texts.commands}</h2>
+      {possible.length === 0 && <p class="hint">{texts.noCommands}</p>}
+      {possible.map((command) => (
+        <InlineCommand command={command} deal={deal} ids={ids} />
+      ))}
+      {blocked.length > 0 && (
+        <details class="fold" id="blocked">
+          <summary>{texts.blocked(blocked.length)}</summary>
+          <dl>
+            {blocked.map((command) => (
+              <>
+                <dt>{pageTitles[command.name] ?? titleOf(command)}</dt>
+                <dd class="hint">{reasons.get(command.name)}</dd>
+              </>
+            ))}
+          </dl>
+        </details>
+      )}
+    </section>
+  )
+}
+
+const order = Object.keys(commandTexts)
+
+/** Commands that the texts do not name stand before those that end a deal. */
+const placeOf = ({ name }: Command): number =>
+  order.includes(name) ? order.indexOf(name) : order.indexOf('CancelDeal') - 0.5
+
+const byPlace = (a: Command, b: Command): number => placeOf(a) - placeOf(b)
+
+interface InlineParts extends CommandsParts {
+  readonly command: Command
+}
+
+/** The form of a command, folded. What it was refused for is shown on a page of its own. */
+export function InlineCommand({ command, deal, ids }: InlineParts) {
+  const { name, verb } = command
+  const title = (deal.held ? titlesOnHold[name] : undefined) ?? titleOf(command)
+  return (
+    <details class="fold" id={`fold-${verb}`}>
+      <summary>{title}</summary>
+      {commandHints[name] !== undefined && <p class="hint">{commandHints[name]}</p>}
+      <CommandForm
+        {...{ command, values: initialValues(command, deal), currency: deal.currency, form: verb }}
+        {...{ action: pathOfCommand(deal.id, verb), commandId: ids.uuid() }}
+        {...{ version: deal.version, seen: snapshotOf(deal), button: title }}
+      />
+    </details>
+  )
+}

@@ -1,0 +1,114 @@
+/** The page of a deal: its state, facts, tasks and history, and what the reader can do. */
+import type { IdSource } from '../../shared/platform/ids.ts'
+import { Suggestions } from '../deal-forms/command-form.tsx'
+import { type DealForCaller, findDeal, pathOfDeal, peopleOf, stateOf } from '../deal-forms/deal-view.ts'
+import { Following, follower } from '../deal-forms/following.tsx'
+import { nextCursorOf, RefusedCall } from '../frame/api.ts'
+import type { Page, SignedInVisit } from '../frame/console.tsx'
+import { Notice, Pager } from '../frame/content.tsx'
+import { dealTexts as texts } from '../texts/deal.ts'
+import { Commands } from './commands.tsx'
+import { deletedDealPage } from './deleted-deal.tsx'
+import { doneText } from './done-text.ts'
+import { Facts } from './facts.tsx'
+import { type EventView, History } from './history.tsx'
+import { StateDiagram } from './state-diagram.tsx'
+import { Tasks } from './tasks.tsx'
+
+const historyRight = 'deal.history.read'
+/** Events on one page. */
+const historyLimit = 25
+
+/** `/console/deals/:id`. */
+export const dealPage = (ids: IdSource): Page => ({
+  methods: ['GET'],
+  path: '/console/deals/:id',
+  right: 'deal.read',
+  render: async (visit) => {
+    const id = visit.request.pathParameters.id ?? ''
+    const [found, history] = await Promise.all([findDeal(visit.api, id), readHistory(visit, id)])
+    if (!found.ok) return deletedDealPage({ visit, refusal: found, events: history?.events ?? [], ids })
+    const deal = found.body
+    return {
+      title: deal.name,
+      scripts: follower(visit.caller),
+      content: <DealPage visit={visit} deal={deal} history={history} ids={ids} />,
+    }
+  },
+})
+
+interface HistoryPage {
+  readonly events: readonly EventView[]
+  readonly nextCursor: string | null
+}
+
+/** Undefined for a reader who may not read it. @throws RefusedCall */
+async function readHistory({ api, caller, request }: SignedInVisit, id: string): Promise<HistoryPage | undefined> {
+  if (!caller.rights.has(historyRight)) return undefined
+  const cursor = request.query.get('cursor') ?? undefined
+  const reply = await api.call<{ readonly items: readonly EventView[] }>({
+    route: 'GET /rest/v1/deals/:id/history',
+    path: { id },
+    query: { limit: historyLimit, cursor },
+  })
+  // The deal itself is refused too, with more words.
+  if (!reply.ok && reply.status === 404) return undefined
+  if (!reply.ok) throw new RefusedCall(reply)
+  return { events: reply.body.items, nextCursor: nextCursorOf(reply.headers) }
+}
+
+interface DealPageParts {
+  readonly visit: SignedInVisit
+  readonly deal: DealForCaller
+  readonly history: HistoryPage | undefined
+  readonly ids: IdSource
+}
+
+function DealPage({ visit, deal, history, ids }: DealPageParts) {
+  const { request, reader, caller } = visit
+  const state = stateOf(deal)
+  return (
+    <>
+      <Notice>{doneText(request.query.get('done'))}</Notice>
+      <Following deal={deal} caller={caller} />
+      <div id="deal">
+        <p class="crumb">
+          <a href="/console/deals">{texts.toDeals}</a>
+        </p>
+        <div class="head titled">
+          <h1>{deal.name}</h1>
+          <span class={`badge ${state}`}>{texts.states[state]}</span>
+        </div>
+        <div class="columns record">
+          <div>
+            <Facts deal={deal} reader={reader} />
+            <Tasks {...{ deal, reader, caller, ids }} page={request.query.get('tasks')} />
+          </div>
+          <div>
+            <StateDiagram deal={deal} reader={reader} />
+            <Commands {...{ deal, ids }} />
+          </div>
+          <section class="panel" aria-labelledby="history">
+            <h2 id="history">{texts.historyTitle}</h2>
+            {history === undefined ? (
+              <p class="hint">{texts.noHistory(historyRight)}</p>
+            ) : (
+              <>
+                <History events={history.events} tasks={deal.tasks} reader={reader} />
+                <Pager path={pathOfDeal(deal.id)} query={lastingQuery(request.query)} nextCursor={history.nextCursor} />
+              </>
+            )}
+          </section>
+        </div>
+        <Suggestions people={peopleOf(deal, caller.username)} />
+      </div>
+    </>
+  )
+}
+
+/** The query of the page without what was for one time only. */
+function lastingQuery(query: URLSearchParams): URLSearchParams {
+  const kept = new URLSearchParams(query)
+  kept.delete('done')
+  return kept
+}

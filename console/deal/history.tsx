@@ -1,0 +1,48 @@
+/** What happened to a deal, the oldest first. */
+
+import type { TaskView } from '../deal-forms/deal-view.ts'
+import { Time } from '../frame/content.tsx'
+import type { Reader } from '../frame/reader.ts'
+import { wordsOf } from './event-words.ts'
+
+/** An event as the API shows it. */
+export interface EventView {
+  readonly id: string
+  readonly type: string
+  readonly time: string
+  readonly actor: string
+  readonly useCase: string
+  readonly sequence: number
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+interface HistoryParts {
+  readonly events: readonly EventView[]
+  readonly tasks: readonly Pick<TaskView, 'id' | 'title'>[]
+  readonly reader: Reader
+}
+
+/** The list of events. */
+export function History({ events, tasks, reader }: HistoryParts) {
+  const titles = new Map(tasks.map(({ id, title }) => [id, title]))
+  return (
+    <ol class="history" start={events[0]?.sequence}>
+      {events.map((event) => {
+        const { phrase, details } = wordsOf(event, { reader, titles })
+        return (
+          <li>
+            <p>
+              <strong>{event.actor}</strong> {phrase}{' '}
+              <span class="hint">
+                <Time time={event.time} reader={reader} />
+              </span>
+            </p>
+            {details.map((detail) => (
+              <p class="lines detail">{detail}</p>
+            ))}
+          </li>
+        )
+      })}
+    </ol>
+  )
+}

@@ -1,0 +1,9 @@
+/** The pages of one deal: the deal itself, the forms of all commands, and the form for a new deal. */
+import type { IdSource } from '../../shared/platform/ids.ts'
+import { commandPage } from '../deal-forms/command-page.tsx'
+import { newDealPage } from '../deal-forms/new-deal-page.tsx'
+import type { Page } from '../frame/console.tsx'
+import { dealPage } from './deal-page.tsx'
+
+/** All pages of one deal. */
+export const dealPages = (ids: IdSource): readonly Page[] => [newDealPage(ids), commandPage(ids), dealPage(ids)]

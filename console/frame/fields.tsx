@@ -1,0 +1,172 @@
+/** Forms: fields with a label, a hint and the error at the field; and the list of all errors above the form. */
+import type { Child } from 'hono/jsx'
+import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
+import { strings } from '../texts/common.ts'
+
+/** A field of a form. */
+export interface FieldParts {
+  readonly name: string
+  readonly label: string
+  readonly kind?:
+    | 'text'
+    | 'textarea'
+    | 'number'
+    | 'date'
+    | 'datetime-local'
+    | 'password'
+    | 'search'
+    | 'select'
+    | 'checkbox'
+    | 'file'
+  readonly value?: string | undefined
+  readonly isRequired?: boolean
+  readonly hint?: string | undefined
+  readonly error?: string | undefined
+  /** For `select`, in order. */
+  readonly options?: readonly { readonly value: string; readonly text: string }[]
+  readonly maxLength?: number | undefined
+  readonly pattern?: string | undefined
+  /** For `number`: the least step; amounts need `any`. */
+  readonly step?: string | undefined
+  readonly min?: string | undefined
+  readonly max?: string | undefined
+  readonly autocomplete?: string | undefined
+  readonly list?: string | undefined
+  /** For `file`: the endings of names, with commas between. */
+  readonly accept?: string | undefined
+  /** The keys of a phone: `decimal` for amounts, which are texts. */
+  readonly inputMode?: 'decimal' | undefined
+  /** Sets ids apart when a page has several forms with fields of one name. */
+  readonly form?: string | undefined
+  readonly isAutofocused?: boolean
+  /** Fields of a filter do not say that they are optional. */
+  readonly isFilter?: boolean
+}
+
+const idOf = ({ form, name }: Pick<FieldParts, 'form' | 'name'>): string => (form ? `${form}-${name}` : name)
+
+/** A labelled field. Required fields say so, the others are optional. */
+export function Field(parts: FieldParts) {
+  const { label, kind = 'text', isRequired = false, hint, error, isFilter = false } = parts
+  const saysOptional = kind !== 'checkbox' && !isRequired && !isFilter
+  const id = idOf(parts)
+  const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean)
+  const control = <Control parts={parts} id={id} describedBy={described.length > 0 ? described.join(' ') : undefined} />
+  const text = (
+    <label for={id}>
+      {label} {saysOptional && <span class="hint">({strings.optional})</span>}
+    </label>
+  )
+  return (
+    <div class={error === undefined ? 'field' : 'field invalid'}>
+      {kind === 'checkbox' ? (
+        <span class="check">
+          {control} {text}
+        </span>
+      ) : (
+        text
+      )}
+      {hint !== undefined && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {error !== undefined && (
+        <p class="error" id={`${id}-error`}>
+          {error}
+        </p>
+      )}
+      {kind !== 'checkbox' && control}
+    </div>
+  )
+}
+
+interface ControlParts {
+  readonly parts: FieldParts
+  readonly id: string
+  readonly describedBy: string | undefined
+}
+
+function Control({ parts, id, describedBy }: ControlParts) {
+  const { name, kind = 'text', value = '', isRequired = false, error, maxLength, options = [] } = parts
+  const common = {
+    id,
+    name,
+    required: isRequired,
+    'aria-describedby': describedBy,
+    'aria-invalid': error === undefined ? undefined : ('true' as const),
+    autofocus: parts.isAutofocused,
+  }
+  if (kind === 'textarea')
+    return (
+      <textarea {...common} rows={3} maxlength={maxLength}>
+        {value}
+      </textarea>
+    )
+  if (kind === 'select')
+    return (
+      <select {...common}>
+        {options.map((option) => (
+          <option value={option.value} selected={option.value === value}>
+            {option.text}
+          </option>
+        ))}
+      </select>
+    )
+  if (kind === 'checkbox') return <input {...common} type="checkbox" value="true" checked={value === 'true'} />
+  const { pattern, step, min, max, autocomplete, list, accept, inputMode: inputmode } = parts
+  // A password is never written into a page.
+  const shown = kind === 'password' || kind === 'file' ? undefined : value
+  const isPlain = kind === 'text' || kind === 'password'
+  return (
+    <input
+      {...common}
+      {...{ type: kind, value: shown, maxlength: maxLength, pattern, step, min, max, autocomplete, list }}
+      {...{ accept, inputmode }}
+      {...(isPlain && { autocapitalize: 'none', spellcheck: false })}
+    />
+  )
+}
+
+/** What is wrong with a form: a problem document, or what the page itself found. */
+export interface FormFaults {
+  readonly detail: string
+  /** As in problem documents: `MemberError[]`. */
+  readonly errors?: unknown
+}
+
+/** The errors of a refused form by the name of the field: `/newDate` is `newDate`. */
+export function fieldErrors(problem: FormFaults | undefined): Readonly<Record<string, string>> {
+  const errors = (problem?.errors ?? []) as readonly MemberError[]
+  return Object.fromEntries(errors.map(({ pointer, message }) => [pointer.replace(/^\//, ''), message]))
+}
+
+interface SummaryParts {
+  readonly problem: FormFaults | undefined
+  /** The fields of the form. Errors of other members are in the summary alone. */
+  readonly fields?: readonly Pick<FieldParts, 'name' | 'label' | 'form'>[]
+  readonly children?: Child
+}
+
+/** What is wrong, above a form: each error leads to its field. Screen readers read it at once. */
+export function ErrorSummary({ problem, fields = [], children }: SummaryParts) {
+  if (problem === undefined) return null
+  const errors = Object.entries(fieldErrors(problem))
+  return (
+    <div class="summary" role="alert" tabindex={-1}>
+      <h2>{strings.errorSummary}</h2>
+      {errors.length === 0 && <p>{problem.detail}</p>}
+      {errors.length > 0 && (
+        <ul>
+          {errors.map(([name, message]) => {
+            const field = fields.find((candidate) => candidate.name === name)
+            return (
+              <li>{field ? <a href={`#${idOf(field)}`}>{`${field.label}: ${message}`}</a> : `${name}: ${message}`}</li>
+            )
+          })}
+        </ul>
+      )}
+      {children}
+    </div>
+  )
+}

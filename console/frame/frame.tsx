@@ -1,0 +1,113 @@
+/** The frame of all pages of the console: head, header with navigation, the place of the content, footer. */
+import type { Child } from 'hono/jsx'
+import { projectVersion } from '../../shared/platform/project-folder.ts'
+import type { ServerName } from '../../shared/protocol/problems/catalogue.ts'
+import { firstPages } from '../../shared/server/pages/first-pages.ts'
+import { strings } from '../texts/common.ts'
+import { type AssetName, consoleAssets } from './assets.ts'
+import { type NavigationEntry, navigation, signedOutPath } from './navigation.ts'
+
+/** The parts in which pages differ. */
+export interface FrameParts {
+  readonly title: string
+  readonly server: ServerName
+  readonly publicOrigins: Readonly<Record<ServerName, string>>
+  /** The path of the page, for the navigation. */
+  readonly path: string
+  /** Undefined on pages for readers who are not signed in. */
+  readonly reader: { readonly username: string; readonly rights: ReadonlySet<string> } | undefined
+  readonly scripts: readonly AssetName[]
+  readonly children: Child
+}
+
+/** The whole document as text. */
+export const renderFrame = (parts: FrameParts): string => `<!doctype html>\n${(<Frame {...parts} />).toString()}`
+
+function Frame(parts: FrameParts) {
+  const { title, server, scripts, children } = parts
+  const base = firstPages[server]
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{`${title} · ${strings.product}`}</title>
+        <link rel="icon" href={consoleAssets.path(base, 'keyhold.svg')} />
+        <link rel="stylesheet" href={consoleAssets.path(base, 'console.css')} />
+        {(['console.js', ...scripts] as const).map((name) => (
+          <script src={consoleAssets.path(base, name)} defer />
+        ))}
+      </head>
+      <body>
+        <a class="skip" href="#content">
+          {strings.skipToContent}
+        </a>
+        <Header {...parts} />
+        <main id="content" tabindex={-1}>
+          {children}
+        </main>
+        <Footer {...parts} />
+      </body>
+    </html>
+  )
+}
+
+function Header({ server, publicOrigins, path, reader }: FrameParts) {
+  const shown = navigation.filter(({ right }) => right === undefined || reader?.rights.has(right))
+  const url = (entry: Pick<NavigationEntry, 'server' | 'path'>) =>
+    entry.server === server ? entry.path : publicOrigins[entry.server] + entry.path
+  const current = currentOf(shown, server, path)
+  const links = (entries: readonly NavigationEntry[]) => (
+    <ul>
+      {entries.map((entry) => (
+        <li>
+          <a href={url(entry)} aria-current={entry === current ? 'page' : undefined}>
+            {entry.text}
+          </a>
+        </li>
+      ))}
+    </ul>
+  )
+  const ofWork = shown.filter(({ isAdministration }) => !isAdministration)
+  const ofAdministration = shown.filter(({ isAdministration }) => isAdministration)
+  return (
+    <header class="top">
+      <a class="brand" href={url({ server: 'deal', path: firstPages.deal })}>
+        {strings.product}
+      </a>
+      {reader && <nav aria-label={strings.navigation}>{links(ofWork)}</nav>}
+      {reader && ofAdministration.length > 0 && (
+        <nav aria-label={strings.administration}>{links(ofAdministration)}</nav>
+      )}
+      {reader && (
+        <form class="who" method="post" action={`${publicOrigins.auth}/sessions/current`}>
+          <input type="hidden" name="_method" value="DELETE" />
+          <input type="hidden" name="return_to" value={publicOrigins.deal + signedOutPath} />
+          <span>
+            <span class="hint">{strings.signedInAs}</span> <strong>{reader.username}</strong>
+          </span>
+          <button type="submit" class="quiet">
+            {strings.signOut}
+          </button>
+        </form>
+      )}
+    </header>
+  )
+}
+
+/** The entry with the longest path above this page. */
+const currentOf = (entries: readonly NavigationEntry[], server: ServerName, path: string) =>
+  entries
+    .filter((entry) => entry.server === server && (path === entry.path || path.startsWith(`${entry.path}/`)))
+    .sort((a, b) => b.path.length - a.path.length)[0]
+
+function Footer({ server, publicOrigins }: FrameParts) {
+  const documentation = server === 'auth' ? '/docs' : '/rest/docs'
+  return (
+    <footer class="bottom">
+      <a href={`${publicOrigins[server]}${documentation}`}>{strings.documentation}</a>
+      <span>{strings.version(projectVersion())}</span>
+    </footer>
+  )
+}

@@ -1,0 +1,40 @@
+/** The pages that the header of every page leads to. They are on both servers: staff see one console. */
+import type { ServerName } from '../../shared/protocol/problems/catalogue.ts'
+import { strings } from '../texts/common.ts'
+
+/** A page of the navigation. */
+export interface NavigationEntry {
+  readonly server: ServerName
+  readonly path: string
+  readonly text: string
+  /** Readers without it do not see the entry. */
+  readonly right?: string
+  readonly isAdministration?: boolean
+}
+
+const { navigationEntries: texts } = strings
+
+/** The page on which readers sign in. It is on the auth server. */
+export const signInPath = '/account/sign-in'
+
+/** The end of every sign-out from a page: the deal server forgets, and leads to the page for signing in. */
+export const signedOutPath = '/console/signed-out'
+
+/** All entries, in order. */
+export const navigation: readonly NavigationEntry[] = [
+  { server: 'deal', path: '/console', text: texts.dashboard, right: 'deal.read' },
+  { server: 'deal', path: '/console/deals', text: texts.deals, right: 'deal.read' },
+  { server: 'deal', path: '/console/tasks', text: texts.tasks },
+  { server: 'auth', path: '/account', text: texts.account },
+  { server: 'auth', path: '/account/users', text: texts.users, right: 'user.manage', isAdministration: true },
+  {
+    server: 'auth',
+    path: '/account/all-api-keys',
+    text: texts.allApiKeys,
+    right: 'api-key.manage',
+    isAdministration: true,
+  },
+  { server: 'deal', path: '/console/webhooks', text: texts.webhooks, right: 'webhook.manage', isAdministration: true },
+  { server: 'auth', path: '/account/audit', text: texts.audit, right: 'audit.read', isAdministration: true },
+  { server: 'auth', path: '/account/keys', text: texts.keys, right: 'key.read', isAdministration: true },
+]

@@ -1,0 +1,84 @@
+/** The columns of the list of deals. */
+import { type Column, Time } from '../frame/content.tsx'
+import type { Reader } from '../frame/reader.ts'
+import { Due, pathOfDeal, StateBadges } from '../parts/deal-parts.tsx'
+import { defaults } from '../parts/filters.ts'
+import { listTexts as texts } from '../texts/lists.ts'
+
+/** A deal as the list needs it. */
+export interface ListedDeal {
+  readonly id: string
+  readonly name: string
+  readonly status: 'open' | 'completed' | 'cancelled'
+  readonly held: boolean
+  readonly priceText: string
+  readonly currency: string
+  readonly completionDate: string | null
+  readonly ownerId: string
+  readonly version: number
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+/** The members that the list asks for. */
+export const listedMembers =
+  'name,status,held,priceText,currency,completionDate,ownerId,version,createdAt,updatedAt' as const
+
+interface Shown {
+  readonly reader: Reader
+  readonly query: URLSearchParams
+  /** `YYYY-MM-DD`. */
+  readonly today: string
+}
+
+/** The columns, whose titles sort. */
+export function dealColumns({ reader, query, today }: Shown): Column<ListedDeal>[] {
+  const sortedBy = (by: string, first: '' | '-' = '') => ({ sort: sortOf(query, by, first) })
+  // The API refuses to compare prices of several currencies.
+  const byPrice = query.has('currency') ? sortedBy('price', '-') : {}
+  return [
+    { title: texts.deal, ...sortedBy('name'), cell: ({ id, name }) => <a href={pathOfDeal(id)}>{name}</a> },
+    { title: texts.status, isShort: true, ...sortedBy('status'), cell: (deal) => <StateBadges {...deal} /> },
+    {
+      title: texts.price,
+      isNumber: true,
+      ...byPrice,
+      cell: ({ priceText, currency }) => reader.money(priceText, currency),
+    },
+    {
+      title: texts.due,
+      isShort: true,
+      ...sortedBy('completionDate'),
+      cell: ({ completionDate, status }) => (
+        <Due date={completionDate} isLate={status === 'open'} {...{ today, reader }} />
+      ),
+    },
+    { title: texts.owner, ...sortedBy('ownerId'), cell: ({ ownerId }) => ownerId },
+    {
+      title: texts.created,
+      isShort: true,
+      ...sortedBy('createdAt', '-'),
+      cell: ({ createdAt }) => reader.date(createdAt.slice(0, 10)),
+    },
+    {
+      title: texts.updated,
+      isShort: true,
+      ...sortedBy('updatedAt', '-'),
+      cell: ({ updatedAt }) => <Time time={updatedAt} reader={reader} />,
+    },
+  ]
+}
+
+/** The link of a title: the first press sorts in the usual direction, the next one turns it round. */
+function sortOf(query: URLSearchParams, by: string, first: '' | '-') {
+  const current = query.get('sort') ?? defaults.sort
+  const isUp = current === by
+  const isDown = current === `-${by}`
+  const other = first === '-' ? by : `-${by}`
+  const next = new URLSearchParams(query)
+  next.delete('cursor')
+  next.set('sort', current === first + by ? other : first + by)
+  if (next.get('sort') === defaults.sort) next.delete('sort')
+  const direction = isUp ? ('ascending' as const) : isDown ? ('descending' as const) : undefined
+  return { href: `/console/deals${next.size > 0 ? `?${next}` : ''}`, direction }
+}

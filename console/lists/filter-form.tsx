@@ -1,0 +1,94 @@
+/** The form of filters, and the views above it. */
+
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import { ErrorSummary, Field, fieldErrors } from '../frame/fields.tsx'
+import { activeFilters, filledFields } from '../parts/filters.ts'
+import { listTexts as texts } from '../texts/lists.ts'
+import { isShown, type View } from './views.ts'
+
+interface FilterFormParts {
+  readonly query: URLSearchParams
+  readonly problem: ProblemDocument | undefined
+}
+
+/** A form by GET: what is found is in the URL. On a phone it is closed at first (`details.wide-open`). */
+export function FilterForm({ query, problem }: FilterFormParts) {
+  const fields = filledFields(query, fieldErrors(problem))
+  const common = fields.filter(({ isCommon }) => isCommon)
+  const further = fields.filter(({ isCommon }) => !isCommon)
+  const active = activeFilters(query)
+  const isSet = ({ name }: { readonly name: string }) => query.has(name) && name !== 'sort' && name !== 'limit'
+  const set = further.filter(isSet).length
+  const form = (
+    <form method="get" action="/console/deals" class="panel stack" aria-label={texts.filters}>
+      <ErrorSummary problem={problem} fields={fields} />
+      <div class="filters">
+        {common.map((parts) => (
+          <Filter {...parts} />
+        ))}
+        <div class="actions">
+          <button type="submit">{texts.apply}</button>
+          {active > 0 && (
+            <>
+              <a class="clear" href="/console/deals">
+                {texts.clear}
+              </a>
+              <span class="hint">{texts.active(active)}</span>
+            </>
+          )}
+        </div>
+      </div>
+      <details open={further.some(({ error }) => error !== undefined)}>
+        <summary>{texts.moreFilters(set)}</summary>
+        <p class="hint">{texts.days}</p>
+        <div class="filters">
+          {further.map((parts) => (
+            <Filter {...parts} />
+          ))}
+        </div>
+      </details>
+    </form>
+  )
+  return (
+    <details class="wide-open" open={problem !== undefined}>
+      <summary>{texts.filtersSet(active)}</summary>
+      {form}
+    </details>
+  )
+}
+
+/** All fields of filters are optional: none says so. */
+const Filter = (parts: Parameters<typeof Field>[0]) => <Field {...parts} isFilter />
+
+interface ViewsParts {
+  readonly views: readonly View[]
+  readonly query: URLSearchParams
+  readonly username: string
+}
+
+/** Ready views as links. The script adds those that the reader has saved in the browser. */
+export function Views({ views, query, username }: ViewsParts) {
+  return (
+    <nav class="tabs" aria-label={texts.views} data-views={username} data-remove={texts.removeView}>
+      <ul>
+        {views.map((view) => (
+          <li>
+            <a
+              href={`/console/deals${view.query.size > 0 ? `?${view.query}` : ''}`}
+              aria-current={isShown(view, query) ? 'page' : undefined}
+            >
+              {view.text}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <details class="save-view" hidden>
+        <summary>{texts.saveView}</summary>
+        <form class="row">
+          <Field name="view-name" label={texts.viewName} isRequired maxLength={60} hint={texts.viewsKept} />
+          <button type="submit">{texts.save}</button>
+        </form>
+      </details>
+    </nav>
+  )
+}

@@ -1,0 +1,44 @@
+/** Batches of commands, run in this process by the route of the API. */
+
+import { type BatchOutcome, type RowOutcome, rowOutcome } from '../../deal-server/files/outcomes.ts'
+import { ndjson } from '../../shared/platform/http/content/json-items.ts'
+import type { HttpResponse } from '../../shared/platform/http/response.ts'
+import { collectStream } from '../../shared/platform/http/stream.ts'
+import { type Api, RefusedCall } from '../frame/api.ts'
+
+/** A command of a batch. */
+export interface BatchCommand {
+  readonly id: string
+  readonly action: string
+  readonly [member: string]: unknown
+}
+
+/** Commands of one batch: the route takes no more. */
+const maxCommands = 1000
+
+/**
+ * Runs commands by the route of batches; the outcomes are in their order. With `isDryRun`, nothing is stored.
+ * @throws RefusedCall
+ */
+export async function runBatch(api: Api, commands: readonly BatchCommand[], isDryRun = false): Promise<RowOutcome[]> {
+  if (commands.length === 0) return []
+  if (commands.length > maxCommands) throw new RangeError(`A batch has at most ${maxCommands} commands`)
+  const reply = await api.call({
+    route: 'POST /commands',
+    body: linesOf(commands),
+    query: { validateOnly: isDryRun || undefined },
+    headers: { 'content-type': ndjson, accept: 'application/json', prefer: 'return=minimal' },
+  })
+  if (!reply.ok) throw new RefusedCall(reply)
+  const outcomes: readonly BatchOutcome[] = reply.stream ? JSON.parse(await collectStream(reply.stream)) : []
+  return outcomes.map(rowOutcome)
+}
+
+const linesOf = (commands: readonly BatchCommand[]) => commands.map((command) => JSON.stringify(command)).join('\n')
+
+/** The commands as lines, for the script that sends them to the route of batches by itself (`bulk.js`). */
+export const commandsResponse = (commands: readonly BatchCommand[]): HttpResponse => ({
+  status: 200,
+  headers: { 'content-type': ndjson, 'cache-control': 'no-store' },
+  body: linesOf(commands),
+})

@@ -1,0 +1,66 @@
+/** Rights in words, in groups. */
+
+import { allRights } from '../../auth-server/users/rights.ts'
+import { Checkboxes, type ChoiceGroup } from '../frame/choices.tsx'
+import { strings } from '../texts/account.ts'
+
+type Group = keyof typeof strings.rightGroups
+
+const groups = Object.keys(strings.rightGroups) as readonly Group[]
+
+function groupOf(right: string): Group {
+  if (/\.read(-any)?$/.test(right) && /^(deal|task)\./.test(right)) return 'reading'
+  if (/^(deal\.)?task\./.test(right)) return 'tasks'
+  return right.startsWith('deal.') ? 'deals' : 'administration'
+}
+
+/** The right in words; a right of a later version by its name. */
+const inWords = (right: string): string =>
+  Object.hasOwn(strings.rights, right) ? strings.rights[right as keyof typeof strings.rights] : right
+
+/** The groups that are not empty, each with its rights. */
+const grouped = (rights: Iterable<string>): { readonly group: Group; readonly rights: readonly string[] }[] => {
+  const all = [...rights]
+  return groups
+    .map((group) => ({ group, rights: all.filter((right) => groupOf(right) === group) }))
+    .filter((part) => part.rights.length > 0)
+}
+
+/** The rights as a list for each group. */
+export function RightsInWords({ rights }: { readonly rights: Iterable<string> }) {
+  return (
+    <dl class="facts">
+      {grouped(rights).map((part) => (
+        <>
+          <dt>{strings.rightGroups[part.group]}</dt>
+          <dd>{part.rights.map(inWords).join(', ')}</dd>
+        </>
+      ))}
+    </dl>
+  )
+}
+
+/** The rights as groups of checkboxes. */
+export const rightChoices = (rights: Iterable<string>): ChoiceGroup[] =>
+  grouped(rights).map((part) => ({
+    title: strings.rightGroups[part.group],
+    choices: part.rights.map((right) => ({ value: right, text: inWords(right) })),
+  }))
+
+interface RightsFieldsParts {
+  readonly legend: string
+  /** The rights to choose from; all rights when left out. */
+  readonly offered?: Iterable<string>
+  readonly chosen: Iterable<string>
+  readonly hint?: string
+  readonly error?: string | undefined
+}
+
+/** Checkboxes of rights, sent as `rights.<right>`. */
+export function RightsFields({ offered = allRights, ...parts }: RightsFieldsParts) {
+  return <Checkboxes name="rights" {...parts} groups={rightChoices(offered)} />
+}
+
+/** The rights that were chosen. */
+export const chosenRights = (form: ReadonlyMap<string, string>): string[] =>
+  allRights.filter((right) => form.get(`rights.${right}`) === 'true')

@@ -1,0 +1,95 @@
+/** The table of sessions and token logins, for their owner and for administrators. */
+import type { Api } from '../frame/api.ts'
+import { type Column, Table, Time } from '../frame/content.tsx'
+import type { Reader } from '../frame/reader.ts'
+import { strings } from '../texts/account.ts'
+
+/** A session or token login, as the API gives it. */
+export interface Login {
+  readonly id: string
+  readonly kind: 'session' | 'login'
+  readonly createdAt: string
+  readonly lastUsedAt: string
+  readonly expiresAt: string
+  readonly address: string | null
+  readonly userAgent: string | null
+  readonly current: boolean
+}
+
+/** A page of a list. */
+export interface ListPage<Item> {
+  readonly items: readonly Item[]
+  readonly nextCursor: string | null
+}
+
+const { sessions: texts } = strings
+
+/** Programs and systems as `User-Agent` names them, the most telling first. */
+const programs = [/\b(Edg)e?\//, /\b(OPR|Opera)\//, /\b(Firefox)\//, /(Chrome)\//, /\bVersion\/.*\b(Safari)\//]
+const systems = [/\b(Android)\b/, /\b(iPhone|iPad)\b/, /\b(Windows)\b/, /\b(Mac OS)\b/, /\b(Linux)\b/]
+const fullNames: Readonly<Record<string, string>> = { Edg: 'Edge', OPR: 'Opera', 'Mac OS': 'macOS' }
+
+const firstOf = (patterns: readonly RegExp[], text: string): string | undefined => {
+  const name = patterns.map((pattern) => pattern.exec(text)?.[1]).find((found) => found !== undefined)
+  return name === undefined ? undefined : (fullNames[name] ?? name)
+}
+
+/** The browser and its system, or all that the program says of itself. */
+export function deviceOf(userAgent: string | null): string {
+  if (!userAgent) return texts.unknownDevice
+  const [program, system] = [firstOf(programs, userAgent), firstOf(systems, userAgent)]
+  return program !== undefined && system !== undefined ? texts.deviceOn(program, system) : userAgent
+}
+
+interface SessionTableParts {
+  readonly logins: readonly Login[]
+  readonly reader: Reader
+  /** The path to which the forms are sent. */
+  readonly path: string
+}
+
+/** Each session with a button that ends it, except the one that asks: signing out ends that one. */
+export function SessionTable({ logins, reader, path }: SessionTableParts) {
+  const columns: Column<Login>[] = [
+    {
+      title: texts.device,
+      cell: (login) => (
+        <>
+          <span title={login.userAgent ?? undefined}>{deviceOf(login.userAgent)}</span>{' '}
+          {login.current && <span class="badge good">{texts.current}</span>}
+        </>
+      ),
+    },
+    { title: texts.kind, isShort: true, cell: ({ kind }) => texts.kinds[kind] },
+    { title: texts.address, isShort: true, cell: ({ address }) => address ?? '–' },
+    { title: texts.createdAt, cell: ({ createdAt }) => <Time time={createdAt} reader={reader} /> },
+    { title: texts.lastUsedAt, cell: ({ lastUsedAt }) => <Time time={lastUsedAt} reader={reader} /> },
+    { title: texts.expiresAt, cell: ({ expiresAt }) => <Time time={expiresAt} reader={reader} /> },
+    { title: texts.action, cell: (login) => !login.current && <EndForm login={login} path={path} /> },
+  ]
+  return <Table caption={texts.title} columns={columns} rows={logins} empty={texts.none} />
+}
+
+function EndForm({ login, path }: { readonly login: Login; readonly path: string }) {
+  return (
+    <form method="post" action={path}>
+      <input type="hidden" name="action" value="end" />
+      <input type="hidden" name="id" value={login.id} />
+      <button type="submit" class="quiet small" aria-label={texts.endOne(deviceOf(login.userAgent))}>
+        {strings.end}
+      </button>
+    </form>
+  )
+}
+
+/** The ids of all the reader's sessions and logins except the one that asks. */
+export async function otherLogins(api: Api): Promise<string[]> {
+  const ids: string[] = []
+  let cursor: string | undefined
+  do {
+    const page: ListPage<Login> = await api.get({ route: 'GET /sessions', query: { limit: 100, cursor } })
+    ids.push(...page.items.filter(({ current }) => !current).map(({ id }) => id))
+    cursor = page.nextCursor ?? undefined
+  } while (cursor !== undefined)
+  return ids
+}

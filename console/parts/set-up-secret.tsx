@@ -1,0 +1,24 @@
+/** The secret of one-time codes that are being set up: as a QR code and as text. */
+import { Secret } from '../frame/secret.tsx'
+import { security } from '../texts/security.ts'
+import { QrCode } from './qr-code.tsx'
+
+/** An `otpauth:` URI of this server, and the secret in it. Undefined for another text. */
+export function totpOf(uri: string | undefined): { readonly uri: string; readonly secret: string } | undefined {
+  if (uri === undefined || uri.length > 500 || !uri.startsWith('otpauth://totp/') || !URL.canParse(uri))
+    return undefined
+  const secret = new URL(uri).searchParams.get('secret')
+  return secret === null ? undefined : { uri, secret }
+}
+
+/** The secret. */
+export function SetUpSecret({ uri, secret }: { readonly uri: string; readonly secret: string }) {
+  return (
+    <>
+      <h2>{security.app}</h2>
+      <p>{security.scan}</p>
+      <QrCode text={uri} label={security.qr} />
+      <Secret id="secret" label={security.secret} value={secret} />
+    </>
+  )
+}

@@ -1,0 +1,97 @@
+/** The second step of signing in: a code or a passkey, or the set-up that a role demands. Codes need no script. */
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import { atFields } from '../frame/at-fields.ts'
+import type { ShownPage } from '../frame/console.tsx'
+import { ErrorSummary, Field, fieldErrors } from '../frame/fields.tsx'
+import { signInPath } from '../frame/navigation.ts'
+import { SetUpSecret, totpOf } from '../parts/set-up-secret.tsx'
+import { security } from '../texts/security.ts'
+
+const texts = security.signIn
+
+/** The refused form, and where it goes. */
+interface FactorStep {
+  readonly authOrigin: string
+  readonly returnTo: string
+  readonly problem: ProblemDocument
+  /** The challenge that the refused form answered. */
+  readonly answered: string | undefined
+}
+
+const asking: ReadonlySet<string> = new Set(['second-factor-required', 'second-factor-enrolment-required'])
+const refusing: ReadonlySet<string> = new Set(['invalid-second-factor', 'too-many-attempts', 'invalid-body'])
+
+/** The page that asks for the factor; undefined when the refusal is not about one. */
+export function factorPage(step: FactorStep): ShownPage | undefined {
+  const { problem, answered } = step
+  const asked = asking.has(problem.code)
+  const challenge = asked ? String(problem.challenge) : refusing.has(problem.code) ? answered : undefined
+  if (challenge === undefined) return undefined
+  const { uri } = (problem.totp ?? {}) as { readonly uri?: string }
+  const totp = totpOf(uri)
+  const title = totp ? texts.enrolTitle : texts.title
+  const hidden = { challenge, returnTo: step.returnTo, action: `${step.authOrigin}/sessions` }
+  return {
+    title,
+    status: problem.status,
+    scripts: ['second-factor.js', 'secret.js'],
+    content: (
+      <div class="narrow">
+        <h1>{title}</h1>
+        <p>{totp ? texts.enrolIntro : texts.intro}</p>
+        {totp && <SetUpSecret {...totp} />}
+        <CodeForm {...hidden} problem={asked ? undefined : atFields(problem, atCode)} />
+        {problem.publicKey !== undefined && <PasskeyForm {...hidden} publicKey={JSON.stringify(problem.publicKey)} />}
+        <p>
+          <a href={`${signInPath}?${new URLSearchParams({ return_to: step.returnTo })}`}>{texts.again}</a>
+        </p>
+      </div>
+    ),
+  }
+}
+
+const atCode = { 'invalid-second-factor': 'code', 'too-many-attempts': 'code' }
+
+interface FormParts {
+  readonly action: string
+  readonly challenge: string
+  readonly returnTo: string
+}
+
+function CodeForm({
+  action,
+  challenge,
+  returnTo,
+  problem,
+}: FormParts & { readonly problem?: ProblemDocument | undefined }) {
+  const { code } = fieldErrors(problem)
+  return (
+    <>
+      <ErrorSummary problem={problem} fields={[{ name: 'code', label: texts.code }]} />
+      <form method="post" action={action} class="stack">
+        <input type="hidden" name="return_to" value={returnTo} />
+        <input type="hidden" name="challenge" value={challenge} />
+        <Field
+          {...{ name: 'code', label: texts.code, isRequired: true, maxLength: 100, error: code, isAutofocused: true }}
+          autocomplete="one-time-code"
+        />
+        <button type="submit">{texts.submit}</button>
+      </form>
+    </>
+  )
+}
+
+/** Hidden where scripts do not run. */
+function PasskeyForm({ action, challenge, returnTo, publicKey }: FormParts & { readonly publicKey: string }) {
+  return (
+    <form method="post" action={action} class="stack" data-kind="get" data-public-key={publicKey} hidden>
+      <input type="hidden" name="return_to" value={returnTo} />
+      <input type="hidden" name="challenge" value={challenge} />
+      <input type="hidden" name="passkey" value="" />
+      <button type="submit" class="quiet">
+        {texts.passkey}
+      </button>
+      <p class="hint" role="status" data-failed={texts.passkeyFailed} />
+    </form>
+  )
+}

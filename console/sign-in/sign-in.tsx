@@ -1,0 +1,113 @@
+/**
+ * The sign-in page. Its form goes to `POST /sessions`, as nothing else sets a session cookie. When a browser's form is
+ * refused there, the response is this page again, with the problem.
+ */
+import { preferredType } from '../../shared/platform/http/content/accept.ts'
+import { isForm, readForm } from '../../shared/platform/http/content/form-body.ts'
+import type { HttpRequest } from '../../shared/platform/http/request.ts'
+import type { HttpResponse } from '../../shared/platform/http/response.ts'
+import type { AnswerByRoute, Route } from '../../shared/platform/http/server/routes.ts'
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import { firstPages } from '../../shared/server/pages/first-pages.ts'
+import { type ConsoleSettings, type OpenPage, problemPage, type ShownPage, shownResponse } from '../frame/console.tsx'
+import { Notice } from '../frame/content.tsx'
+import { ErrorSummary, Field } from '../frame/fields.tsx'
+import { signInPath } from '../frame/navigation.ts'
+import { strings } from '../texts/common.ts'
+import { factorPage } from './sign-in-factor.tsx'
+
+type Origins = ConsoleSettings['publicOrigins']
+
+/** The page. `return_to` is where the reader goes on, a URL on the public origin of either server. */
+export const signInPage = (): OpenPage => ({
+  isOpen: true,
+  methods: ['GET'],
+  path: signInPath,
+  render: ({ request: { query }, publicOrigins }) =>
+    signInForm({
+      publicOrigins,
+      returnTo: returnUrlOf(query.get('return_to'), publicOrigins),
+      notice: query.has('signed-out') ? strings.signedOut : query.has('reason') ? strings.signInAgain : undefined,
+    }),
+})
+
+interface SignInParts {
+  readonly publicOrigins: Origins
+  readonly returnTo: string
+  readonly notice?: string | undefined
+  readonly problem?: ProblemDocument | undefined
+  readonly username?: string | undefined
+}
+
+function signInForm({ publicOrigins, returnTo, notice, problem, username }: SignInParts): ShownPage {
+  const fields = [
+    { name: 'username', label: strings.username },
+    { name: 'password', label: strings.password },
+  ]
+  const [name, secret] = [username ?? '', 'password'] as const
+  return {
+    title: strings.signInTitle,
+    status: problem?.status ?? 200,
+    content: (
+      <div class="narrow">
+        <h1>{strings.signInTitle}</h1>
+        <Notice>{notice}</Notice>
+        <ErrorSummary problem={problem} fields={fields} />
+        <form method="post" action={`${publicOrigins.auth}/sessions`} class="stack">
+          <input type="hidden" name="return_to" value={returnTo} />
+          <Field
+            {...{ name: 'username', label: strings.username, value: name, isRequired: true, maxLength: 64 }}
+            autocomplete="username"
+          />
+          <Field
+            {...{ name: secret, kind: secret, label: strings.password, isRequired: true }}
+            autocomplete="current-password"
+          />
+          <button type="submit">{strings.signIn}</button>
+        </form>
+      </div>
+    ),
+  }
+}
+
+/** The URL if it is on a public origin; else the first page of the deal server. */
+function returnUrlOf(text: string | null | undefined, publicOrigins: Origins): string {
+  const url = text && URL.canParse(text) ? new URL(text) : undefined
+  const isOwn = url !== undefined && Object.values(publicOrigins).includes(url.origin)
+  return isOwn ? url.href : publicOrigins.deal + firstPages.deal
+}
+
+/** True for a form that a page sent, not a program: only browsers ask for HTML. */
+const isOfPage = (request: HttpRequest): boolean =>
+  isForm(request) && preferredType(request.header('accept') ?? '*/*', ['application/json', 'text/html']) === 'text/html'
+
+/**
+ * The routes of the API, of which those for sessions answer the refusal of a page's form by the sign-in page.
+ * @param answer answers by a route without throwing
+ */
+export const withSignInPage = (routes: readonly Route[], settings: ConsoleSettings, answer: AnswerByRoute): Route[] =>
+  routes.map((route) => {
+    if (!route.methods.includes('POST') || !/^\/sessions(\/|$)/.test(route.path)) return route
+    const handle = async (request: HttpRequest): Promise<HttpResponse> => {
+      if (!isOfPage(request)) return route.handle(request)
+      const response = await answer(request, route)
+      return response.status < 400 ? response : refusedSignIn(request, settings, response)
+    }
+    return { ...route, handle }
+  })
+
+async function refusedSignIn(request: HttpRequest, settings: ConsoleSettings, refusal: HttpResponse) {
+  const problem: ProblemDocument = JSON.parse(String(refusal.body))
+  // Nothing of a form of another site becomes part of a form of ours.
+  const shown = problem.code === 'cross-site' ? problemPage(problem) : await signInAgain(request, settings, problem)
+  const response = shownResponse(settings, { request, caller: undefined, shown })
+  const { 'content-type': _type, 'cache-control': _cache, ...headers } = refusal.headers
+  return { ...response, headers: { ...headers, ...response.headers }, problemCode: problem.code }
+}
+
+async function signInAgain(request: HttpRequest, { publicOrigins }: ConsoleSettings, problem: ProblemDocument) {
+  const form = await readForm(request).catch(() => undefined)
+  const returnTo = returnUrlOf(form?.get('return_to'), publicOrigins)
+  const step = { authOrigin: publicOrigins.auth, returnTo, problem, answered: form?.get('challenge') }
+  return factorPage(step) ?? signInForm({ publicOrigins, returnTo, problem, username: form?.get('username') })
+}

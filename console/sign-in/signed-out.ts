@@ -1,0 +1,19 @@
+/**
+ * `/console/signed-out`: browsers forget what they have stored of the deal server's origin too, such as saved views,
+ * and go on to the page for signing in. A page of another site can lead here, but clears nothing.
+ */
+import { clearSiteData, noStore } from '../../shared/platform/http/response.ts'
+import type { OpenPage } from '../frame/console.tsx'
+import { signedOutPath, signInPath } from '../frame/navigation.ts'
+
+/** The page. */
+export const signedOutPage = (): OpenPage => ({
+  isOpen: true,
+  methods: ['GET'],
+  path: signedOutPath,
+  render: ({ request, publicOrigins }) => {
+    const location = `${publicOrigins.auth}${signInPath}?signed-out=yes`
+    const cleared = request.header('sec-fetch-site') === 'cross-site' ? {} : clearSiteData
+    return { response: { status: 303, headers: { ...noStore, ...cleared, location }, body: null } }
+  },
+})

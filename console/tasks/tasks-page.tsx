@@ -1,0 +1,82 @@
+/** The reader's open tasks, the most urgent first. */
+import type { Clock } from '../../shared/platform/clock.ts'
+import { nextCursorOf } from '../frame/api.ts'
+import { type Page, problemPage } from '../frame/console.tsx'
+import { type Column, Pager, Table, Time } from '../frame/content.tsx'
+import type { Reader } from '../frame/reader.ts'
+import { Due, dayOf, pathOfDeal } from '../parts/deal-parts.tsx'
+import { taskTexts as texts } from '../texts/tasks.ts'
+
+interface Task {
+  readonly taskId: string
+  readonly title: string
+  readonly dueDate: string | null
+  readonly dealId: string
+  readonly dealName: string
+  readonly dealHeld: boolean
+  readonly assignedAt: string
+}
+
+/** `/console/tasks`. With `username`, the tasks of another user, for readers with `task.read-any`. */
+export const tasksPage = (clock: Clock): Page => ({
+  methods: ['GET'],
+  path: '/console/tasks',
+  render: async ({ request, api, caller, reader }) => {
+    const { query, path } = request
+    const others = query.get('username')
+    // The form of another user's tasks sends an empty field for one's own.
+    if (others === '') return { redirect: path }
+    const own = new URLSearchParams([...query].filter(([name]) => name !== 'username'))
+    const reply = await api.call<readonly Task[]>({
+      route: 'GET /query/:dtoName/:parameter',
+      path: { dtoName: 'AssignedTask', parameter: others ?? caller.username },
+      query: own,
+    })
+    // The route answers 404 for an empty list.
+    if (!reply.ok && reply.status !== 404) return problemPage(reply.problem)
+    const tasks = reply.ok ? reply.body : []
+    const title = others === null ? texts.title : texts.titleOf(others)
+    const columns = columnsFor(reader, dayOf(clock.now()))
+    return {
+      title,
+      content: (
+        <>
+          <div class="head">
+            <h1>{title}</h1>
+            {caller.rights.has('task.read-any') && <UserForm username={others ?? ''} />}
+          </div>
+          <Table caption={title} columns={columns} rows={tasks} empty={others === null ? texts.none : texts.noneOf} />
+          <Pager path={path} query={query} nextCursor={nextCursorOf(reply.headers)} />
+        </>
+      ),
+    }
+  },
+})
+
+const UserForm = ({ username }: { readonly username: string }) => (
+  <form method="get" action="/console/tasks" class="inline">
+    <label for="username">{texts.ofUser}</label>
+    <input {...{ id: 'username', name: 'username', value: username, maxlength: 64, autocapitalize: 'none' }} />
+    <button type="submit" class="quiet">
+      {texts.show}
+    </button>
+  </form>
+)
+
+const columnsFor = (reader: Reader, today: string): Column<Task>[] => [
+  { title: texts.task, cell: ({ title }) => title },
+  {
+    title: texts.deal,
+    cell: ({ dealId, dealName, dealHeld }) => (
+      <>
+        <a href={pathOfDeal(dealId)}>{dealName}</a> {dealHeld && <span class="badge held">{texts.held}</span>}
+      </>
+    ),
+  },
+  {
+    title: texts.dueDate,
+    isShort: true,
+    cell: ({ dueDate }) => <Due date={dueDate} isLate {...{ today, reader }} />,
+  },
+  { title: texts.assignedAt, isShort: true, cell: ({ assignedAt }) => <Time time={assignedAt} reader={reader} /> },
+]

@@ -1,0 +1,71 @@
+/** The form of a webhook, for a new one and for changes. */
+
+import { dealEventTypes } from '../../deal-server/domain/events.ts'
+import { Checkboxes, chosenOf } from '../frame/choices.tsx'
+import { Field, type FormFaults, fieldErrors } from '../frame/fields.tsx'
+import { ProofField, proofLabel } from '../frame/proof.tsx'
+import { webhookTexts as texts } from '../texts/webhooks.ts'
+
+/** What was entered, or what the webhook has. */
+export interface WebhookEntries {
+  readonly url: string
+  readonly description: string
+  readonly types: ReadonlySet<string>
+}
+
+const typeChoices = dealEventTypes.map((type) => ({ value: type, text: type }))
+
+/** The entries of a form that was sent: types are fields `type.<name>`. */
+export const entriesIn = (form: ReadonlyMap<string, string>): WebhookEntries => ({
+  url: (form.get('url') ?? '').trim(),
+  description: (form.get('description') ?? '').trim(),
+  types: new Set(chosenOf(form, 'type', typeChoices)),
+})
+
+/** The password of a form, which the API takes as proof. */
+export const passwordIn = (form: ReadonlyMap<string, string>) => form.get('password') || undefined
+
+/** The body for the API. */
+export const bodyOf = ({ url, description, types }: WebhookEntries) => ({
+  url,
+  description: description === '' ? null : description,
+  types: [...types],
+})
+
+/** The fields that errors lead to. */
+export const webhookFields = [
+  { name: 'url', label: texts.url },
+  { name: 'description', label: texts.description },
+  { name: 'password', label: proofLabel },
+] as const
+
+interface FormParts {
+  readonly action: string
+  readonly entries: WebhookEntries
+  readonly problem: FormFaults | undefined
+  readonly submit: string
+}
+
+/** The form. */
+export function WebhookForm({ action, entries, problem, submit }: FormParts) {
+  const errors = fieldErrors(problem)
+  const [url, description] = webhookFields
+  return (
+    <form method="post" action={action} class="panel stack">
+      <Field
+        {...{ ...url, value: entries.url, isRequired: true, hint: texts.urlHint, error: errors.url, maxLength: 2048 }}
+      />
+      <Field
+        {...{ ...description, value: entries.description, hint: texts.descriptionHint, maxLength: 200 }}
+        error={errors.description}
+      />
+      <Checkboxes
+        {...{ name: 'type', legend: texts.types, hint: texts.typesHint, chosen: entries.types }}
+        groups={[{ title: '', choices: typeChoices }]}
+        error={errors.types}
+      />
+      <ProofField error={errors.password} />
+      <button type="submit">{submit}</button>
+    </form>
+  )
+}

@@ -1,0 +1,244 @@
+/** `/console/webhooks/:id`: a webhook, how its deliveries go, and what can be done with it. */
+
+import type { ApiReply } from '../frame/api.ts'
+import { atFields } from '../frame/at-fields.ts'
+import type { Page, PageResult, SignedInVisit } from '../frame/console.tsx'
+import { Notice } from '../frame/content.tsx'
+import { ErrorSummary, Field, type FieldParts, type FormFaults, fieldErrors } from '../frame/fields.tsx'
+import { ProofField, proofLabel } from '../frame/proof.tsx'
+import { webhookTexts as texts } from '../texts/webhooks.ts'
+import { doneText, StateBadge, secretPage } from './list-page.tsx'
+import { type Attempt, pathOfWebhook, type Webhook, webhooksPath } from './shapes.ts'
+import { bodyOf, entriesIn, passwordIn, WebhookForm, webhookFields } from './webhook-form.tsx'
+import { Deliveries, Facts } from './webhook-parts.tsx'
+
+const right = 'webhook.manage'
+const one = '/rest/v1/webhooks/:id'
+
+/** The page of a webhook. */
+export const webhookPage = (): Page => ({
+  methods: ['GET'],
+  path: `${webhooksPath}/:id`,
+  right,
+  render: (visit) => show(visit),
+})
+
+interface Refused {
+  readonly problem: FormFaults & { readonly status: number }
+  /** The form at fault. */
+  readonly form: 'change' | 'redeliver' | 'state' | 'other'
+}
+
+/** The fields that errors lead to. */
+const fieldsOf = (refused: Refused | undefined): FieldParts[] =>
+  refused?.form === 'state'
+    ? [{ name: 'password', label: proofLabel, form: 'state' }]
+    : [...webhookFields, { name: 'after', label: texts.after }]
+
+const pathIn = ({ request }: SignedInVisit) => ({ id: request.pathParameters.id ?? '' })
+
+async function show(visit: SignedInVisit, refused?: Refused): Promise<PageResult> {
+  const { api, request, reader, form } = visit
+  const path = pathIn(visit)
+  const [webhook, { items }] = await Promise.all([
+    api.get<Webhook>({ route: `GET ${one}`, path }),
+    api.get<{ items: readonly Attempt[] }>({ route: `GET ${one}/deliveries`, path, query: { limit: 50 } }),
+  ])
+  const stored = { ...webhook, description: webhook.description ?? '', types: new Set(webhook.types) }
+  const ofChange = refused?.form === 'change' ? refused.problem : undefined
+  const ofRedelivery = refused?.form === 'redeliver' ? refused.problem : undefined
+  return {
+    title: texts.title,
+    status: refused?.problem.status ?? 200,
+    content: (
+      <>
+        <p>
+          <a href={webhooksPath}>{texts.back}</a>
+        </p>
+        <div class="head">
+          <h1>{webhook.url}</h1>
+          <StateBadge {...webhook} />
+        </div>
+        <Done query={request.query} />
+        <ErrorSummary problem={refused?.problem} fields={fieldsOf(refused)} />
+        <div class="columns">
+          <div>
+            <section class="panel">
+              <Facts webhook={webhook} reader={reader} />
+              <Actions webhook={webhook} problem={refused?.form === 'state' ? refused.problem : undefined} />
+            </section>
+            <section>
+              <h2>{texts.deliveries}</h2>
+              <Deliveries attempts={items} reader={reader} />
+            </section>
+          </div>
+          <div>
+            <h2>{texts.change}</h2>
+            <WebhookForm
+              {...{ action: `${pathOfWebhook(webhook.id)}/change`, submit: texts.submitChange, problem: ofChange }}
+              entries={ofChange ? entriesIn(form) : stored}
+            />
+            <Redelivery webhook={webhook} problem={ofRedelivery} after={form.get('after')} />
+          </div>
+        </div>
+      </>
+    ),
+  }
+}
+
+/** A test event that was not taken is no success. */
+const Done = ({ query }: { readonly query: URLSearchParams }) =>
+  query.get('done') === 'test-failed' ? (
+    <p class="warning" role="status">
+      {doneText(query)}
+    </p>
+  ) : (
+    <Notice>{doneText(query)}</Notice>
+  )
+
+interface ActionParts {
+  readonly webhook: Webhook
+  readonly problem: FormFaults | undefined
+}
+
+function Actions({ webhook: { id, state }, problem }: ActionParts) {
+  const path = pathOfWebhook(id)
+  const isActive = state === 'active'
+  return (
+    <div class="actions">
+      <form method="post" action={`${path}/state`}>
+        <input type="hidden" name="state" value={isActive ? 'paused' : 'active'} />
+        {problem && <ProofField form="state" error={fieldErrors(problem).password} />}
+        <button type="submit" class="quiet">
+          {isActive ? texts.pause : texts.resume}
+        </button>
+      </form>
+      <form method="post" action={`${path}/test`}>
+        <button type="submit" class="quiet">
+          {texts.test}
+        </button>
+      </form>
+      <form method="post" action={`${path}/rotate`}>
+        <button type="submit" class="quiet" data-confirm={texts.rotateQuestion}>
+          {texts.rotate}
+        </button>
+      </form>
+      <a class="button danger" href={`${path}/delete`}>
+        {texts.remove}
+      </a>
+    </div>
+  )
+}
+
+interface RedeliveryParts {
+  readonly webhook: Webhook
+  readonly problem: FormFaults | undefined
+  readonly after: string | undefined
+}
+
+const Redelivery = ({ webhook, problem, after = '' }: RedeliveryParts) => (
+  <section>
+    <h2>{texts.redeliver}</h2>
+    <form method="post" action={`${pathOfWebhook(webhook.id)}/redeliver`} class="panel stack">
+      <Field
+        {...{ name: 'after', label: texts.after, value: after, isRequired: true, maxLength: 64 }}
+        {...{ hint: texts.redeliverHint, error: fieldErrors(problem).after }}
+      />
+      <button type="submit" class="quiet">
+        {texts.submitRedeliver}
+      </button>
+    </form>
+  </section>
+)
+
+/** A form of the page: it calls a route, and leads back to the page. */
+const formOf = (
+  name: string,
+  work: (visit: SignedInVisit) => Promise<{ reply: ApiReply<unknown>; done: string; form: Refused['form'] }>,
+): Page => ({
+  methods: ['GET', 'POST'],
+  path: `${webhooksPath}/:id/${name}`,
+  right,
+  render: async (visit) => {
+    const page = pathOfWebhook(pathIn(visit).id)
+    if (visit.request.method === 'GET') return { redirect: page }
+    const { reply, done, form } = await work(visit)
+    return reply.ok ? { redirect: `${page}?done=${done}` } : show(visit, { problem: atFields(reply.problem), form })
+  },
+})
+
+const patch = (visit: SignedInVisit, change: object) => {
+  const body = { ...change, password: passwordIn(visit.form) }
+  return visit.api.call({ route: `PATCH ${one}`, path: pathIn(visit), body })
+}
+
+/** The forms of the page. */
+export const webhookForms = (): readonly Page[] => [
+  formOf('change', async (visit) => ({
+    reply: await patch(visit, bodyOf(entriesIn(visit.form))),
+    done: 'changed',
+    form: 'change',
+  })),
+  formOf('state', async (visit) => {
+    const state = visit.form.get('state')
+    return { reply: await patch(visit, { state }), done: state === 'paused' ? 'paused' : 'resumed', form: 'state' }
+  }),
+  formOf('test', async (visit) => {
+    const reply = await visit.api.call<Attempt>({ route: `POST ${one}/test`, path: pathIn(visit), body: {} })
+    return { reply, done: reply.ok ? `test-${reply.body.outcome}` : '', form: 'other' }
+  }),
+  formOf('redeliver', async (visit) => {
+    const body = { after: (visit.form.get('after') ?? '').trim() }
+    const reply = await visit.api.call({ route: `POST ${one}/redeliver`, path: pathIn(visit), body })
+    return { reply, done: 'redelivered', form: 'redeliver' }
+  }),
+  {
+    methods: ['GET', 'POST'],
+    path: `${webhooksPath}/:id/rotate`,
+    right,
+    render: async (visit) => {
+      const path = pathIn(visit)
+      if (visit.request.method === 'GET') return { redirect: pathOfWebhook(path.id) }
+      const route = `POST ${one}/rotate-secret`
+      const reply = await visit.api.call<Webhook & { readonly secret: string }>({ route, path, body: {} })
+      return reply.ok ? secretPage(reply.body) : show(visit, { problem: reply.problem, form: 'other' })
+    },
+  },
+]
+
+/** The question before a webhook is deleted. */
+export const deletePage = (): Page => ({
+  methods: ['GET', 'POST'],
+  path: `${webhooksPath}/:id/delete`,
+  right,
+  render: async (visit) => {
+    const path = pathIn(visit)
+    if (visit.request.method === 'POST') {
+      const reply = await visit.api.call({ route: `DELETE ${one}`, path })
+      return reply.ok
+        ? { redirect: `${webhooksPath}?done=deleted` }
+        : show(visit, { problem: reply.problem, form: 'other' })
+    }
+    const { id, url } = await visit.api.get<Webhook>({ route: `GET ${one}`, path })
+    return {
+      title: texts.removeTitle,
+      content: (
+        <>
+          <h1>{texts.removeTitle}</h1>
+          <p>
+            <strong>{url}</strong>
+          </p>
+          <p>{texts.removeText}</p>
+          <form method="post" action={`${pathOfWebhook(id)}/delete`} class="actions">
+            <button type="submit" class="danger">
+              {texts.removeYes}
+            </button>
+            <a class="button quiet" href={pathOfWebhook(id)}>
+              {texts.removeNo}
+            </a>
+          </form>
+        </>
+      ),
+    }
+  },
+})
