@@ -16,6 +16,7 @@ const folders = {
   'reset-code.js': ownFolder,
   'second-factor.js': ownFolder,
   'follow.js': ownFolder,
+  'pages.css': pageAssetFolder,
   'keyhold.svg': pageAssetFolder,
 }
 
