@@ -1,4 +1,5 @@
 /** The reader of a page: times, dates, numbers and amounts in the form of his locale (`Accept-Language`). */
+import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
 import type { HttpRequest } from '../../shared/platform/http/request.ts'
 
 /** Writes values for a reader. */
@@ -19,31 +20,31 @@ const fallback = 'en-GB'
 /** The reader who made this request. */
 export function readerOf(request: Pick<HttpRequest, 'header'>): Reader {
   const locale = localeOf(request.header('accept-language'))
-  let times: Intl.DateTimeFormat | undefined
-  let dates: Intl.DateTimeFormat | undefined
-  let numbers: Intl.NumberFormat | undefined
-  /** At most one for each currency; gone with the request. */
-  const amounts = new Map<string, Intl.NumberFormat>()
+  const days = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC', ...options })
   return {
     locale,
-    time: (time) => {
-      times ??= new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
-      return `${times.format(new Date(time))} UTC`
-    },
-    date: (date) => {
-      dates ??= new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
-      return dates.format(new Date(`${date}T00:00:00Z`))
-    },
-    number: (value) => {
-      numbers ??= new Intl.NumberFormat(locale)
-      return numbers.format(value as Intl.StringNumericLiteral | number)
-    },
-    money: (amount, currency) => {
-      const format = amounts.get(currency) ?? new Intl.NumberFormat(locale, { style: 'currency', currency })
-      amounts.set(currency, format)
-      return format.format(amount as Intl.StringNumericLiteral | number)
-    },
+    time: (time) => `${remembered(`${locale} time`, () => days({ timeStyle: 'short' })).format(new Date(time))} UTC`,
+    date: (date) => remembered(`${locale} date`, () => days({})).format(new Date(`${date}T00:00:00Z`)),
+    number: (value) =>
+      remembered(`${locale} number`, () => new Intl.NumberFormat(locale)).format(value as Intl.StringNumericLiteral),
+    money: (amount, currency) =>
+      remembered(`${locale} ${currency}`, () => new Intl.NumberFormat(locale, { style: 'currency', currency })).format(
+        amount as Intl.StringNumericLiteral,
+      ),
   }
+}
+
+/** Forms of values by locale: to make one takes as long as a table to fill with it. */
+const forms = createBoundedCache<Intl.DateTimeFormat | Intl.NumberFormat>({ maxEntries: 200, maxBytes: 250_000 })
+
+function remembered<Form extends Intl.DateTimeFormat | Intl.NumberFormat>(name: string, create: () => Form): Form {
+  const known = forms.get(name)
+  // A name always stands for the same kind of form.
+  if (known) return known as Form
+  const form = create()
+  forms.set(name, form)
+  return form
 }
 
 /** The first locale of the field that this program knows (RFC 9110 §12.5.4). */

@@ -11,6 +11,10 @@ function above(folder: string): string {
   return existsSync(join(folder, 'package.json')) || dirname(folder) === folder ? folder : above(dirname(folder))
 }
 
+let version: string | undefined
+
 /** The version of the project, by its `package.json`. */
-export const projectVersion = (): string =>
-  (JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as { version: string }).version
+export function projectVersion(): string {
+  version ??= (JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as { version: string }).version
+  return version
+}

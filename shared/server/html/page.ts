@@ -64,20 +64,21 @@ export const htmlType = 'text/html; charset=utf-8'
  * `no-referrer` or `same-origin`, a browser sends `Origin: null` from a page of one server to the other server (Fetch
  * §3.2).
  */
-export const pageResponse = (
+export function pageResponse(
   request: HttpRequest,
   { text, cacheControl, policy = {}, headers = {} }: RenderedPage,
-): HttpResponse =>
-  cacheableResponse(request, {
-    contentType: htmlType,
-    cacheControl,
-    body: text,
-    headers: {
-      'content-security-policy': Object.entries({ ...basePolicy, ...policy })
-        .map(([name, sources]) => [name, ...new Set(sources)].join(' '))
-        .join('; '),
-      'referrer-policy': 'strict-origin',
-      'cross-origin-opener-policy': 'same-origin',
-      ...headers,
-    },
-  })
+): HttpResponse {
+  const fields = {
+    'content-security-policy': Object.entries({ ...basePolicy, ...policy })
+      .map(([name, sources]) => [name, ...new Set(sources)].join(' '))
+      .join('; '),
+    'referrer-policy': 'strict-origin',
+    'cross-origin-opener-policy': 'same-origin',
+    ...headers,
+  }
+  // No cache keeps it, so that an entity tag would be of no use.
+  if (cacheControl === 'no-store') {
+    return { status: 200, headers: { 'content-type': htmlType, 'cache-control': cacheControl, ...fields }, body: text }
+  }
+  return cacheableResponse(request, { contentType: htmlType, cacheControl, body: text, headers: fields })
+}
