@@ -19,10 +19,10 @@ import {
   isProblemCode,
   transitionTable,
 } from '../support/worlds/transition-table.ts'
-import { codeSpansIn, rowsIn, sectionOf } from './markdown.ts'
+import { codeSpansIn, rowsIn, sectionOf, wholePage } from './markdown.ts'
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8')
-const contract = read('contract.md')
+const contract = wholePage('contract.md')
 const model = read('deal-model.md')
 
 const problems = explainedProblems(400)

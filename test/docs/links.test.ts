@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sourceFiles, testFiles } from '../architecture/source.ts'
-import { anchorsOf, linksIn, proseOf } from './markdown.ts'
+import { anchorsOf, linksIn, partsOf, proseOf, wholePage } from './markdown.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -53,7 +53,7 @@ describe('the pages', () => {
 
   it('are there where comments refer to them', () => {
     const references = [...sourceFiles(), ...testFiles()].flatMap(({ path, lines }) =>
-      lines.flatMap((line) => [...line.matchAll(/\bdocs\/[\w-]+\.md(?:#[\w-]+)?/g)].map(([link]) => ({ path, link }))),
+      lines.flatMap((line) => [...line.matchAll(/\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g)].map(([link]) => ({ path, link }))),
     )
     expect(references.length).toBeGreaterThan(3)
     const problems = references.flatMap(({ path, link }) => {
@@ -71,29 +71,37 @@ describe('the pages', () => {
     expect(lines.filter((at) => !at.startsWith('test/docs/'))).toEqual([])
   })
 
-  it.each(['docs/contract.md', 'docs/deal-model.md'])('%s has each heading once: code refers to it', (name) => {
-    const anchors = anchorsOf(readFileSync(join(root, name), 'utf8'))
-    expect(anchors.filter((anchor, index) => anchors.indexOf(anchor) !== index)).toEqual([])
-  })
+  it.each(['contract', 'operations', 'security'])(
+    'of docs/%s/ are those that the page of this name leads to',
+    (name) => {
+      const parts = readdirSync(join(root, 'docs', name)).filter((file) => file !== 'README.md')
+      expect(parts.length).toBeGreaterThan(1)
+      expect(partsOf(`${name}.md`).toSorted()).toEqual(
+        [`${name}.md`, ...parts.map((file) => `${name}/${file}`)].toSorted(),
+      )
+    },
+  )
 
-  it.each([
-    'docs/contract.md',
-    'docs/deal-model.md',
-    'docs/schemes.md',
-    'docs/glossary.md',
-    'docs/README.md',
-    'docs/architecture.md',
-    'docs/revocation.md',
-    'docs/operations.md',
-    'docs/signed-requests.md',
-    'docs/key-signed-token.md',
-    'docs/webhooks.md',
-    'README.md',
-    'CHANGELOG.md',
-    'CONTRIBUTING.md',
-  ])('%s has no line of prose over 120 columns', (name) => {
-    const long = proseOf(readFileSync(join(root, name), 'utf8')).filter((line) => line.length > 120)
-    expect(long).toEqual([])
+  it.each(['contract.md', 'deal-model.md'])(
+    'docs/%s has each heading once, with its parts: code refers to it',
+    (name) => {
+      const anchors = anchorsOf(wholePage(name))
+      expect(anchors.filter((anchor, index) => anchors.indexOf(anchor) !== index)).toEqual([])
+    },
+  )
+
+  it.each([...pages.keys()].map(nameOf).filter((name) => /^(?:[A-Z]+|docs\/.*)\.md$/.test(name)))(
+    '%s has no line of prose over 120 columns',
+    (name) => {
+      const long = proseOf(readFileSync(join(root, name), 'utf8')).filter((line) => line.length > 120)
+      expect(long).toEqual([])
+    },
+  )
+
+  it('are short: README at most 10 kB, a page of docs/ at most 25 kB', () => {
+    const sizes = [...pages].map(([path, text]) => ({ name: nameOf(path), bytes: Buffer.byteLength(text) }))
+    const bound = (name: string) => (name === 'README.md' ? 10_000 : name.startsWith('docs/') ? 25_000 : Infinity)
+    expect(sizes.filter(({ name, bytes }) => bytes > bound(name))).toEqual([])
   })
 })
 
