@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sourceFiles, testFiles } from '../architecture/source.ts'
-import { anchorsOf, linksIn, partsOf, proseOf, wholePage } from './markdown.ts'
+import { anchorsOf, linksIn, partsOf, proseOf, rowsIn, wholePage } from './markdown.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -71,6 +71,20 @@ describe('the pages', () => {
     expect(lines.filter((at) => !at.startsWith('test/docs/'))).toEqual([])
   })
 
+  it('of docs/ are in its index, with about the minutes that they take', () => {
+    const files = readdirSync(join(root, 'docs')).filter((file) => /^(?!README).*\.md$/.test(file))
+    const rows = rowsIn(readFileSync(join(root, 'docs/README.md'), 'utf8'))
+      .slice(1)
+      .map(([, links = '', , minutes]) => ({ named: linksIn(links), minutes: Number(minutes) }))
+    expect(rows.flatMap(({ named }) => named).toSorted()).toEqual([...files, 'decisions/README.md'].toSorted())
+    const wordsIn = (page: string): number => (pages.get(join(root, 'docs', page)) ?? '').split(/\s+/).length
+    const wrong = rows.filter(({ named, minutes }) => {
+      const expected = named.reduce((sum, page) => sum + wordsIn(page), 0) / 200
+      return Math.abs(minutes - expected) > 2
+    })
+    expect(wrong).toEqual([])
+  })
+
   it.each(['contract', 'operations', 'security'])(
     'of docs/%s/ are those that the page of this name leads to',
     (name) => {
@@ -118,7 +132,7 @@ describe('the folders', () => {
     const without = folders.filter((folder) => !pages.has(join(root, folder, 'README.md')))
     expect(without).toEqual([])
     const isLong = (folder: string) => (pages.get(join(root, folder, 'README.md')) ?? '').split('\n').length > 21
-    // The benchmark has a page of its own there, with what was measured.
-    expect(folders.filter((folder) => folder !== 'bench' && isLong(folder))).toEqual([])
+    // The benchmark has a page of its own there, with what was measured, and the documents have their index.
+    expect(folders.filter((folder) => !['bench', 'docs'].includes(folder) && isLong(folder))).toEqual([])
   })
 })
