@@ -31,8 +31,8 @@ const tags = {
   operation: 'For operators.',
 }
 
-const description = `Begin with a use case, such as **HoldDeal** below: it lists one operation for each style, and all of
-them do the same. Choose one style and keep to it; the first, \`PUT /rest/v1/deals/{id}/hold\`, suits most clients. What
+const description = `Begin with a use case, such as **HoldDeal** below: it lists one operation for each style, and
+all of them do the same. Choose one style and keep to it; the first, \`PUT /rest/v1/deals/{id}/hold\`, suits most clients. What
 can be read is under **reading**. **Authorize** takes the access token that \`POST /login\` of the auth server gives.
 
 Clients can call every use case in each of seven styles. All styles have one meaning and one
