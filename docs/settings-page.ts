@@ -35,42 +35,66 @@ const shown = (fallback: unknown): string =>
     ? `${fallback.count}/${fallback.seconds}`
     : String(fallback)
 
-const row = (name: string, { fallback, expected, meaning }: Setting<unknown>): string =>
-  `| \`${name}\` | ${shownDefaults[name] ?? (fallback === undefined ? 'none' : shown(fallback))} | ${expected} | ${meaning} |`
+/** What a server that runs alone needs. */
+const needed = `
+  NODE_ENV AUTH_DATABASE_URL DEAL_DATABASE_URL REDIS_URL SERVICE_SECRET SECRETS_KEY KEYS_DIR
+  FIRST_PASSWORD_FILE HOST AUTH_PUBLIC_ORIGIN DEAL_PUBLIC_ORIGIN AUTH_URL
+`
+  .trim()
+  .split(/\s+/)
 
-const table = (settings: Settings): string =>
-  [
-    '| variable | default | expected | meaning |',
-    '|---|---|---|---|',
-    ...Object.entries(settings).map(([name, setting]) => row(name, setting)),
-  ].join('\n')
+/** What most installations set beside. All others are set rarely. */
+const often = `
+  AUTH_PORT DEAL_PORT METRICS_PORT TLS_CERT TLS_KEY TRUST_PROXY CORS_ORIGINS WORKERS DRAIN_SECONDS DEAL_READ_URL
+  KEYS_PASSPHRASE AUTH_SCHEMES SECOND_FACTOR_ROLES ACCESS_TOKEN_TTL REFRESH_TOKEN_TTL SESSION_IDLE_TTL
+  EXPIRED_TOKEN_STATUS DEFAULT_CURRENCY LOG_LEVEL OTEL_EXPORTER_OTLP_ENDPOINT KEYHOLD_ADMIN_USER KEYHOLD_ADMIN_PASSWORD
+`
+  .trim()
+  .split(/\s+/)
 
-const only = (settings: Settings, other: Settings, inBoth: boolean): Settings =>
-  Object.fromEntries(Object.entries(settings).filter(([name]) => name in other === inBoth))
+const all: Settings = { ...operatorSettings, ...dealSettings, ...authSettings }
+
+/** Which programs read a setting. */
+const readersOf = (name: string): string =>
+  Object.entries({ auth: authSettings, deal: dealSettings, tool: operatorSettings })
+    .filter(([, settings]) => name in settings)
+    .map(([reader]) => reader)
+    .join(', ')
+
+function row(name: string): string {
+  const setting = all[name]
+  if (setting === undefined) throw new Error(`there is no setting ${name}`)
+  const { fallback, expected, meaning } = setting
+  const usual = shownDefaults[name] ?? (fallback === undefined ? 'none' : shown(fallback))
+  return `| \`${name}\` | ${readersOf(name)} | ${usual} | ${expected} | ${meaning} |`
+}
+
+const table = (names: readonly string[]): string =>
+  ['| variable | of | default | expected | meaning |', '|---|---|---|---|---|', ...names.map(row)].join('\n')
+
+const rarely = Object.keys(all).filter((name) => !needed.includes(name) && !often.includes(name))
 
 /** The page as it should be. */
 export const settingsPage = (): string => `# Settings
 
-Environment variables, all checked at start: every problem is listed at once, by name, and the process ends with exit code 2. In production
-(\`NODE_ENV=production\`) embedded defaults, generated secrets and demo data are refused, each by name. This page is written by \`npm run docs\`.
+Environment variables, all checked at start: every problem is listed at once, by name, and the process ends with exit
+code 2. In production (\`NODE_ENV=production\`) embedded defaults, generated secrets and demo data are refused, each by
+name. This page is written by \`npm run docs\`. \`auth\` and \`deal\` are the servers, \`tool\` is the operators' tool, which
+reads the settings of the auth server too.
 
-## Both servers
+## Needed
 
-${table(only(authSettings, dealSettings, true))}
+By servers that run alone; \`npm start\` needs none.
 
-## Auth server
+${table(needed)}
 
-${table(only(authSettings, dealSettings, false))}
+## Often
 
-## Deal server
+${table(often)}
 
-${table(only(dealSettings, authSettings, false))}
+## Rarely
 
-## Operators' tool
-
-Beside the settings of the auth server:
-
-${table(operatorSettings)}
+${table(rarely)}
 `
 
 if (process.argv[1] === import.meta.filename) writeFileSync(path, settingsPage())

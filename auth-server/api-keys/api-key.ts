@@ -1,6 +1,6 @@
 /**
- * API keys sign requests and identify OAuth clients (docs/contract.md#api-keys). This file has the values of a key and
- * the rules for each value alone. Knows no database.
+ * API keys sign requests and identify OAuth clients (docs/contract/accounts.md#api-keys). This file has the values of a
+ * key and the rules for each value alone. Knows no database.
  */
 
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'

@@ -1,5 +1,6 @@
 /**
- * The audit log: what was issued, revoked and administered, by whom and from where (docs/contract.md#audit-log).
+ * The audit log: what was issued, revoked and administered, by whom and from where
+ * (docs/contract/operators.md#audit-log).
  *
  * The entry of a change is stored in the transaction of the change (`change-entries.ts`). An entry that tells of no
  * change, such as a refusal, is stored before the response. If it cannot be stored, the response is 503.

@@ -1,6 +1,6 @@
 /**
  * A month of the audit log in a file, with a sealed manifest: it can be checked alone, with SECRETS_KEY
- * (docs/contract.md#archive-of-the-audit-log).
+ * (docs/contract/operators.md#archive-of-the-audit-log).
  */
 import * as z from 'zod'
 import {

@@ -10,12 +10,12 @@ import { tags } from './pipeline/description.ts'
 import type { Endpoint } from './pipeline/endpoint.ts'
 import { responseComponents } from './pipeline/routes.ts'
 
-const description = [
-  'Authenticates users, issues and revokes their credentials and publishes the keys that these are verified with.',
-  'All paths are served with and without a trailing slash; HEAD wherever GET is; OPTIONS everywhere. ' +
-    'Failures are problem documents',
-  '(RFC 9457).',
-].join('\n')
+const description = `Begin with \`POST /login\` under **tokens**: its access token is what **Authorize** takes, here and
+at the deal server. Then \`GET /me\` under **users** says who you are and what you may do.
+
+This server authenticates users, issues and revokes their credentials and publishes the keys that these are verified
+with. All paths are served with and without a trailing slash; HEAD wherever GET is; OPTIONS everywhere. Failures are
+problem documents (RFC 9457).`
 
 const token = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } as const
 

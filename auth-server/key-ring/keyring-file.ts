@@ -2,13 +2,13 @@
 import * as z from 'zod'
 import { OperatorError } from '../../shared/platform/operator-error.ts'
 
-/** The uses of key pairs. One key pair never has both uses (docs/contract.md#key-ring). */
+/** The uses of key pairs. One key pair never has both uses (docs/contract/operators.md#key-ring). */
 export const keyUses = ['jwt', 'key-signed'] as const
 
 /** `jwt` signs access tokens; `key-signed` makes key-signed tokens. */
 export type KeyUse = (typeof keyUses)[number]
 
-/** The states: only published; signs; only verifies; deleted (docs/contract.md#key-ring). */
+/** The states: only published; signs; only verifies; deleted (docs/contract/operators.md#key-ring). */
 const keyStates = ['pending', 'active', 'retired', 'removed'] as const
 
 /** The JWK's `alg` (RFC 7517 §4.4). Key-signed tokens are no JWS: with an own name, no JWT library uses their keys. */

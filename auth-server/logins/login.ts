@@ -18,7 +18,7 @@ import {
   verifyPassword,
 } from './verify-password.ts'
 
-/** How many revoked ids of a user are remembered, without displaced logins (docs/contract.md#logins-per-user). */
+/** How many revoked ids of a user are remembered, without displaced ones (docs/contract/logins.md#logins-per-user). */
 export const maxRevokedIds = 1000
 
 /** How often a login starts again because the user was changed during the check of the password. */

@@ -1,6 +1,6 @@
 /**
- * Decides about refresh tokens (docs/contract.md#refresh-rotation; RFC 9700 §4.14.2), and computes the lifetimes of
- * tokens. Each login is one refresh token family: one row with a counter, and at most one unused token. Pure: no
+ * Decides about refresh tokens (docs/contract/logins.md#refresh-rotation; RFC 9700 §4.14.2), and computes the lifetimes
+ * of tokens. Each login is one refresh token family: one row with a counter, and at most one unused token. Pure: no
  * database, no clock.
  */
 

@@ -1,6 +1,6 @@
 /**
- * Which new passwords are accepted (docs/contract.md#passwords; NIST SP 800-63B §3.1.1: length and a blocklist, no
- * composition rules).
+ * Which new passwords are accepted (docs/contract/accounts.md#passwords; NIST SP 800-63B §3.1.1: length and a
+ * blocklist, no composition rules).
  */
 
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'

@@ -1,5 +1,6 @@
 /**
- * The second factor of a login: who must give one, and whether the answer is right (docs/contract.md#second-factor).
+ * The second factor of a login: who must give one, and whether the answer is right
+ * (docs/contract/logins.md#second-factor).
  */
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'

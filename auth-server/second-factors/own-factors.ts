@@ -1,4 +1,4 @@
-/** What users do with their own factors, and administrators with those of others (docs/contract.md#second-factor). */
+/** Users change their own factors, administrators those of others (docs/contract/logins.md#second-factor). */
 import { validate as isUuid } from 'uuid'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Grantor } from '../users/granting-rights.ts'

@@ -112,7 +112,7 @@ export const loginExpiry = sql.raw(
   'case when ended_at is null then greatest(tokens_expire_at, refresh_expires_at) else tokens_expire_at end',
 )
 
-/** One row for each login by token: its refresh token family (docs/contract.md#refresh-rotation). */
+/** One row for each login by token: its refresh token family (docs/contract/logins.md#refresh-rotation). */
 export const loginFamilies = authSchema.table(
   'login_families',
   {

@@ -1,6 +1,6 @@
 /**
- * Issues access tokens (docs/contract.md#access-token). `shared/protocol/access-token/` has their claims and their
- * verification.
+ * Issues access tokens (docs/contract/callers.md#access-token). `shared/protocol/access-token/` has their claims and
+ * their verification.
  */
 import type { KeyObject } from 'node:crypto'
 import type { IdSource } from '../../shared/platform/ids.ts'

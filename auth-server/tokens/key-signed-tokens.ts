@@ -1,6 +1,6 @@
 /**
- * Issues key-signed tokens (docs/contract.md#key-signed-token). `shared/protocol/key-signed-token/` has their payload
- * and their verification.
+ * Issues key-signed tokens (docs/contract/callers.md#key-signed-token). `shared/protocol/key-signed-token/` has their
+ * payload and their verification.
  */
 import type { KeyObject } from 'node:crypto'
 import NodeRSA from 'node-rsa'

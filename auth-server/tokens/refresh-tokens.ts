@@ -1,7 +1,7 @@
 /**
- * Refresh tokens: JWTs that only the auth server reads (docs/contract.md#refresh-token), so they have an HMAC with an
- * own key. They have an own `typ` and `aud`: a refresh token is refused as access token, and an access token as refresh
- * token (RFC 8725 §3.11, §3.12).
+ * Refresh tokens: JWTs that only the auth server reads (docs/contract/callers.md#refresh-token), so they have an HMAC
+ * with an own key. They have an own `typ` and `aud`: a refresh token is refused as access token, and an access token as
+ * refresh token (RFC 8725 §3.11, §3.12).
  */
 import * as z from 'zod'
 import type { IdSource } from '../../shared/platform/ids.ts'

@@ -1,8 +1,8 @@
 /**
- * A caller can grant only rights that the caller has (docs/contract.md#granting-rights). A caller grants rights by:
- * roles and rights for a user, access to another user's account (a new password, a Digest secret, enabling it again),
- * and an API key for another user. The rights of the grantor are read in the transaction of the change. A narrowed
- * credential has only its own rights.
+ * A caller can grant only rights that the caller has (docs/contract/accounts.md#granting-rights). A caller grants
+ * rights by: roles and rights for a user, access to another user's account (a new password, a Digest secret, enabling
+ * it again), and an API key for another user. The rights of the grantor are read in the transaction of the change. A
+ * narrowed credential has only its own rights.
  *
  * Call these checks in `PrincipalChange.verify`: every other change has then committed or waits.
  */

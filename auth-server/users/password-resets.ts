@@ -1,7 +1,7 @@
 /**
- * One-time links for forgotten passwords (docs/contract.md#forgotten-passwords). A link carries a code of 256 random
- * bits, of which only the hash is stored. It ends with the credential generation of its user: a new password, disabling
- * and a logout everywhere raise that number, so they need not know of links.
+ * One-time links for forgotten passwords (docs/contract/accounts.md#forgotten-passwords). A link carries a code of 256
+ * random bits, of which only the hash is stored. It ends with the credential generation of its user: a new password,
+ * disabling and a logout everywhere raise that number, so they need not know of links.
  */
 import { createHash } from 'node:crypto'
 import { and, eq } from 'drizzle-orm'

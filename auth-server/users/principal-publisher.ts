@@ -26,7 +26,7 @@ import {
 } from './publish-principals.ts'
 import type { Role } from './rights.ts'
 
-/** How long a caller waits at most for its change to reach the cache, in milliseconds (docs/contract.md#freshness). */
+/** How long a caller waits at most until its change is in the cache, in ms (docs/contract/callers.md#freshness). */
 const publishWithinMs = 1000
 
 /** Pause after a failed publication that a caller waits for, in milliseconds. */

@@ -1,6 +1,6 @@
 /**
- * The rights and the roles (docs/contract.md#roles-and-rights). Rights are global: a right holds for every deal. Only
- * this table knows the rights of a role.
+ * The rights and the roles (docs/contract/accounts.md#roles-and-rights). Rights are global: a right holds for every
+ * deal. Only this table knows the rights of a role.
  */
 
 const reading = ['deal.read', 'deal.history.read'] as const
@@ -60,7 +60,7 @@ export const allRoles = Object.keys(rightsOfRole) as readonly Role[]
 /** The role that at least one enabled user must keep. */
 export const adminRole = 'admin' satisfies Role
 
-/** The rights that only read. The principal `anonymous` can have no others (docs/contract.md#roles-and-rights). */
+/** The rights that only read: `anonymous` can have no others (docs/contract/accounts.md#roles-and-rights). */
 export const readingRights: ReadonlySet<string> = new Set<Right>([
   ...reading,
   'task.read-any',

@@ -1,6 +1,6 @@
 /**
- * Who needs a second factor (docs/contract.md#second-factor): users with a role of SECOND_FACTOR_ROLES, users who have
- * directly what only these roles give, and users who have set one up.
+ * Who needs a second factor (docs/contract/logins.md#second-factor): users with a role of SECOND_FACTOR_ROLES, users
+ * who have directly what only these roles give, and users who have set one up.
  */
 import type { Database } from '../../shared/platform/database/database.ts'
 import { changePrincipal } from './principal-change.ts'

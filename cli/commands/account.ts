@@ -1,4 +1,4 @@
-/** `keyhold login`, `logout`, `whoami` (docs/contract.md#command-line). */
+/** `keyhold login`, `logout`, `whoami` (docs/contract/operators.md#command-line). */
 import type { Command } from 'commander'
 import {
   bearer,

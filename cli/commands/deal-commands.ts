@@ -1,6 +1,6 @@
 /**
  * `keyhold deals hold`, `create` …: a command for each use case of the registry, with an option for each of its
- * parameters (docs/contract.md#command-line).
+ * parameters (docs/contract/operators.md#command-line).
  */
 import { randomUUID } from 'node:crypto'
 import { type Command, Option } from 'commander'

@@ -1,4 +1,4 @@
-/** `keyhold deals events`: follows the events of deals (docs/contract.md#live-events). */
+/** `keyhold deals events`: follows the events of deals (docs/contract/reading.md#live-events). */
 import type { Command } from 'commander'
 import { events, isReset, type KeyholdEvent } from '../../client/src/index.ts'
 import { list } from '../../shared/platform/terminal/options.ts'

@@ -1,4 +1,4 @@
-/** `keyhold deals list`, `show`, `history` (docs/contract.md#command-line). */
+/** `keyhold deals list`, `show`, `history` (docs/contract/operators.md#command-line). */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { DealComponents, DealPaths } from '../../client/src/index.ts'
 import type { Report } from '../../shared/platform/terminal/report.ts'

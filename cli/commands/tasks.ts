@@ -1,4 +1,4 @@
-/** `keyhold tasks` (docs/contract.md#command-line). */
+/** `keyhold tasks` (docs/contract/operators.md#command-line). */
 import type { Command } from 'commander'
 import { type DealComponents, isProblem, type Keyhold } from '../../client/src/index.ts'
 import type { Report } from '../../shared/platform/terminal/report.ts'

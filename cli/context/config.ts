@@ -1,4 +1,4 @@
-/** The environment of the command line for callers (docs/contract.md#command-line). The only reader of it. */
+/** The environment of the command line for callers (docs/contract/operators.md#command-line). The only reader of it. */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 

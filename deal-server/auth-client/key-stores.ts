@@ -7,7 +7,7 @@ import { createKeyStore, type KeyStore } from './key-store.ts'
 
 /**
  * The keys of both kinds of tokens. A key in both documents verifies neither kind: the signature of a JWT and the block
- * of a key-signed token are the same computation (docs/contract.md#key-ring).
+ * of a key-signed token are the same computation (docs/contract/operators.md#key-ring).
  */
 export interface KeyStores {
   readonly jwt: KeyStore

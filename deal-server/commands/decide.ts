@@ -36,7 +36,7 @@ export interface Decided {
 
 /**
  * Refusals that are not stored, because a retry with the same id can succeed: time or another server may change the
- * facts, or the task may exist later (docs/contract.md#command-ids).
+ * facts, or the task may exist later (docs/contract/deals.md#command-ids).
  */
 const passingRefusals: ReadonlySet<DealRefusalCode> = new Set([
   'employee-unknown',

@@ -1,7 +1,7 @@
 /**
  * Hides the deal from callers without the right to read deals. They get success or the reason of the refusal, and the
- * version for the next precondition, but nothing else of the deal (docs/contract.md#callers-without-dealread). The
- * right is checked when the response is made, for a replay too.
+ * version for the next precondition, but nothing else of the deal (docs/contract/deals.md#callers-without-dealread).
+ * The right is checked when the response is made, for a replay too.
  */
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'

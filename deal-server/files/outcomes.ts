@@ -6,7 +6,7 @@ export type RowOutcome =
   | { readonly is: 'done'; readonly replayed: boolean }
   | { readonly is: 'refused'; readonly status: number; readonly code: string; readonly reason: string }
 
-/** One line of the response (docs/contract.md#batches). */
+/** One line of the response (docs/contract/deals.md#batches). */
 export interface BatchOutcome {
   readonly line: number
   readonly status: number

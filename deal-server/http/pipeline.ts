@@ -1,7 +1,7 @@
 /**
  * The pipeline of every request, for all styles, schemes and use cases, in the order of
- * docs/contract.md#order-of-checks. A style implements `decode` and `encode`, a scheme implements `authenticate`.
- * Commands continue in `commands/execute.ts`. No style and no scheme can bypass a step.
+ * docs/contract/callers.md#order-of-checks. A style implements `decode` and `encode`, a scheme implements
+ * `authenticate`. Commands continue in `commands/execute.ts`. No style and no scheme can bypass a step.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { HttpRequest } from '../../shared/platform/http/request.ts'

@@ -143,7 +143,7 @@ export interface DealReader extends Pick<DealRepository, 'load'> {
   assignedTasks(assignee: Assignee, page: PageRequest): Promise<Page<AssignedTask>>
 }
 
-/** The reads of one caller, see docs/contract.md#reads-from-replicas. */
+/** The reads of one caller, see docs/contract/reading.md#reads-from-replicas. */
 export interface CallerReads {
   /** Reads nothing older than what the caller has seen. */
   readonly reader: DealReader

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Writes one backup, as docs/operations.md#backup says, into BACKUP_DIR/TIME (mode 0700, files 0600): auth.dump,
+# Writes one backup, as docs/operations/routine.md#backup says, into BACKUP_DIR/TIME (mode 0700, files 0600): auth.dump,
 # deals.dump, keys.tar.gz, secrets.env. Settings, besides those in auth.env:
 #   DEAL_DATABASE_URL   the deals database
 #   BACKUP_DIR          where backups are kept; /var/lib/keyhold/backups when left out

@@ -40,7 +40,7 @@ const isNothingToAttributes = (useCase: string, state: DealState) =>
 const cellOf = (client: StyleClient, { useCase, cells }: TableRow, state: DealState): Cell =>
   client.style === 'attribute-update' && isNothingToAttributes(useCase, state) ? 'unchanged' : cells[state]
 
-/** The answers of docs/contract.md#routes-of-the-deal-server. */
+/** The answers of docs/contract/deals.md#routes-of-the-deal-server. */
 async function expectAnswer(client: StyleClient, reply: Reply, ran: { row: TableRow; cell: Cell; twin: Twin }) {
   const { cell, row, twin } = ran
   if (isProblemCode(cell)) return expectProblem(reply, statusOfCode[cell], cell)

@@ -81,7 +81,7 @@ describe('the manifests of Kubernetes', () => {
     expect(container?.startupProbe.httpGet).toEqual({ path: '/healthz', port: 'http' })
     expect(container?.livenessProbe.httpGet).toEqual({ path: '/healthz', port: 'http' })
     expect(container?.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'http' })
-    // The server itself waits ten seconds for requests under way (docs/contract.md#listeners).
+    // The server itself waits ten seconds for requests under way (docs/contract/operators.md#listeners).
     expect(pod?.terminationGracePeriodSeconds).toBeGreaterThan(Number(environment.DRAIN_SECONDS) + 10)
     expect(pod?.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
     expect(container?.securityContext).toEqual({

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { anchorsOf, codeSpansIn, rowsIn, sectionOf } from '../docs/markdown.ts'
+import { anchorsOf, codeSpansIn, partsOf, rowsIn, sectionOf, wholePage } from '../docs/markdown.ts'
 import { openEmbedded } from '../support/stores/backends.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 import { hasProgram, read, run } from './tools.ts'
 
 const folder = 'deploy/prometheus'
-const operations = read('docs/operations.md')
+const operations = wholePage('operations.md')
 
 interface Rule {
   readonly alert: string
@@ -53,7 +53,9 @@ describe('the alerts of Prometheus', () => {
   })
 
   it('name a chapter of docs/operations.md each', () => {
-    const anchors = new Set(anchorsOf(operations).map((anchor) => `docs/operations.md#${anchor}`))
+    const anchors = new Set(
+      partsOf('operations.md').flatMap((part) => anchorsOf(read(`docs/${part}`)).map((one) => `docs/${part}#${one}`)),
+    )
     expect(rules.map(({ annotations }) => annotations.runbook).filter((runbook) => !anchors.has(runbook))).toEqual([])
   })
 })

@@ -136,7 +136,7 @@ describe('the units of systemd', () => {
   it('wait longer than a server takes to stop', () => {
     for (const name of services.filter((one) => one !== 'keyhold-backup.service')) {
       const drain = Number(/DRAIN_SECONDS=(\d+)/.exec(text(name))?.[1])
-      // The server itself waits ten seconds for requests under way (docs/contract.md#listeners).
+      // The server itself waits ten seconds for requests under way (docs/contract/operators.md#listeners).
       expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(text(name))?.[1])).toBeGreaterThan(drain + 10)
     }
   })

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { authSettings, operatorSettings } from '../../auth-server/config.ts'
 import { allRights, allRoles, effectiveRights } from '../../auth-server/users/rights.ts'
 import { callerVariables } from '../../cli/context/config.ts'
@@ -19,11 +19,14 @@ import {
   isProblemCode,
   transitionTable,
 } from '../support/worlds/transition-table.ts'
-import { codeSpansIn, rowsIn, sectionOf } from './markdown.ts'
+import { codeSpansIn, rowsIn, sectionOf, wholePage } from './markdown.ts'
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8')
-const contract = read('contract.md')
+const contract = wholePage('contract.md')
 const model = read('deal-model.md')
+
+/** The rules of the specification: rule, route, test. */
+const specified = rowsIn(read('specification.md')).filter(([rule]) => rule !== 'rule')
 
 const problems = explainedProblems(400)
 const serversOf = ({ servers }: (typeof problems)[number]): string => (servers.length > 1 ? 'both' : servers.join())
@@ -55,17 +58,36 @@ const expanded = (route: string): string[] =>
 
 const distinct = (texts: readonly string[]): string[] => [...new Set(texts)].sort()
 
-describeEmbedded('the routes of docs/contract.md', (openBackend) => {
-  it('are those of the OpenAPI documents', async () => {
+describeEmbedded('the routes', (openBackend) => {
+  let described: string[]
+
+  beforeAll(async () => {
     const stack = await openStack(openBackend)
-    const described = await Promise.all(
-      [stack.auth, stack.deal].map(async (server) => {
-        const document: Document = JSON.parse((await server.send('/openapi.json')).text)
-        return describedIn(document).map(({ method, path }) => plain(`${method} ${path}`))
-      }),
+    const documents = await Promise.all(
+      [stack.auth, stack.deal].map(async (server) => JSON.parse((await server.send('/openapi.json')).text) as Document),
     ).finally(() => stack.close())
+    described = documents.flatMap(describedIn).map(({ method, path }) => plain(`${method} ${path}`))
+  })
+
+  it('of docs/contract.md are those of the OpenAPI documents', () => {
     const named = codeSpansIn(contract).flatMap(routesNamed).flatMap(expanded).map(plain)
-    expect(distinct(named)).toEqual(distinct(described.flat()))
+    expect(distinct(named)).toEqual(distinct(described))
+  })
+
+  it('of docs/specification.md are in the OpenAPI documents, one or more in each row', () => {
+    const routes = specified.map(([, cell = '']) => (cell === 'any' ? [] : codeSpansIn(cell).map(plain)))
+    const unknown = routes.flat().filter((route) => !described.includes(route))
+    expect(unknown).toEqual([])
+    expect(specified.filter(([, cell], row) => cell !== 'any' && routes[row]?.length === 0)).toEqual([])
+  })
+})
+
+describe('docs/specification.md', () => {
+  it('names test files that exist, one or more in each row', () => {
+    const tests = specified.map(([, , cell = '']) => codeSpansIn(cell))
+    expect(tests.length).toBeGreaterThan(60)
+    expect(tests.flat().filter((file) => !existsSync(join(import.meta.dirname, '../..', file)))).toEqual([])
+    expect(specified.filter((_row, index) => tests[index]?.length === 0)).toEqual([])
   })
 })
 
@@ -157,13 +179,4 @@ describe('docs/deal-model.md', () => {
     const rows = rowsIn(sectionOf(model, 'Events')).slice(1)
     expect(rows.flatMap(([type = '']) => codeSpansIn(type))).toEqual(dealEventTypes)
   })
-})
-
-it('docs/schemes.md has calls of the README, which a test runs', () => {
-  const readme = read('../README.md').split('\n')
-  const calls = [...read('schemes.md').matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block = '']) =>
-    block.trim().split('\n'),
-  )
-  expect(calls.length).toBeGreaterThan(8)
-  expect(calls.filter((call) => !readme.includes(call))).toEqual([])
 })

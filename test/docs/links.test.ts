@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sourceFiles, testFiles } from '../architecture/source.ts'
-import { anchorsOf, linksIn, proseOf } from './markdown.ts'
+import { anchorsOf, linksIn, partsOf, proseOf, rowsIn, wholePage } from './markdown.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -53,7 +53,7 @@ describe('the pages', () => {
 
   it('are there where comments refer to them', () => {
     const references = [...sourceFiles(), ...testFiles()].flatMap(({ path, lines }) =>
-      lines.flatMap((line) => [...line.matchAll(/\bdocs\/[\w-]+\.md(?:#[\w-]+)?/g)].map(([link]) => ({ path, link }))),
+      lines.flatMap((line) => [...line.matchAll(/\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g)].map(([link]) => ({ path, link }))),
     )
     expect(references.length).toBeGreaterThan(3)
     const problems = references.flatMap(({ path, link }) => {
@@ -71,29 +71,51 @@ describe('the pages', () => {
     expect(lines.filter((at) => !at.startsWith('test/docs/'))).toEqual([])
   })
 
-  it.each(['docs/contract.md', 'docs/deal-model.md'])('%s has each heading once: code refers to it', (name) => {
-    const anchors = anchorsOf(readFileSync(join(root, name), 'utf8'))
-    expect(anchors.filter((anchor, index) => anchors.indexOf(anchor) !== index)).toEqual([])
+  it('of docs/ are in its index, with about the minutes that they take', () => {
+    const files = readdirSync(join(root, 'docs')).filter((file) => /^(?!README).*\.md$/.test(file))
+    const rows = rowsIn(readFileSync(join(root, 'docs/README.md'), 'utf8'))
+      .slice(1)
+      .map(([, links = '', , minutes]) => ({ named: linksIn(links), minutes: Number(minutes) }))
+    expect(rows.flatMap(({ named }) => named).toSorted()).toEqual([...files, 'decisions/README.md'].toSorted())
+    const wordsIn = (page: string): number => (pages.get(join(root, 'docs', page)) ?? '').split(/\s+/).length
+    const wrong = rows.filter(({ named, minutes }) => {
+      const expected = named.reduce((sum, page) => sum + wordsIn(page), 0) / 200
+      return Math.abs(minutes - expected) > 2
+    })
+    expect(wrong).toEqual([])
   })
 
-  it.each([
-    'docs/contract.md',
-    'docs/deal-model.md',
-    'docs/schemes.md',
-    'docs/glossary.md',
-    'docs/README.md',
-    'docs/architecture.md',
-    'docs/revocation.md',
-    'docs/operations.md',
-    'docs/signed-requests.md',
-    'docs/key-signed-token.md',
-    'docs/webhooks.md',
-    'README.md',
-    'CHANGELOG.md',
-    'CONTRIBUTING.md',
-  ])('%s has no line of prose over 120 columns', (name) => {
-    const long = proseOf(readFileSync(join(root, name), 'utf8')).filter((line) => line.length > 120)
-    expect(long).toEqual([])
+  it.each(['contract', 'operations', 'security'])(
+    'of docs/%s/ are those that the page of this name leads to',
+    (name) => {
+      const parts = readdirSync(join(root, 'docs', name)).filter((file) => file !== 'README.md')
+      expect(parts.length).toBeGreaterThan(1)
+      expect(partsOf(`${name}.md`).toSorted()).toEqual(
+        [`${name}.md`, ...parts.map((file) => `${name}/${file}`)].toSorted(),
+      )
+    },
+  )
+
+  it.each(['contract.md', 'deal-model.md'])(
+    'docs/%s has each heading once, with its parts: code refers to it',
+    (name) => {
+      const anchors = anchorsOf(wholePage(name))
+      expect(anchors.filter((anchor, index) => anchors.indexOf(anchor) !== index)).toEqual([])
+    },
+  )
+
+  it.each([...pages.keys()].map(nameOf).filter((name) => /^(?:[A-Z]+|docs\/.*)\.md$/.test(name)))(
+    '%s has no line of prose over 120 columns',
+    (name) => {
+      const long = proseOf(readFileSync(join(root, name), 'utf8')).filter((line) => line.length > 120)
+      expect(long).toEqual([])
+    },
+  )
+
+  it('are short: README at most 10 kB, a page of docs/ at most 25 kB', () => {
+    const sizes = [...pages].map(([path, text]) => ({ name: nameOf(path), bytes: Buffer.byteLength(text) }))
+    const bound = (name: string) => (name === 'README.md' ? 10_000 : name.startsWith('docs/') ? 25_000 : Infinity)
+    expect(sizes.filter(({ name, bytes }) => bytes > bound(name))).toEqual([])
   })
 })
 
@@ -111,7 +133,7 @@ describe('the folders', () => {
     const without = folders.filter((folder) => !pages.has(join(root, folder, 'README.md')))
     expect(without).toEqual([])
     const isLong = (folder: string) => (pages.get(join(root, folder, 'README.md')) ?? '').split('\n').length > 21
-    // The benchmark has a page of its own there, with what was measured.
-    expect(folders.filter((folder) => folder !== 'bench' && isLong(folder))).toEqual([])
+    // The benchmark has a page of its own there, with what was measured, and the documents have their index.
+    expect(folders.filter((folder) => !['bench', 'docs'].includes(folder) && isLong(folder))).toEqual([])
   })
 })

@@ -1,4 +1,21 @@
 /** Reads the pages of the project: headings as the anchors that GitHub makes of them, links, tables, code spans. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const docs = join(import.meta.dirname, '../../docs')
+
+/** The names of the page and of those that its tables lead to in the folder of its name, in that order. */
+export function partsOf(page: string): readonly string[] {
+  const folder = page.replace(/\.md$/, '')
+  const links = readFileSync(join(docs, page), 'utf8').matchAll(new RegExp(`\\]\\((${folder}/[\\w-]+\\.md)\\)`, 'g'))
+  return [page, ...Array.from(links, ([, link = '']) => link)]
+}
+
+/** The text of the page and of its parts, as one. */
+export const wholePage = (page: string): string =>
+  partsOf(page)
+    .map((part) => readFileSync(join(docs, part), 'utf8'))
+    .join('\n')
 
 const withoutCode = (text: string): string => text.replace(/^```.*?^```$/gms, '')
 

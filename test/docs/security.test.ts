@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { partsOf, wholePage } from './markdown.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
-const page = read('docs/security.md')
+const page = wholePage('security.md')
 
 /** The rows of the requirements. */
 const rows = page
@@ -60,8 +61,11 @@ describe('docs/security.md', () => {
     const tests = [...page.matchAll(/`(test\/[^`]+)`/g)].map(([, file = '']) => file)
     expect(tests.length).toBeGreaterThan(100)
     expect(tests.filter((file) => !existsSync(join(root, file)))).toEqual([])
-    const links = [...page.matchAll(/\]\(([^)#]+)/g)].map(([, link = '']) => link)
-    expect(links.filter((link) => !existsSync(join(root, 'docs', link)))).toEqual([])
+    const links = partsOf('security.md').flatMap((part) =>
+      Array.from(read(`docs/${part}`).matchAll(/\]\(([^)#]+)/g), ([, link = '']) => join('docs', part, '..', link)),
+    )
+    expect(links.length).toBeGreaterThan(10)
+    expect(links.filter((link) => !existsSync(join(root, link)))).toEqual([])
   })
 })
 

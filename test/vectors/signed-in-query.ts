@@ -1,6 +1,6 @@
 /**
  * Requests signed in the query: the string to sign is written out by hand beside each target, by
- * docs/contract.md#signed-request.
+ * docs/contract/callers.md#signed-request.
  */
 import { createHash } from 'node:crypto'
 import type { SignedRequestVector } from './signed-request-vectors.ts'

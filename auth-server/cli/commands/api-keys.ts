@@ -1,4 +1,4 @@
-/** `ops api-keys …`: administration of API keys (docs/contract.md#api-keys). Works over HTTP, as an administrator. */
+/** `ops api-keys …`: API keys (docs/contract/accounts.md#api-keys). Works over HTTP, as an administrator. */
 import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import * as z from 'zod'

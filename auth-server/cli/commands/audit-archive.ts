@@ -1,4 +1,4 @@
-/** `ops audit archive`, and the check of its files (docs/contract.md#archive-of-the-audit-log). */
+/** `ops audit archive`, and the check of its files (docs/contract/operators.md#archive-of-the-audit-log). */
 import { stat } from 'node:fs/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Clock } from '../../../shared/platform/clock.ts'

@@ -1,4 +1,4 @@
-/** `ops audit export`: writes entries of the audit log into a file or to the output (docs/contract.md#audit-log). */
+/** `ops audit export`: entries of the audit log, as lines or CSV (docs/contract/operators.md#audit-log). */
 import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'

@@ -1,6 +1,6 @@
 /**
  * `ops audit …`: reads the audit log over HTTP, and verifies its chain on the database of the auth server
- * (docs/contract.md#audit-log).
+ * (docs/contract/operators.md#audit-log).
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError } from 'commander'

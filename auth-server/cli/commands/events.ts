@@ -1,4 +1,4 @@
-/** `ops events …`: the archive of events of deals (docs/contract.md#archive-of-events). */
+/** `ops events …`: the archive of events of deals (docs/contract/operators.md#archive-of-events). */
 import { stat } from 'node:fs/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Clock } from '../../../shared/platform/clock.ts'

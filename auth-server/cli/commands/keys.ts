@@ -1,4 +1,4 @@
-/** `ops keys …`: the key ring in KEYS_DIR (docs/contract.md#key-ring). Works on the files; servers need not run. */
+/** `ops keys …`: the key ring in KEYS_DIR (docs/contract/operators.md#key-ring), by its files, without a server. */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'

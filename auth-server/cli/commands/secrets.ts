@@ -1,4 +1,4 @@
-/** `ops secrets …`: new values of SERVICE_SECRET and SECRETS_KEY, and their rotation (docs/contract.md#secrets). */
+/** `ops secrets …`: SERVICE_SECRET and SECRETS_KEY, and their rotation (docs/contract/operators.md#secrets). */
 import { Argument, type Command } from 'commander'
 import { type Clock, rfc3339 } from '../../../shared/platform/clock.ts'
 import type { IdSource } from '../../../shared/platform/ids.ts'

@@ -1,4 +1,4 @@
-/** `ops sessions …`: the logins of a user (docs/contract.md#operators). Works over HTTP, as an administrator. */
+/** `ops sessions …`: the logins of a user (docs/contract/operators.md#operators), over HTTP, as an administrator. */
 import type { Command } from 'commander'
 import * as z from 'zod'
 import { type Report, type ReportAction, table } from '../../../shared/platform/terminal/report.ts'

@@ -1,4 +1,4 @@
-/** `ops users …`: administration of users (docs/contract.md#operators). Works over HTTP, as an administrator. */
+/** `ops users …`: administration of users (docs/contract/operators.md#operators), over HTTP, as an administrator. */
 import { type Command, Option } from 'commander'
 import * as z from 'zod'
 import type { IdSource } from '../../../shared/platform/ids.ts'

@@ -1,5 +1,6 @@
 /**
- * /api-keys: owners, and holders of `api-key.manage`, create, list and revoke API keys (docs/contract.md#api-keys).
+ * /api-keys: owners, and holders of `api-key.manage`, create, list and revoke API keys
+ * (docs/contract/accounts.md#api-keys).
  */
 import * as z from 'zod'
 import type { Clock } from '../../../shared/platform/clock.ts'

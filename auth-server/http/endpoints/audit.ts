@@ -1,4 +1,4 @@
-/** GET /audit: the audit log in pages, by filters (docs/contract.md#audit-log). */
+/** GET /audit: the audit log in pages, by filters (docs/contract/operators.md#audit-log). */
 import * as z from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import { auditFilterShape, isSpan } from '../../audit/audit-filter.ts'

@@ -1,4 +1,4 @@
-/** PUT /users/{username}/digest-secret: a user's secret for HTTP Digest, shown once (docs/contract.md#users). */
+/** PUT /users/{username}/digest-secret: a secret for HTTP Digest, shown once (docs/contract/accounts.md#users). */
 import * as z from 'zod'
 import type { RequireRecentProof } from '../../../shared/protocol/authentication/recent-proof.ts'
 import { realm } from '../../../shared/protocol/authentication/scheme.ts'

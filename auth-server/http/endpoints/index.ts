@@ -1,4 +1,4 @@
-/** All public endpoints except those of OAuth (docs/contract.md#routes-of-the-auth-server). */
+/** All public endpoints except those of OAuth (docs/contract/logins.md#routes-of-the-auth-server). */
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import type { PasswordChanges } from '../../logins/change-password.ts'
 import type { LogInKeySigned } from '../../logins/key-signed-login.ts'

@@ -1,4 +1,4 @@
-/** POST /key-signed-tokens (docs/contract.md#key-signed-token). */
+/** POST /key-signed-tokens (docs/contract/callers.md#key-signed-token). */
 import * as z from 'zod'
 import { keySignedParts, type LogInKeySigned } from '../../logins/key-signed-login.ts'
 import { jsonBody } from '../pipeline/bodies.ts'

@@ -1,4 +1,4 @@
-/** GET /keys: the state of the key ring, for operators (docs/contract.md#key-ring). */
+/** GET /keys: the state of the key ring, for operators (docs/contract/operators.md#key-ring). */
 import * as z from 'zod'
 import { noParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { KeyRing } from '../../key-ring/key-ring.ts'

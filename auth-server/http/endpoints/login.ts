@@ -1,4 +1,4 @@
-/** POST /login: a login by user name and password (docs/contract.md#login). */
+/** POST /login: a login by user name and password (docs/contract/logins.md#login). */
 import type { LogIn } from '../../logins/login.ts'
 import type { AskAtLogin } from '../../second-factors/ask-at-login.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'

@@ -1,4 +1,4 @@
-/** POST /logout: ends the login of an access token or a refresh token (docs/contract.md#logout). */
+/** POST /logout: ends the login of an access token or a refresh token (docs/contract/logins.md#logout). */
 import type { LogOut } from '../../logins/logout.ts'
 import type { RevokeToken } from '../../oauth/revoke-token.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'

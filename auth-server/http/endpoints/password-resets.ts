@@ -1,4 +1,4 @@
-/** One-time links for forgotten passwords (docs/contract.md#forgotten-passwords). */
+/** One-time links for forgotten passwords (docs/contract/accounts.md#forgotten-passwords). */
 import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'

@@ -1,4 +1,4 @@
-/** POST /refresh: exchanges a refresh token for a new pair (docs/contract.md#refresh-rotation). */
+/** POST /refresh: exchanges a refresh token for a new pair (docs/contract/logins.md#refresh-rotation). */
 
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'

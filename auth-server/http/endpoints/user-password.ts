@@ -1,6 +1,6 @@
 /**
  * PUT /users/{username}/password: users change their own password with the old one. Other users' passwords need a right
- * (docs/contract.md#passwords).
+ * (docs/contract/accounts.md#passwords).
  */
 import * as z from 'zod'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'

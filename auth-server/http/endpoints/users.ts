@@ -1,4 +1,4 @@
-/** /users: administration of users (docs/contract.md#users). */
+/** /users: administration of users (docs/contract/accounts.md#users). */
 import * as z from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'

@@ -1,5 +1,5 @@
 /**
- * The steps of every request below `/internal` (docs/contract.md#internal-routes). Only deal servers that know
+ * The steps of every request below `/internal` (docs/contract/http.md#internal-routes). Only deal servers that know
  * SERVICE_SECRET get a result. The public documentation does not contain these routes. Secrets in responses are
  * encrypted, so plain HTTP is enough.
  */

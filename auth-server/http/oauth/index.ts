@@ -1,4 +1,4 @@
-/** The endpoints of OAuth (docs/contract.md#oauth). */
+/** The endpoints of OAuth (docs/contract/accounts.md#oauth). */
 import type { Endpoint } from '../pipeline/endpoint.ts'
 import { introspectEndpoint, type OAuthIntrospectPorts } from './introspect.ts'
 import { metadataEndpoints, type OAuthMetadataSettings } from './metadata.ts'

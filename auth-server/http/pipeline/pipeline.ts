@@ -1,6 +1,6 @@
 /**
- * The steps of every request to the auth server, in the order of docs/contract.md#order-of-checks. An endpoint fills
- * `check` and `handle`. It cannot leave out a step or change the order.
+ * The steps of every request to the auth server, in the order of docs/contract/callers.md#order-of-checks. An endpoint
+ * fills `check` and `handle`. It cannot leave out a step or change the order.
  */
 
 import { refuseBody } from '../../../shared/platform/http/content/json-body.ts'

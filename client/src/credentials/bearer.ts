@@ -61,7 +61,7 @@ const repeatRefreshForMs = 45_000
 
 /**
  * An access token. After a refusal for its age, one refresh serves all requests, and each of them is sent once more.
- * See docs/contract.md#refresh-rotation.
+ * See docs/contract/logins.md#refresh-rotation.
  */
 export const bearer = (options: BearerOptions): Credential => new Login(options)
 

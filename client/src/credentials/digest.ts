@@ -1,7 +1,7 @@
 import type { Credential, OutgoingRequest, Refusal, ServerName } from './credential.ts'
 import { hex, sha256 } from './encode.ts'
 
-/** A user and the user's Digest secret, which is not the password: docs/contract.md#digest. */
+/** A user and the user's Digest secret, which is not the password: docs/contract/callers.md#digest. */
 export interface DigestOptions {
   readonly username: string
   readonly secret: string

@@ -8,7 +8,7 @@ export interface SessionUser {
 
 /**
  * A session cookie. With a user, the first request begins the session, and it is begun anew when it has ended. Without
- * one, the cookie that the browser has is used. See docs/contract.md#session-cookie.
+ * one, the cookie that the browser has is used. See docs/contract/callers.md#session-cookie.
  */
 export const session = (user?: SessionUser): Credential => new Session(user)
 

@@ -168,7 +168,7 @@ export const dealCommandBody: DescribedBody = { schema: ref('Command'), required
 
 /**
  * Styles 3 and 4 on one path. Only style 3 has the member `action`, which is never an attribute
- * (docs/contract.md#styles).
+ * (docs/contract/deals.md#styles).
  */
 export const dealUpdateBody: DescribedBody = {
   schema: { oneOf: [ref('Update'), ref('WholeDeal')] },

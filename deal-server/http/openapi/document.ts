@@ -19,18 +19,23 @@ const styleTags = {
   'command-batch': 'Many commands in one request.',
   'command-controller': 'Each command by its name; the response has no body.',
   'query-controller': 'Records by their kind; the response is a list.',
-  webhooks: 'Events that the server sends to a URL, signed as Standard Webhooks.',
 }
 
-/** The styles, then the use cases: a reader finds an operation under both. */
+/** In the order in which one wants them: use cases, reading, styles. A reader finds an operation under two of them. */
 const tags = {
-  ...styleTags,
   ...Object.fromEntries(commands.map(({ name, summary }) => [name, `${summary}.`])),
+  reading: 'Deals, lists, sums, histories, live events, commands and webhooks.',
+  ...styleTags,
+  webhooks: 'Events that the server sends to a URL, signed as Standard Webhooks.',
   ...documentationTag,
   operation: 'For operators.',
 }
 
-const description = `Clients can call every use case in each of seven styles. All styles have one meaning and one
+const description = `Begin with a use case, such as **HoldDeal** below: it lists one operation for each style, and
+all of them do the same. Choose one style and keep to it; the first, \`PUT /rest/v1/deals/{id}/hold\`, suits most clients. What
+can be read is under **reading**. **Authorize** takes the access token that \`POST /login\` of the auth server gives.
+
+Clients can call every use case in each of seven styles. All styles have one meaning and one
 store of commands. All paths work with and without a trailing slash; HEAD works wherever GET does; OPTIONS works
 everywhere. Failures are problem documents (RFC 9457).`
 

@@ -10,8 +10,9 @@ interface Read extends Omit<Operation, 'responses' | 'problems'> {
   readonly further?: readonly string[]
 }
 
-/** Describes an operation that needs a caller and changes nothing. */
-export function describeRead({ success, isTagged, further = [], ...operation }: Read): Operation {
+/** Describes an operation that needs a caller and changes nothing: it is under the tag `reading` too. */
+export function describeRead({ success, isTagged, further = [], ...read }: Read): Operation {
+  const operation = { ...read, tags: [...read.tags, 'reading'] }
   const problems = ['invalid-parameter', 'missing-right', 'not-found', ...further]
   if (!isTagged) return { ...operation, responses: { 200: success }, problems }
   const headers = [...(success.headers ?? []), 'ETag']

@@ -1,4 +1,4 @@
-/** A command as a resource (docs/contract.md#shapes): the request, its sender, and its outcome. */
+/** A command as a resource (docs/contract/http.md#shapes): the request, its sender, and its outcome. */
 import { mapAmounts } from '../../commands/amount-parameters.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
 import type { SucceededCommand } from '../../commands/ports.ts'

@@ -28,7 +28,7 @@ export const outcomeHeaders = ({ deal, changed, replayed }: ShownCommand) => ({
 
 /**
  * Encodes an outcome as the deal: 200; 201 with `Location` for a new deal; 204 for a deleted deal. Without a body when
- * the client wants none (docs/contract.md#routes-of-the-deal-server) or when the caller may not read deals.
+ * the client wants none (docs/contract/deals.md#routes-of-the-deal-server) or when the caller may not read deals.
  */
 export function dealResponse(command: ShownCommand, minimal: boolean): HttpResponse {
   const { deal, shown } = command

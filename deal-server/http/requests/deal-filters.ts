@@ -1,4 +1,4 @@
-/** The query parameters by which deals are filtered (docs/contract.md#lists-of-deals), for lists and sums alike. */
+/** The query parameters by which deals are filtered (docs/contract/reading.md#lists-of-deals), in lists and sums. */
 import * as z from 'zod'
 import { timeParameter as time } from '../../../shared/platform/http/content/time-parameter.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'

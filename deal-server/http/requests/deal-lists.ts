@@ -1,4 +1,4 @@
-/** The query parameters of lists (docs/contract.md#lists-of-deals), and the scopes of this server's cursors. */
+/** The query parameters of lists (docs/contract/reading.md#lists-of-deals), and the scopes of this server's cursors. */
 import * as z from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { ListScope } from '../../../shared/platform/http/pagination/cursors.ts'

@@ -1,4 +1,4 @@
-/** `Keyhold-Seen`: what a caller has seen or written (docs/contract.md#reads-from-replicas). */
+/** `Keyhold-Seen`: what a caller has seen or written (docs/contract/reading.md#reads-from-replicas). */
 import { isPosition, type Position } from '../../../shared/platform/history/position.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'

@@ -135,7 +135,7 @@ function decodeAttributes(request: HttpRequest, { dealId, body, whole, required 
   }
 }
 
-/** The version in the body is a precondition when the request has no If-Match (docs/contract.md#preconditions). */
+/** The version in the body is a precondition of a request without If-Match (docs/contract/deals.md#preconditions). */
 function withVersion(preconditions: Preconditions, version: number | undefined, required: boolean): Preconditions {
   const fromBody = version === undefined ? undefined : [`"${version}"`]
   return { ...preconditions, ifMatch: preconditions.ifMatch ?? fromBody, required }

@@ -1,6 +1,6 @@
 /**
  * Batches: `POST /commands` takes many commands, each as in style 5 with its id, and answers with the outcome of each,
- * in the order of the commands, as it comes (docs/contract.md#batches).
+ * in the order of the commands, as it comes (docs/contract/deals.md#batches).
  */
 import * as z from 'zod'
 import { runInOrder } from '../../../shared/platform/concurrency/in-order.ts'

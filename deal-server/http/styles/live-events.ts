@@ -42,7 +42,7 @@ Events of different deals come in an order that never changes. A comment every 1
 open. The stream ends when the credential is no longer valid, when the right is removed, and when PostgreSQL was
 restarted. New events are always sent. Of the past events of a deleted deal, a caller without the right \`deal.restore\`
 gets only the deletion.`,
-  tags: ['resource'],
+  tags: ['resource', 'reading'],
   query: parameters,
   headers: ['LastEventId'],
   responses: {

@@ -1,4 +1,4 @@
-/** The routes of webhooks (docs/contract.md#webhooks). */
+/** The routes of webhooks (docs/contract/reading.md#webhooks). */
 
 import type { Clock } from '../../../shared/platform/clock.ts'
 import { readBodyAs, refuseBody } from '../../../shared/platform/http/content/json-body.ts'

@@ -62,7 +62,7 @@ export function createClient(
     connection: {
       application_name: 'keyhold',
       TimeZone: 'UTC',
-      // A pooler refuses these: there they are settings of the role (docs/operations.md#pgbouncer).
+      // A pooler refuses these: there they are settings of the role (docs/operations/stores.md#pgbouncer).
       ...(!isPooled && {
         statement_timeout: Math.round(responseTimeoutMs * 0.8),
         idle_in_transaction_session_timeout: responseTimeoutMs * 2,

@@ -37,8 +37,8 @@ const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
   ],
   [
     /NOPERM|ACL failure in script|can't (?:run this command|access at least one of the (?:keys|channels))/,
-    'the user in the address lacks a right: a Redis Cluster needs more than one server, and docs/operations.md#redis ' +
-      'has the line with all rights',
+    'the user in the address lacks a right: a Redis Cluster needs more than one server, and ' +
+      'docs/operations/stores.md#redis has the line with all rights',
   ],
   [/SELECT is not allowed in cluster mode/, 'a Redis Cluster has no database but 0: leave the number out'],
 ]

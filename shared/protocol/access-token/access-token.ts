@@ -1,6 +1,6 @@
 /**
- * The access token: a JWT in the profile of RFC 9068, signed with RS256 (docs/contract.md#access-token). Both servers
- * share this definition.
+ * The access token: a JWT in the profile of RFC 9068, signed with RS256 (docs/contract/callers.md#access-token). Both
+ * servers share this definition.
  */
 import * as z from 'zod'
 

@@ -1,7 +1,7 @@
 /**
  * From a request to a caller: finds the one credential, verifies it, then lets the principal record decide. There is no
- * fall-through: a bad credential is an error even if another one would do (docs/contract.md#one-credential). Without a
- * record, the request is refused.
+ * fall-through: a bad credential is an error even if another one would do (docs/contract/callers.md#one-credential).
+ * Without a record, the request is refused.
  */
 import { type Clock, unixSeconds } from '../../platform/clock.ts'
 import type { HttpRequest } from '../../platform/http/request.ts'
@@ -195,7 +195,7 @@ async function headersUnlessValid(
   }
 }
 
-/** The order of challenges: clients use the first one that they know (docs/contract.md#challenges). */
+/** The order of challenges: clients use the first one that they know (docs/contract/callers.md#challenges). */
 const challengeOrder: readonly SchemeName[] = ['bearer', 'key-signed', 'digest', 'basic']
 
 /** Browsers open a dialog for these challenges. */

@@ -1,6 +1,6 @@
 /**
- * The cross-site rule (docs/contract.md#cross-site-rule): credentials that browsers send on their own are accepted only
- * from pages of trusted origins.
+ * The cross-site rule (docs/contract/callers.md#cross-site-rule): credentials that browsers send on their own are
+ * accepted only from pages of trusted origins.
  */
 
 import type { HttpRequest } from '../../platform/http/request.ts'

@@ -1,6 +1,6 @@
 /**
- * The login throttle (docs/contract.md#login-throttle). Every check of a secret that an attacker could guess (a
- * password, a Digest response, the password of a key-signed token) goes through it. Right secrets that are accepted
+ * The login throttle (docs/contract/accounts.md#login-throttle). Every check of a secret that an attacker could guess
+ * (a password, a Digest response, the password of a key-signed token) goes through it. Right secrets that are accepted
  * from a cache are judged, too: a response from memory tells as much as a check.
  */
 

@@ -1,4 +1,4 @@
-/** Recent proof, as both servers ask for it (docs/contract.md#recent-proof). */
+/** Recent proof, as both servers ask for it (docs/contract/accounts.md#recent-proof). */
 import type { Caller } from './authenticate.ts'
 
 /** The parts of a caller that prove something. */

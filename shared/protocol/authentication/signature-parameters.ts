@@ -1,4 +1,4 @@
-/** The query parameters of a signed request (docs/contract.md#signed-request), in lower case. */
+/** The query parameters of a signed request (docs/contract/callers.md#signed-request), in lower case. */
 export const signatureParameters = new Set(['timestamp', 'apikey', 'signature', 'nonce', 'bodysha256', 'method'])
 
 /** True for a parameter of a signed request. Every route allows these parameters, and no route reads them. */

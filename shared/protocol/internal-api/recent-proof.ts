@@ -1,4 +1,4 @@
-/** Whether a caller of a deal server has recent proof (docs/contract.md#recent-proof): 204, or 403 with the code. */
+/** Whether a caller of a deal server has recent proof (docs/contract/accounts.md#recent-proof): 204, or 403. */
 import * as z from 'zod'
 import { schemeNames } from '../authentication/scheme.ts'
 import { defineExchange } from './exchange.ts'

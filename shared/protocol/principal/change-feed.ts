@@ -1,5 +1,5 @@
 /**
- * The change feed of principals: auth servers publish it, deal servers follow it (docs/contract.md#freshness).
+ * The change feed of principals: auth servers publish it, deal servers follow it (docs/contract/callers.md#freshness).
  *
  * Each change of a principal takes the next version number in its own transaction. The numbers have no gaps and become
  * visible in order, because the row that counts them is locked until the commit. A message says: the cache holds every

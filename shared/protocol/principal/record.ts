@@ -1,7 +1,7 @@
 /**
  * The principal record: the facts about a user that decide whether a verified credential is accepted
- * (docs/contract.md#principal-record). Only the auth server writes it. The deal server reads it from memory, the cache
- * or the auth server.
+ * (docs/contract/callers.md#principal-record). Only the auth server writes it. The deal server reads it from memory,
+ * the cache or the auth server.
  */
 import * as z from 'zod'
 import { ownerKey } from './instance-id.ts'
@@ -68,8 +68,8 @@ export const foldUsername = (username: string): string =>
 const hasCapitals = /[A-Z]/
 
 /**
- * The principal of credentials without a user name (docs/contract.md#key-signed-token). It can read at most, and it is
- * not an assignable user.
+ * The principal of credentials without a user name (docs/contract/callers.md#key-signed-token). It can read at most,
+ * and it is not an assignable user.
  */
 export const anonymousUsername = 'anonymous'
 

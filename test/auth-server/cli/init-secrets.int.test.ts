@@ -111,8 +111,8 @@ async function useAll(cache: Cache): Promise<void> {
   expect(await cache.allowsAttempt(keys)).toEqual({ state: 'allowed' })
 }
 
-it('gives them what docs/operations.md says', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../../docs/operations.md'), 'utf8')
+it('gives them what docs/operations/stores.md says', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/operations/stores.md'), 'utf8')
   expect(page).toContain(redisRights)
   expect(read('redis/users.acl')).toContain(` ${redisRights}\n`)
 })

@@ -29,7 +29,7 @@ describeOnDatabases('login', (open) => {
   }
   const logIn = (username: string, password = goodPassword) => core.logIn({ username, password })
 
-  it('answers a pair of tokens that say what docs/contract.md#access-token says', async () => {
+  it('answers a pair of tokens that say what docs/contract/callers.md#access-token says', async () => {
     const user = await newUser()
     const answer = await core.logIn({
       username: user.username.toUpperCase(),

@@ -5,7 +5,7 @@ import { deviceOf } from '../../../console/parts/sessions.tsx'
 import { strings } from '../../../console/texts/account.ts'
 
 it('says in words what each action of the audit log means', () => {
-  const contract = readFileSync(join(import.meta.dirname, '../../../docs/contract.md'), 'utf8')
+  const contract = readFileSync(join(import.meta.dirname, '../../../docs/contract/operators.md'), 'utf8')
   const chapter = /### Audit log\n(.*?)\n### /s.exec(contract)?.[1] ?? ''
   const table = /\| audited \| actions \|\n(.*?)\n\n/s.exec(chapter)?.[1] ?? ''
   const actions = [...table.matchAll(/`([a-z-]+\.[a-z-]+)`/g)].map(([, action = '']) => action)

@@ -110,6 +110,17 @@ describeEmbedded('the OpenAPI document of the deal server', (openBackend) => {
     }
   })
 
+  it('has its tags in the order in which one wants them, and says where to begin', () => {
+    const tags = (document.tags as { name: string }[]).map(({ name }) => name)
+    const wanted = [...commands.map(({ name }) => name), 'reading', 'resource', 'action-sub-resource']
+    expect(tags.slice(0, wanted.length)).toEqual(wanted)
+    expect(tags.slice(-3)).toEqual(['webhooks', 'documentation', 'operation'])
+    expect(document.info).toMatchObject({ description: expect.stringMatching(/^Begin with .*\*\*HoldDeal\*\*/) })
+    const reads = describedIn(document).filter(({ operation: { tags: used } }) => used.includes('reading'))
+    expect(reads.length).toBeGreaterThan(12)
+    expect(reads.filter(({ method }) => method !== 'GET')).toEqual([])
+  })
+
   it('has an id, a summary and a known tag for every operation', () => {
     const operations = describedIn(document).map(({ operation }) => operation)
     const tags = (document.tags as { name: string }[]).map(({ name }) => name)

@@ -13,16 +13,19 @@ const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'keyhold-readme-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/**
- * The calls of README.md in their order, one shell script; the commands that start and test everything are left out.
- */
-const calls = (): string => {
-  const readme = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8')
-  const blocks = [...readme.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block)
+/** The calls of a page in their order; the commands that start and test everything are left out. */
+function callsOf(page: string): string {
+  const text = readFileSync(join(import.meta.dirname, '../../..', page), 'utf8')
+  const blocks = [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block)
   return blocks.filter((block) => !block.startsWith('npm ')).join('\n')
 }
 
-it('answers every call of the README as the README says, pasted one after the other', async () => {
+/** What calls print: the statuses that stand at the end of a line, and the statuses of problems. */
+const statusesIn = (printed: string): string =>
+  [...printed.matchAll(/(?:^|[}\]])(\d{3})$/gm)].map(([, status]) => status).join(' ')
+const problemsIn = (printed: string): string[] => printed.match(/"status":(4|5)\d\d/g) ?? []
+
+it('answers every call of the README, of docs/calls.md and of docs/schemes.md as they say, pasted in this order', async () => {
   const [auth, deal] = [testServer(await freePort()), testServer(await freePort())]
   const environment = {
     AUTH_PORT: String(auth.port),
@@ -33,30 +36,28 @@ it('answers every call of the README as the README says, pasted one after the ot
   const child = startChild('start.ts', { environment })
   try {
     await answering(`${deal.url}/readyz`, child)
-    const script = calls()
+    const script = ['README.md', 'docs/calls.md', 'docs/schemes.md']
+      .map(callsOf)
+      .join("\necho '-- next page --'\n")
       .replaceAll('127.0.0.1:4000', `127.0.0.1:${auth.port}`)
       .replaceAll('127.0.0.1:4001', `127.0.0.1:${deal.port}`)
       .replaceAll('data/demo.json', join(environment.DATA_DIR, 'demo.json'))
       // What was written is sent at once; on a slow machine that is not within the two seconds of the page.
       .replaceAll('--max-time 2', '--max-time 6')
     const { stdout } = await run('bash', ['-euc', script])
-    const statuses = [...stdout.matchAll(/(?:^|[}\]])(\d{3})$/gm)].map(([, status]) => status)
-    expect(statuses.join(' ')).toBe(
-      [
-        '200 200 200 200 201 201 200 200 200 200',
-        '201 200 200 200 200',
-        // Key-signed, the last one without its password; session; Basic; Digest; signed, the last one a second time.
-        '200 200 401',
-        '200 200',
-        '200 200',
-        '200 200',
-        '200 200 401',
-      ].join(' '),
-    )
-    expect(stdout).toContain('event: deal.held')
-    expect(stdout).toMatch(/"action":"session\.\w+"/)
-    for (let style = 1; style <= 7; style += 1) expect(stdout).toContain(`${style}: `)
-    expect(stdout.match(/"status":(4|5)\d\d/g)).toEqual(['"status":401', '"status":401', '"status":403'])
+    const [readme = '', calls = '', schemes = ''] = stdout.split('-- next page --\n')
+
+    expect(statusesIn(readme)).toBe('201 200 200 200 200 200 201 201 200')
+    for (let style = 1; style <= 7; style += 1) expect(readme).toContain(`"reason":"${style}: `)
+
+    expect(statusesIn(calls)).toBe('200 200 200 200 201 200 200 200 200')
+    expect(calls).toContain('event: deal.held')
+
+    // Bearer prints the deal alone. The third call of key-signed has no password, the last signature is used again.
+    expect(schemes).toContain('HTTP/1.1 200 OK')
+    expect(statusesIn(schemes)).toBe(['200 200 401', '200 200 401', '200 200', '200 200', '200 200'].join(' '))
+    expect(schemes).toMatch(/"action":"session\.\w+"/)
+    expect([readme, calls, schemes].map(problemsIn)).toEqual([[], [], ['"status":401', '"status":401', '"status":403']])
   } finally {
     await child.end('SIGTERM')
   }

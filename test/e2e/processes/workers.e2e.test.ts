@@ -1,4 +1,4 @@
-/** Servers of several processes (docs/operations.md#workers): both of them with two workers each. */
+/** Servers of several processes (docs/operations/watching.md#workers): both of them with two workers each. */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { Agent, get, request } from 'node:http'

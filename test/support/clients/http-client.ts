@@ -90,7 +90,7 @@ export function membersOf(text: string): Readonly<Record<string, unknown>> {
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** Expects the problem document of docs/contract.md#problem-documents with this status and code. */
+/** Expects the problem document of docs/contract/http.md#problem-documents with this status and code. */
 export function expectProblem(reply: Pick<Reply, 'status' | 'headers' | 'body'>, status: number, code: string): void {
   expect({ status: reply.status, code: reply.body.code }).toEqual({ status, code })
   expectProblemForm(reply)

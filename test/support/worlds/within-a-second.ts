@@ -12,7 +12,7 @@ const pauseMs = 5
 const turns = 4
 
 /**
- * How long after its acknowledgement a change may at most be unknown somewhere: a second (docs/contract.md#promises),
+ * How long after its acknowledgement a change may at most be unknown somewhere: a second (docs/contract/promises.md),
  * and what a machine adds that is busy with something else, told by how late the pauses end.
  */
 export class Promised {

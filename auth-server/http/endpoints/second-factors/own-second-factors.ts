@@ -1,4 +1,4 @@
-/** /me/second-factors: the factors of the caller's own account (docs/contract.md#second-factor). */
+/** /me/second-factors: the factors of the caller's own account (docs/contract/logins.md#second-factor). */
 import * as z from 'zod'
 import { rfc3339 } from '../../../../shared/platform/clock.ts'
 import type { HttpRequest } from '../../../../shared/platform/http/request.ts'

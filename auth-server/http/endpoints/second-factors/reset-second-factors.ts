@@ -1,4 +1,4 @@
-/** DELETE /users/{username}/second-factors: for a user who has lost them (docs/contract.md#second-factor). */
+/** DELETE /users/{username}/second-factors: for a user who has lost them (docs/contract/logins.md#second-factor). */
 
 import type { RequireRecentProof } from '../../../../shared/protocol/authentication/recent-proof.ts'
 import type { OwnFactors } from '../../../second-factors/own-factors.ts'

@@ -1,4 +1,4 @@
-/** /sessions: signing in by cookie, and the caller's own logins (docs/contract.md#sessions). */
+/** /sessions: signing in by cookie, and the caller's own logins (docs/contract/logins.md#sessions). */
 import * as z from 'zod'
 import { rfc3339 } from '../../../../shared/platform/clock.ts'
 import { pageParameters } from '../../../../shared/platform/http/content/query-parameters.ts'

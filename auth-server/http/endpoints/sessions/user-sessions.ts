@@ -1,4 +1,4 @@
-/** /users/{username}/sessions: the logins of a user, for administrators (docs/contract.md#logout). */
+/** /users/{username}/sessions: the logins of a user, for administrators (docs/contract/logins.md#logout). */
 
 import { pageParameters } from '../../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../../shared/platform/http/pagination/lists.ts'

@@ -1,4 +1,4 @@
-/** The scheme `key-signed`: key-signed tokens (docs/contract.md#key-signed-token; `docs/key-signed-token.md`). */
+/** The scheme `key-signed`: key-signed tokens (docs/contract/callers.md#key-signed-token). */
 
 import type { HttpRequest } from '../../../platform/http/request.ts'
 import { ProblemError } from '../../../platform/problems/errors.ts'

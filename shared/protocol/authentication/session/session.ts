@@ -1,6 +1,6 @@
 /**
  * The scheme `session`: the key in the cookie is looked up by its hash; its existence, its idle time and its lifetime
- * decide (docs/contract.md#session-cookie).
+ * decide (docs/contract/callers.md#session-cookie).
  */
 
 import type { HttpRequest } from '../../../platform/http/request.ts'

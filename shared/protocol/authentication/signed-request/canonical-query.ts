@@ -1,6 +1,6 @@
 /**
- * The string to sign of a signed request (docs/contract.md#signed-request). It is made from the request line itself,
- * not from a parsed form of it, so that no two requests share one string.
+ * The string to sign of a signed request (docs/contract/callers.md#signed-request). It is made from the request line
+ * itself, not from a parsed form of it, so that no two requests share one string.
  */
 
 import { ProblemError } from '../../../platform/problems/errors.ts'

@@ -1,7 +1,7 @@
 /**
- * The scheme `signed-request` (docs/contract.md#signed-request): `?timestamp=…&apiKey=…&signature=…`, or HTTP Message
- * Signatures (RFC 9421) with the same keys. An unknown, revoked or expired key and a wrong signature get the same
- * refusal after the same time.
+ * The scheme `signed-request` (docs/contract/callers.md#signed-request): `?timestamp=…&apiKey=…&signature=…`, or HTTP
+ * Message Signatures (RFC 9421) with the same keys. An unknown, revoked or expired key and a wrong signature get the
+ * same refusal after the same time.
  */
 
 import { createHash } from 'node:crypto'

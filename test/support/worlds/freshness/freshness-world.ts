@@ -11,7 +11,7 @@ import { SimulatedCacheServer } from './simulated-cache.ts'
 import { SimulatedPrincipals } from './simulated-principals.ts'
 import { useVirtualTime, VirtualTime } from './virtual-time.ts'
 
-/** A change takes effect everywhere so long after its acknowledgement at the latest (docs/contract.md#freshness). */
+/** A change takes effect everywhere so long after its answer at the latest (docs/contract/callers.md#freshness). */
 const effectiveAfterMs = 1_000
 /** What a read that began earlier has found out may answer this one. */
 const sharedForMs = 500
