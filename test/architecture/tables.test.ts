@@ -32,7 +32,6 @@ const reasons: Readonly<Record<string, string>> = {
   // What is under way: requests that wait for an answer are bounded by the server.
   'deal-server/auth-client/cached-sessions.ts': 'under way',
   'deal-server/auth-client/pending-key-lookups.ts': 'under way, and counted',
-  'deal-server/auth-client/principal-records.ts': 'under way',
   'deal-server/auth-client/refuse-while-frozen.ts': 'under way',
   'deal-server/files/columns.ts': 'the header of one file, 100 columns',
   'deal-server/commands/keyed-queue.ts': 'under way',
@@ -41,6 +40,7 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/platform/postgres/postgres.ts': 'open connections',
   'shared/platform/concurrency/in-order.ts': 'under way, as many as may be ahead',
   'shared/platform/concurrency/permits.ts': 'under way',
+  'shared/platform/concurrency/share-calls.ts': 'under way',
   'shared/platform/redis/redis-cache.ts': 'uses of one batch, by lane',
   'shared/platform/redis/redis-connections.ts': 'one key for each node of a Redis Cluster',
   'shared/platform/postgres/postgres-servers.ts': 'the servers in a URL',
@@ -52,7 +52,6 @@ const reasons: Readonly<Record<string, string>> = {
   'auth-server/users/feed-reader.ts': 'open streams',
   'deal-server/events/event-reader.ts': 'open streams',
   'deal-server/webhooks/dispatcher.ts': 'webhooks, 100 of them',
-  'deal-server/events/shared-reads.ts': 'under way',
   'deal-server/webhooks/blocked-deals.ts': 'deals that wait, 1,000 and a page, and those that changed',
   'deal-server/webhooks/sender.ts': 'one page, and requests under way',
   'shared/protocol/login-throttle/count-attempts.ts': 'under way, and counted',
@@ -60,7 +59,6 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/protocol/passwords/argon2-threads.ts': 'as many as permits',
   'auth-server/http/internal/nonces.ts': 'of deal servers, and counted',
   'shared/protocol/authentication/credential-cache.ts': 'under way',
-  'shared/protocol/authentication/key-signed/key-signed-password.ts': 'under way',
   // Named by the servers themselves.
   'shared/platform/html/assets.ts': 'files of ours',
   'auth-server/users/principal-publisher.ts': 'changed users whose records were not published yet',
