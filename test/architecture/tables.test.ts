@@ -30,7 +30,6 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/protocol/authentication/digest/digest-credential.ts': 'one header',
   'deal-server/auth-client/key-store.ts': 'the published keys',
   // What is under way: requests that wait for an answer are bounded by the server.
-  'deal-server/auth-client/cached-sessions.ts': 'under way',
   'deal-server/auth-client/pending-key-lookups.ts': 'under way, and counted',
   'deal-server/auth-client/refuse-while-frozen.ts': 'under way',
   'deal-server/files/columns.ts': 'the header of one file, 100 columns',
@@ -58,7 +57,6 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/protocol/login-throttle/flood-filter.ts': 'refusals of the last minute, 2,000 of them',
   'shared/protocol/passwords/argon2-threads.ts': 'as many as permits',
   'auth-server/http/internal/nonces.ts': 'of deal servers, and counted',
-  'shared/protocol/authentication/credential-cache.ts': 'under way',
   // Named by the servers themselves.
   'shared/platform/html/assets.ts': 'files of ours',
   'auth-server/users/principal-publisher.ts': 'changed users whose records were not published yet',
