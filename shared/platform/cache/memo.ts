@@ -17,7 +17,7 @@ export interface MemoOptions<Value> extends BoundedCacheOptions {
 export interface Memo<Value> {
   /** The remembered value, if it is good. */
   peek(key: string): Value | undefined
-  /** The remembered value, if it is good, else the computed one. Undefined is not remembered. @throws errors of compute */
+  /** The remembered value, if it is good, else the computed one; undefined is not remembered. @throws its errors */
   get<Computed extends Value | undefined>(key: string, compute: (key: string) => Computed): Value | Computed
   /** True for a key whose load gave undefined within the last `unknownForMs`. */
   isUnknown(key: string): boolean

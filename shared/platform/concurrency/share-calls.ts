@@ -14,7 +14,7 @@ export interface SharedFor {
   readonly ms: number
 }
 
-/** Callers of one key at one time share a call: with `sharedFor` one that is young, without it any that is under way. */
+/** Callers of one key share a call: with `sharedFor` one that is young, without it any one that is under way. */
 export function createSharedCalls<Result>(sharedFor?: SharedFor): SharedCalls<Result> {
   const underWay = new Map<string, { readonly begunAt: number; readonly result: Promise<Result> }>()
 
