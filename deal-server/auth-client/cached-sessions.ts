@@ -41,60 +41,55 @@ const cacheBounds = { maxEntries: 100_000, maxBytes: 64_000_000 }
 export function createCachedSessions(ports: CachedSessionsPorts): Sessions {
   const { principals, clock } = ports
   const idleTtlMs = ports.sessionIdleTtlSeconds * 1000
-  const held = createCredentialCache<KnownSession>({ principals, clock, ...cacheBounds })
-  const steps = new Map<string, Promise<KnownSession | undefined>>()
+  const known = createCredentialCache<KnownSession>({ principals, clock, ...cacheBounds })
   const isOverNow = (session: KnownSession) => isOver(session, clock.now(), idleTtlMs)
+  const isDueNow = (session: KnownSession) => isStepDue(session, clock.now(), idleTtlMs)
 
-  const look = async (keyHash: string, traceContext?: Traced): Promise<KnownSession | undefined> => {
+  async function look(keyHash: string, traceContext?: Traced): Promise<KnownSession | undefined> {
     const load = async () => {
       const cached = await readCache(ports, keyHash)
       if (cached && !isOverNow(cached) && (await isCurrent(cached, principals, traceContext))) return cached
       return askAuthServer(ports, { keyHash, isAction: false }, traceContext)
     }
-    const known = await held.get(keyHash, load, traceContext)
-    if (!known || !isOverNow(known)) return known
-    if (known.expiresAt <= clock.now()) return undefined
+    const session = await known.get(keyHash, load, traceContext)
+    if (!session || !isOverNow(session)) return session
+    if (session.expiresAt <= clock.now()) return undefined
     // Another server may have moved the time of its last action.
-    held.delete(keyHash)
-    const reloaded = await held.get(keyHash, load, traceContext)
+    const reloaded = await known.renew(keyHash, load, traceContext)
     return reloaded && !isOverNow(reloaded) ? reloaded : undefined
   }
 
-  /** Reports an action. Without the auth server, only this server remembers it until the auth server responds. */
-  const step = async (
+  /**
+   * Reports an action; callers at the same time share the report. Without the auth server, only this server remembers
+   * the action until the auth server responds.
+   */
+  async function step(
     keyHash: string,
     session: KnownSession,
     traceContext?: Traced,
-  ): Promise<KnownSession | undefined> => {
+  ): Promise<KnownSession | undefined> {
     try {
       const ask = () => askAuthServer(ports, { keyHash, isAction: true }, traceContext)
-      return await held.renew(keyHash, ask, traceContext)
+      return await known.renew(keyHash, ask, traceContext)
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
       const moved = { ...session, lastUsedAt: clock.now() }
-      held.replace(keyHash, session, moved)
+      known.replace(keyHash, session, moved)
       return moved
     }
   }
 
-  const findAndStep = async (keyHash: string, traceContext?: Traced): Promise<KnownSession | undefined> => {
+  async function findAndStep(keyHash: string, traceContext?: Traced): Promise<KnownSession | undefined> {
     const session = await look(keyHash, traceContext)
-    if (!session || !isStepDue(session, clock.now(), idleTtlMs)) return session
-    const underWay = steps.get(keyHash)
-    if (underWay) return underWay
-    const started = step(keyHash, session, traceContext).finally(() => steps.delete(keyHash))
-    steps.set(keyHash, started)
-    return started
+    return session && isDueNow(session) ? step(keyHash, session, traceContext) : session
   }
 
-  return {
-    look,
-    use: (keyHash, traceContext) => {
-      const known = held.peek(keyHash, traceContext)
-      const isEnough = known && !isOverNow(known) && !isStepDue(known, clock.now(), idleTtlMs)
-      return isEnough ? known : findAndStep(keyHash, traceContext)
-    },
+  function use(keyHash: string, traceContext?: Traced) {
+    const session = known.peek(keyHash, traceContext)
+    return session && !isOverNow(session) && !isDueNow(session) ? session : findAndStep(keyHash, traceContext)
   }
+
+  return { look, use }
 }
 
 /** The session in the cache of the followed instance; undefined also when the cache cannot be read. */

@@ -10,6 +10,7 @@
 import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
 import type { Cache, Versioned } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
+import { createSharedCalls, type SharedCalls } from '../../shared/platform/concurrency/share-calls.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Traced } from '../../shared/platform/trace-context.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
@@ -50,11 +51,6 @@ interface KnownRecord {
   readonly goodUntil: number
 }
 
-interface Load {
-  readonly startedAt: number
-  readonly result: Promise<PrincipalRecord | undefined>
-}
-
 /** Bounds of the memory; one record takes 1 to 2 KB. */
 const cacheBounds = { maxEntries: 100_000, maxBytes: 128_000_000 }
 /** How long a response of the auth server is good while the feed is not current, in milliseconds. */
@@ -75,10 +71,11 @@ export function createPrincipalRecords(ports: PrincipalRecordsPorts): Principals
 class PrincipalRecords implements Principals {
   readonly #ports: PrincipalRecordsPorts
   readonly #known = createBoundedCache<KnownRecord>(cacheBounds)
-  readonly #loads = new Map<string, Load>()
+  readonly #loads: SharedCalls<PrincipalRecord | undefined>
 
   constructor(ports: PrincipalRecordsPorts) {
     this.#ports = ports
+    this.#loads = createSharedCalls({ clock: ports.clock, ms: answerGoodForMs })
     // The feed forgets minimum versions after a minute, so each known record keeps its own.
     ports.feed.onChange((name, version) => {
       const known = this.#known.get(name)
@@ -111,18 +108,9 @@ class PrincipalRecords implements Principals {
     return Math.max(this.#ports.feed.minVersion(name), known?.minVersion ?? 0, versionOf(known?.record))
   }
 
-  /** Callers share a load that began at most 500 ms ago. It carries the trace of the first caller. */
+  /** The load carries the trace of its first caller. In a function of its own, so that a hit makes no closure. */
   #sharedLoad(name: string, traceContext: Traced | undefined): Promise<PrincipalRecord | undefined> {
-    const now = this.#ports.clock.monotonic()
-    const underWay = this.#loads.get(name)
-    if (underWay && now - underWay.startedAt <= answerGoodForMs) return underWay.result
-    const started: Load = { startedAt: now, result: this.#load(name, traceContext) }
-    this.#loads.set(name, started)
-    const forget = () => {
-      if (this.#loads.get(name) === started) this.#loads.delete(name)
-    }
-    started.result.then(forget, forget)
-    return started.result
+    return this.#loads.share(name, () => this.#load(name, traceContext))
   }
 
   async #load(name: string, traceContext: Traced | undefined): Promise<PrincipalRecord | undefined> {

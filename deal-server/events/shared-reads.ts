@@ -1,3 +1,4 @@
+import { createSharedCalls } from '../../shared/platform/concurrency/share-calls.ts'
 import type { EventLog, EventPage, ReadOptions } from './event-log.ts'
 import type { Place } from './position.ts'
 
@@ -6,15 +7,11 @@ import type { Place } from './position.ts'
  * and those that have caught up are at one place.
  */
 export function createSharedReads(log: Pick<EventLog, 'read'>): Pick<EventLog, 'read'> {
-  const underWay = new Map<string, Promise<EventPage>>()
+  const reads = createSharedCalls<EventPage>()
   return {
     read: (after: Place, options: ReadOptions) => {
       const key = JSON.stringify([after.position, options.limit, options.hidesDeleted])
-      const known = underWay.get(key)
-      if (known) return known
-      const reading = log.read(after, options).finally(() => underWay.delete(key))
-      underWay.set(key, reading)
-      return reading
+      return reads.share(key, () => log.read(after, options))
     },
   }
 }

@@ -5,7 +5,7 @@
  * across instances: when the auth database is replaced, for example by an older one from a backup or by a promoted
  * standby, the cache is cleared.
  */
-import { type BoundedCache, createBoundedCache } from '../../platform/cache/bounded-cache.ts'
+import { createMemo } from '../../platform/cache/memo.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Traced } from '../../platform/trace-context.ts'
 import type { PrincipalRecord } from '../principal/record.ts'
@@ -20,7 +20,10 @@ export interface OfUser {
   readonly version: number
 }
 
-/** A cache of credentials by key. */
+/** Asks for the credential of a key. */
+type Load<Value> = () => Promise<Value | undefined>
+
+/** A cache of credentials by key. Concurrent callers of one key share a load. */
 export interface CredentialCache<Value extends OfUser> {
   /** The cached value, if it is known at once that it is valid. */
   peek(key: string, traceContext?: Traced): Value | undefined
@@ -28,12 +31,11 @@ export interface CredentialCache<Value extends OfUser> {
    * The cached value, else the value from `load`; undefined when `load` finds nothing. @throws errors of `load`;
    * Unavailable
    */
-  get(key: string, load: () => Promise<Value | undefined>, traceContext?: Traced): Promise<Value | undefined>
+  get(key: string, load: Load<Value>, traceContext?: Traced): Promise<Value | undefined>
   /** Loads and caches the value, even if one is cached. @throws errors of `load`; Unavailable */
-  renew(key: string, load: () => Promise<Value | undefined>, traceContext?: Traced): Promise<Value | undefined>
+  renew(key: string, load: Load<Value>, traceContext?: Traced): Promise<Value | undefined>
   /** Replaces exactly this cached value; does nothing when another one is cached, or none any more. */
   replace(key: string, former: Value, value: Value): void
-  delete(key: string): void
 }
 
 /** The ports and bounds of a cache. */
@@ -49,88 +51,47 @@ export interface CredentialCacheOptions {
   readonly unknownForMs?: number
 }
 
-const unknownBounds = { maxEntries: 10_000, maxBytes: 2_000_000 }
+/** An empty cache. */
+export function createCredentialCache<Value extends OfUser>(options: CredentialCacheOptions): CredentialCache<Value> {
+  const { principals } = options
+  const memo = createMemo<Value>({ unknownForMs: 1_000, ...options })
+  let instances = 0
+  principals.onOtherInstance?.(() => {
+    instances += 1
+    memo.clear()
+  })
 
-/** An empty cache. Concurrent callers of one key share a load. */
-export const createCredentialCache = <Value extends OfUser>(options: CredentialCacheOptions): CredentialCache<Value> =>
-  new CredentialsInMemory(options)
+  /** True for a value that is current and was loaded during the same instance. */
+  const isGood = async (value: Value, then: number, traceContext: Traced | undefined): Promise<boolean> =>
+    (await isCurrent(value, principals, traceContext)) && then === instances
 
-class CredentialsInMemory<Value extends OfUser> implements CredentialCache<Value> {
-  readonly #principals: Principals
-  readonly #values: BoundedCache<Value>
-  /** Keys without a value. Undefined when such keys are loaded each time. */
-  readonly #unknown: BoundedCache<true> | undefined
-  readonly #loading = new Map<string, Promise<Value | undefined>>()
-  #instances = 0
-
-  constructor({ principals, unknownForMs = 1_000, ...options }: CredentialCacheOptions) {
-    const { clock } = options
-    this.#principals = principals
-    this.#values = createBoundedCache(options)
-    if (unknownForMs > 0) this.#unknown = createBoundedCache({ ...unknownBounds, ttlMs: unknownForMs, clock })
-    principals.onOtherInstance?.(() => {
-      this.#instances += 1
-      for (const known of [this.#values, this.#unknown, this.#loading]) known?.clear()
-    })
-  }
-
-  peek(key: string, traceContext?: Traced): Value | undefined {
-    const value = this.#values.get(key)
-    const record = value && this.#principals.get(value.username, traceContext)
+  function peek(key: string, traceContext?: Traced): Value | undefined {
+    const value = memo.peek(key)
+    const record = value && principals.get(value.username, traceContext)
     // The record is being loaded. A caller that goes on to `get` shares that load.
     if (record instanceof Promise) void record.catch(() => undefined)
     else if (value && isOf(value, record)) return value
     return undefined
   }
 
-  async get(key: string, load: () => Promise<Value | undefined>, traceContext?: Traced): Promise<Value | undefined> {
-    const value = this.#values.get(key)
-    if (value && (await this.#isGood(value, this.#instances, traceContext))) return value
-    if (value) this.#values.delete(key)
-    else if (this.#unknown?.has(key)) return undefined
-    return this.renew(key, load, traceContext)
+  async function get(key: string, load: Load<Value>, traceContext?: Traced): Promise<Value | undefined> {
+    const value = memo.peek(key)
+    if (value && (await isGood(value, instances, traceContext))) return value
+    if (value) memo.replace(key, value, undefined)
+    else if (memo.isUnknown(key)) return undefined
+    return renew(key, load, traceContext)
   }
 
-  async renew(key: string, load: () => Promise<Value | undefined>, traceContext?: Traced): Promise<Value | undefined> {
-    const then = this.#instances
-    const loaded = await this.#loadOnce(key, load)
-    if (!loaded || (await this.#isGood(loaded, then, traceContext))) return loaded
+  async function renew(key: string, load: Load<Value>, traceContext?: Traced): Promise<Value | undefined> {
+    const then = instances
+    const loaded = await memo.load(key, load)
+    if (!loaded || (await isGood(loaded, then, traceContext))) return loaded
     // The load had begun before the record, or the whole database, changed.
-    this.#values.delete(key)
-    return this.#loadOnce(key, load)
+    memo.replace(key, loaded, undefined)
+    return memo.load(key, load)
   }
 
-  replace(key: string, former: Value, value: Value): void {
-    if (this.#values.get(key) === former) this.#values.set(key, value)
-  }
-
-  delete(key: string): void {
-    this.#values.delete(key)
-  }
-
-  /** True for a value that is current and was loaded during the same instance. */
-  async #isGood(value: Value, then: number, traceContext: Traced | undefined): Promise<boolean> {
-    return (await isCurrent(value, this.#principals, traceContext)) && then === this.#instances
-  }
-
-  #loadOnce(key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined> {
-    const pending = this.#loading.get(key)
-    if (pending) return pending
-    const then = this.#instances
-    const started = load()
-      .then((value) => {
-        if (then !== this.#instances) return value
-        if (value) this.#values.set(key, value)
-        else {
-          this.#values.delete(key)
-          this.#unknown?.set(key, true)
-        }
-        return value
-      })
-      .finally(() => this.#loading.get(key) === started && this.#loading.delete(key))
-    this.#loading.set(key, started)
-    return started
-  }
+  return { peek, get, renew, replace: memo.replace }
 }
 
 /**

@@ -5,7 +5,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import * as z from 'zod'
-import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
+import { createMemo } from '../../platform/cache/memo.ts'
 import { deriveKey } from '../../platform/crypto/derive-key.ts'
 import { changesSchema } from '../principal/change-feed.ts'
 import { instanceIdSchema } from '../principal/instance-id.ts'
@@ -51,7 +51,9 @@ export type FeedLine = z.infer<typeof feedLineSchema>
 export const maxFeedLineLength = 1_000_000
 
 /** Derived keys, one for each service secret. */
-const keys = createBoundedCache<Buffer>({ maxEntries: 16, maxBytes: 64_000 })
+const keys = createMemo<Buffer>({ maxEntries: 16, maxBytes: 64_000 })
+
+const derive = (secret: string): Buffer => deriveKey(secret, 'internal feed lines')
 
 /** The text of a line without its end, `index` lines after the first one. */
 export const sealFeedLine = (line: FeedLine, of: AnsweredInternalRequest & { readonly index: number }): string => {
@@ -72,9 +74,7 @@ export function openFeedLine(
 }
 
 function macOf(text: string, { secret, nonce, index }: AnsweredInternalRequest & { readonly index: number }): Buffer {
-  const key = keys.get(secret) ?? deriveKey(secret, 'internal feed lines')
-  keys.set(secret, key)
-  return createHmac('sha256', key)
+  return createHmac('sha256', keys.get(secret, derive))
     .update([nonce, String(index), text].join('\n'))
     .digest()
 }

@@ -4,7 +4,7 @@
  * SERVICE_SECRET (HKDF-SHA256, RFC 5869). Both servers use this file.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
+import { createMemo } from '../../platform/cache/memo.ts'
 import { deriveKey } from '../../platform/crypto/derive-key.ts'
 
 /** The header field that carries the MAC, in base64url. */
@@ -35,15 +35,9 @@ export interface AnsweredInternalRequest {
 const provedHeaders = [instanceHeader, keySetHeader] as const
 
 /** Derived keys, one for each service secret: deriving one takes longer than the rest of the proof. */
-const keys = createBoundedCache<Buffer>({ maxEntries: 16, maxBytes: 64_000 })
+const keys = createMemo<Buffer>({ maxEntries: 16, maxBytes: 64_000 })
 
-function keyOf(secret: string): Buffer {
-  const known = keys.get(secret)
-  if (known) return known
-  const key = deriveKey(secret, 'internal answers')
-  keys.set(secret, key)
-  return key
-}
+const derive = (secret: string): Buffer => deriveKey(secret, 'internal answers')
 
 /** The MAC of a response. */
 export const macOfInternalResponse = (answer: InternalResponseFacts, of: AnsweredInternalRequest): string =>
@@ -60,5 +54,5 @@ function digestOf({ status, body, header }: InternalResponseFacts, { secret, non
   const bodyDigest = createHash('sha256').update(body).digest('base64url')
   const fields = provedHeaders.map((name) => header(name) ?? '')
   const text = ['keyhold-internal-answer-1', nonce, String(status), ...fields, bodyDigest].join('\n')
-  return createHmac('sha256', keyOf(secret)).update(text).digest()
+  return createHmac('sha256', keys.get(secret, derive)).update(text).digest()
 }

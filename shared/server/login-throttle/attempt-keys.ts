@@ -1,8 +1,8 @@
 /** Under which keys an attempt is counted. */
 import { createHmac } from 'node:crypto'
-import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
 import type { AttemptLimit, LimitedKey } from '../../platform/cache/cache.ts'
 import { attemptKey, laneKey, laneOf } from '../../platform/cache/lanes.ts'
+import { createMemo } from '../../platform/cache/memo.ts'
 import { deriveKey } from '../../platform/crypto/derive-key.ts'
 import { clientPrefix, sitePrefix } from '../../platform/http/client-prefix.ts'
 import type { Attempt } from '../../protocol/authentication/login-throttle.ts'
@@ -34,7 +34,7 @@ export interface AttemptKeys {
   readonly successes: readonly string[]
 }
 
-/** Bounds of the cache of keys. */
+/** Bounds of the memo of keys. */
 const remembered = { maxEntries: 10_000, maxBytes: 32_000_000 }
 
 /** A site may have this many times the failures of one prefix. */
@@ -62,7 +62,8 @@ export function createAttemptKeys(
     names(parts).map((name) => ({ key: attemptKey(name), limit }))
   const loggedIn = (...parts: string[]): string[] =>
     names(parts).map((name) => laneKey(laneOf(name), `logged-in:${name}`))
-  const make = (address: string, account: string | undefined): AttemptKeys => {
+  function make(name: string): AttemptKeys {
+    const [address = '', account] = name.split(' ')
     const [prefix, site] = [clientPrefix(address), sitePrefix(address)]
     const ofAccount = (limit: AttemptLimit, ...where: string[]) =>
       account === undefined ? [] : limited(limit, 'account', account, ...where)
@@ -71,16 +72,13 @@ export function createAttemptKeys(
     const all = [...own, ...(site === prefix ? [] : ofSite), ...ofAccount(everywhere)]
     return { prefix, own, all, successes: account === undefined ? [] : loggedIn(account, prefix) }
   }
-  const cached = createBoundedCache<AttemptKeys>(remembered)
-  return ({ account, countedAs = account, address }) => {
+  const known = createMemo<AttemptKeys>(remembered)
+  function keysOf({ account, countedAs = account, address }: Attempt): AttemptKeys {
     const named = countedAs !== undefined && isUsername(countedAs) ? foldUsername(countedAs) : undefined
-    const name = named === undefined ? address : `${address} ${named}`
-    const known = cached.get(name)
-    if (known) return known
-    const keys = make(address, named)
-    cached.set(name, keys)
-    return keys
+    // Neither of them has a space.
+    return known.get(named === undefined ? address : `${address} ${named}`, make)
   }
+  return keysOf
 }
 
 const severalTimes = ({ count, seconds }: AttemptLimit): AttemptLimit => ({ count: prefixesPerSite * count, seconds })

@@ -1,6 +1,6 @@
 /** Spans of statements and transactions, by the semantic conventions for database clients. They have no parameter. */
 import { SpanKind } from '@opentelemetry/api'
-import { createBoundedCache } from '../../cache/bounded-cache.ts'
+import { createMemo } from '../../cache/memo.ts'
 import type { Database, Drizzle } from '../../database/database.ts'
 import { sessionOf } from '../../database/drizzle-internals.ts'
 import type { SpanStart, Spans } from './spans.ts'
@@ -50,19 +50,13 @@ export function traceDatabase(database: Database, spans: Spans): Database {
 }
 
 /** Most statements are few and long. */
-const starts = createBoundedCache<SpanStart>({ maxEntries: 500, maxBytes: 1024 * 1024 })
+const starts = createMemo<SpanStart>({ maxEntries: 500, maxBytes: 1024 * 1024 })
 
 const client = { kind: SpanKind.CLIENT, attributes: { 'db.system.name': 'postgresql' } } as const
 
 const transactionStart: SpanStart = { ...client, name: 'transaction' }
 
-function startOf(text: string): SpanStart {
-  const known = starts.get(text)
-  if (known) return known
-  const start = describe(text)
-  starts.set(text, start)
-  return start
-}
+const startOf = (text: string): SpanStart => starts.get(text, describe)
 
 function describe(text: string): SpanStart {
   const { operation, table, procedure } = nameOfStatement(text)

@@ -5,7 +5,7 @@
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { createBoundedCache } from '../../../platform/cache/bounded-cache.ts'
+import { createMemo } from '../../../platform/cache/memo.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import { deriveKey } from '../../../platform/crypto/derive-key.ts'
 import { type History, type KnownHistory, markOf } from '../../../platform/history/history.ts'
@@ -56,7 +56,7 @@ const randomBytes = 8
 const markBytes = markDigits / 2
 const macBytes = 16
 
-/** Bounds of the cache of nonces with a right MAC. */
+/** Bounds of the memo of nonces with a right MAC. */
 const remembered = { maxEntries: 10_000, maxBytes: 4_000_000 }
 
 /** The nonces under these secrets. */
@@ -64,7 +64,7 @@ export function createDigestNonces({ secrets, clock, ids, history }: DigestNonce
   const keys = secrets.map((secret) => deriveKey(secret, 'digest nonces'))
   const macOf = (content: Buffer, key: Buffer) =>
     createHmac('sha256', key).update(content).digest().subarray(0, macBytes)
-  const right = createBoundedCache<DigestNonce>(remembered)
+  const right = createMemo<DigestNonce>(remembered)
   const readAnew = (text: string): DigestNonce | undefined => {
     const bytes = Buffer.from(text, 'base64url')
     if (bytes.length !== timeBytes + randomBytes + markBytes + macBytes || bytes.toString('base64url') !== text)
@@ -88,11 +88,8 @@ export function createDigestNonces({ secrets, clock, ids, history }: DigestNonce
       return Buffer.concat([content, macOf(content, key)]).toString('base64url')
     },
     read: (text) => {
-      const known = right.get(text)
-      const nonce = known ?? readAnew(text)
-      if (!nonce || nonce.issuedAt > clock.now() + clockToleranceSeconds * 1000) return undefined
-      if (!known) right.set(text, nonce)
-      return nonce
+      const nonce = right.get(text, readAnew)
+      return nonce && nonce.issuedAt <= clock.now() + clockToleranceSeconds * 1000 ? nonce : undefined
     },
   }
 }

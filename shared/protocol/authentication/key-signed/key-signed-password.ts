@@ -4,6 +4,7 @@
  */
 import { createBoundedCache } from '../../../platform/cache/bounded-cache.ts'
 import type { Clock } from '../../../platform/clock.ts'
+import { createSharedCalls } from '../../../platform/concurrency/share-calls.ts'
 import type { WithHashingPermit } from '../../../platform/crypto/hashing-permits.ts'
 import { createKeyedHash } from '../../../platform/crypto/keyed-hash.ts'
 import { ProblemError } from '../../../platform/problems/errors.ts'
@@ -65,21 +66,15 @@ const remembered = { maxEntries: 10_000, maxBytes: 2_000_000 }
 export function createTokenPasswords({ withPermit, loginThrottle, clock }: TokenPasswordPorts): TokenPasswords {
   const hashOf = createKeyedHash()
   const right = createBoundedCache<true>({ ...remembered, clock })
-  const checking = new Map<string, Promise<true | undefined>>()
+  const checks = createSharedCalls<true | undefined>()
 
   const checkOnce = (
     { jti, passwordHash }: KeySignedClaims,
     { field, address, password }: DecodedAttempt,
   ): Promise<true | undefined> => {
     if (passwordHash === null) return Promise.resolve(undefined)
-    const name = hashOf(jti, field)
-    const pending = checking.get(name)
-    if (pending) return pending
-    const started = withPermit(() => isTokenPassword(passwordHash, password), address)
-      .then((isRight) => isRight || undefined)
-      .finally(() => checking.delete(name))
-    checking.set(name, started)
-    return started
+    const hash = async () => (await withPermit(() => isTokenPassword(passwordHash, password), address)) || undefined
+    return checks.share(hashOf(jti, field), hash)
   }
   const check = async (name: string, claims: KeySignedClaims, tried: DecodedAttempt): Promise<boolean> => {
     const isRight = await loginThrottle.attempt(attemptOf(claims, tried), () => checkOnce(claims, tried))
