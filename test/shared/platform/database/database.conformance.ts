@@ -142,30 +142,6 @@ export const describeDatabase = (name: string, { concurrentSessions, start }: Co
       })
     })
 
-    describe('queryAll', () => {
-      it('gives the rows of each statement, in order, and none where there is no statement', async () => {
-        const rows = await database.queryAll<[{ n: number }, { n: number }, { name: string }]>([
-          ['select $1::int as n union all select 2', [1]],
-          undefined,
-          ['select $1::text as name', ['it’s']],
-        ])
-        expect(rows).toEqual([[{ n: 1 }, { n: 2 }], [], [{ name: 'it’s' }]])
-        expect(await database.queryAll([])).toEqual([])
-      })
-
-      it('rejects as query when one statement is refused, and disturbs no other caller', async () => {
-        const statement = ['select $1::int as n', ['3']] as const
-        const refused = database.queryAll([statement, ['select $1::int as n', [SECRET]], statement])
-        const good = database.queryAll([statement, statement])
-        const error = await failureOf(refused)
-        expect(error).toMatchObject({ name: 'DatabaseError', sqlState: '22P02' })
-        expectNoSecret(error)
-        expect(await good).toEqual([[{ n: 3 }], [{ n: 3 }]])
-        const invalid = database.queryAll([statement, ['select $1::text as n', [undefined as unknown as null]]])
-        expect(await failureOf(invalid)).toBeInstanceOf(TypeError)
-      })
-    })
-
     describe('drizzle', () => {
       it('reads and writes tables', async () => {
         const written = await database.drizzle.insert(entry).values({ name: 'a', amount: 3 }).returning()
