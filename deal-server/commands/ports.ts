@@ -1,5 +1,5 @@
 /**
- * The port of commands to the store: deals, and commands with a client's id. The reads of a load start
+ * The port of commands to the store: deals, and commands with a client's id. The reads of a load leave
  * together, a commit is one statement (`store/deals.ts`).
  */
 import type { Deal } from '../domain/deal.ts'

@@ -2,10 +2,10 @@
  * The repository of deals in PostgreSQL. Loads and commits of concurrent callers are gathered: one statement for each
  * batch. Knows no HTTP.
  */
-import { type Database, isDuplicate, type Reads } from '../../shared/platform/database/database.ts'
+import { type Database, isDuplicate, type Reads, type Statement } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { CommandKey, CommandRecord, CommitResult, DealCommit, DealRepository, Loaded } from '../commands/ports.ts'
+import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealReader, DealText } from '../queries/ports.ts'
 import { readTexts } from './deal-text.ts'
@@ -101,17 +101,17 @@ interface LoadItem {
   readonly forCreation: boolean
 }
 
+type StoredDeal = { readonly deal: DealRow; readonly tasks: TaskRow[] | null }
+
+const byId = (rows: readonly StoredDeal[]): ReadonlyMap<string, Deal> =>
+  new Map(rows.map(({ deal, tasks }) => [deal.id, dealOfRow(deal, tasks)]))
+
 async function readDeals(reads: Pick<Reads, 'query'>, ids: readonly string[]): Promise<(Deal | undefined)[]> {
-  type Row = { deal: DealRow; tasks: TaskRow[] | null }
-  const rows = await reads.query<Row>(...aboutDeals(readDealsStatement, ids))
-  const found = new Map(rows.map(({ deal, tasks }) => [deal.id, dealOfRow(deal, tasks)]))
+  const found = byId(await reads.query<StoredDeal>(...aboutDeals(readDealsStatement, ids)))
   return ids.map((id) => found.get(id))
 }
 
-async function readCommands(
-  reads: Pick<Reads, 'query'>,
-  keys: readonly CommandKey[],
-): Promise<(CommandRecord | undefined)[]> {
+function aboutCommands(keys: readonly CommandKey[]): Statement {
   const rows = keys.map(({ principalId, commandId }) => ({
     principal_id: principalId,
     command_id: commandId,
@@ -119,33 +119,30 @@ async function readCommands(
   }))
   const [row, another] = rows
   const { one, many } = readCommandsStatement
-  const found = await (row && !another
-    ? reads.query<{ command: CommandRow }>(one, Object.values(row))
-    : reads.query<{ command: CommandRow }>(many, [JSON.stringify(rows)]))
-  const records = new Map(found.map(({ command }) => [textOf(commandOfRow(command).key), commandOfRow(command)]))
-  return keys.map((key) => records.get(textOf(key)))
+  return row && !another ? [one, Object.values(row)] : [many, [JSON.stringify(rows)]]
 }
 
-const textOf = ({ principalId, commandId }: CommandKey): string => JSON.stringify([principalId, commandId])
+const textOf = ({ principalId, commandId }: CommandKey): string => `${principalId} ${commandId}`
 
-/** Deals, ids of purged deals and commands are read by statements that are sent together. */
-async function loadAll(reads: Pick<Reads, 'query'>, items: readonly LoadItem[]): Promise<Loaded[]> {
+/** Deals, ids of purged deals and commands are read by statements that leave together. */
+async function loadAll(reads: Pick<Reads, 'queryAll'>, items: readonly LoadItem[]): Promise<Loaded[]> {
   const unique = (ids: readonly (string | undefined)[]) => [...new Set(ids.filter((id) => id !== undefined))]
   const ids = unique(items.map(({ dealId }) => dealId))
   const created = unique(items.map(({ dealId, forCreation }) => (forCreation ? dealId : undefined)))
   const keys = items.flatMap(({ key }) => key ?? [])
-  const [deals, taken, commands] = await Promise.all([
-    ids.length > 0 ? readDeals(reads, ids) : [],
-    created.length > 0 ? reads.query<{ id: string }>(...aboutDeals(readIdsOfEventsStatement, created)) : [],
-    keys.length > 0 ? readCommands(reads, keys) : [],
+  const [deals, taken, commands] = await reads.queryAll<[StoredDeal, { id: string }, { command: CommandRow }]>([
+    ids.length > 0 ? aboutDeals(readDealsStatement, ids) : undefined,
+    created.length > 0 ? aboutDeals(readIdsOfEventsStatement, created) : undefined,
+    keys.length > 0 ? aboutCommands(keys) : undefined,
   ])
-  const dealsById = new Map(ids.map((id, index) => [id, deals[index]]))
+  const dealsById = byId(deals)
   const takenIds = new Set(taken.map(({ id }) => id))
-  const commandsByKey = new Map(keys.map((key, index) => [key, commands[index]]))
+  const records = commands.map(({ command }) => commandOfRow(command))
+  const commandsByKey = new Map(records.map((record) => [textOf(record.key), record]))
   return items.map(({ dealId, key, forCreation }) => {
     const deal = dealId === undefined ? undefined : dealsById.get(dealId)
     const isPurged = forCreation && deal === undefined && dealId !== undefined && takenIds.has(dealId)
-    return { deal, command: key && commandsByKey.get(key), purged: isPurged }
+    return { deal, command: key && commandsByKey.get(textOf(key)), purged: isPurged }
   })
 }
 

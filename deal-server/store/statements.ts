@@ -1,5 +1,5 @@
 /** The hot statements. Each is prepared once and runs for a whole batch, whose data is JSON text. */
-import type { Parameter } from '../../shared/platform/database/database.ts'
+import type { Statement } from '../../shared/platform/database/database.ts'
 import { bucketOf } from './events/bucket.ts'
 
 /**
@@ -30,7 +30,7 @@ export const ofDeals = (statement: (chosen: Chosen) => string): StatementOfDeals
 })
 
 /** The form for these deals, and its parameters. */
-export const aboutDeals = ({ one, many }: StatementOfDeals, ids: readonly string[]): [string, Parameter[]] => {
+export const aboutDeals = ({ one, many }: StatementOfDeals, ids: readonly string[]): Statement => {
   const [id, another] = ids
   const array = `{${ids.join(',')}}`
   return id !== undefined && another === undefined ? [one, [array, bucketOf(id)]] : [many, [array]]

@@ -24,7 +24,7 @@ import { idOfDeal } from '../openapi/parameters.ts'
 import { dealIdInPath } from '../requests/deal-target.ts'
 import type { Invocation, StyleRoute } from '../requests/invocation.ts'
 import type { Preconditions } from '../requests/preconditions.ts'
-import { dealCommand } from './deal-command.ts'
+import { dealCommand } from './action-sub-resource.ts'
 import { decodeSingleUpdate } from './single-update.ts'
 
 const path = '/rest/v1/deals/:id'

@@ -22,7 +22,7 @@ import { historyScope } from '../requests/deal-lists.ts'
 import { dealIdInPath } from '../requests/deal-target.ts'
 import type { Invocation, StyleRoute } from '../requests/invocation.ts'
 import { isConditional, isUnchanged, preconditionsOf } from '../requests/preconditions.ts'
-import { dealCommand, decodeSubResource } from './deal-command.ts'
+import { dealCommand, decodeSubResource } from './action-sub-resource.ts'
 import { dealListRoutes } from './deal-lists.ts'
 
 const collection = '/rest/v1/deals'

@@ -8,7 +8,7 @@ import { commandNamed, commandNames } from '../../use-cases/index.ts'
 import { isAttribute } from '../../use-cases/update-deal/attributes.ts'
 import { requireRepeatable, withoutRepeatedId } from '../requests/deal-target.ts'
 import type { Invocation } from '../requests/invocation.ts'
-import { dealCommand } from './deal-command.ts'
+import { dealCommand } from './action-sub-resource.ts'
 
 /** Any object, unchanged: a copy would omit a member `__proto__`, which must be refused like any unknown member. */
 const anyObject = z.unknown().superRefine((input, context) => {

@@ -21,7 +21,7 @@ import { dealHeaders } from '../representations/responses.ts'
 import { dealIdInPath } from '../requests/deal-target.ts'
 import type { Invocation, StyleRoute } from '../requests/invocation.ts'
 import { isUnchanged, preconditionsOf } from '../requests/preconditions.ts'
-import { decodeSubResource } from './deal-command.ts'
+import { decodeSubResource } from './action-sub-resource.ts'
 
 const style = 'state-named-sub-resource'
 const below = (segment: string) => `/rest/v1/deals/:id/${segment}`

@@ -30,6 +30,14 @@ export interface Database {
   query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>
 
   /**
+   * Like `query` for several statements that one caller waits for: they leave together, on one session. Gives the rows
+   * of each, none where a statement is undefined. Each has a snapshot of its own.
+   *
+   * @throws as `query`, the first error
+   */
+  queryAll<Rows extends readonly object[]>(statements: StatementsFor<Rows>): Promise<RowsOfEach<Rows>>
+
+  /**
    * Runs one statement that may look at many rows: it is planned for its own parameters, on a session that no hot
    * statement waits for. It selects text and json only. PostgreSQL ends it after `timeoutMs` milliseconds; the embedded
    * engine cannot.
@@ -107,10 +115,21 @@ export interface Database {
 }
 
 /** Reads of a database, or of a standby of it. */
-export interface Reads extends Pick<Database, 'query' | 'drizzle' | 'readWithin'> {
+export interface Reads extends Pick<Database, 'query' | 'queryAll' | 'drizzle' | 'readWithin'> {
   /** True for a standby. */
   readonly isStandby?: boolean
 }
+
+/** The text of a statement and its parameters. */
+export type Statement = readonly [text: string, parameters: readonly Parameter[]]
+
+/** A statement, or none, for each type of rows. */
+export type StatementsFor<Rows extends readonly object[]> = {
+  readonly [Index in keyof Rows]: Statement | undefined
+}
+
+/** The rows of each statement. */
+export type RowsOfEach<Rows extends readonly object[]> = { readonly [Index in keyof Rows]: Rows[Index][] }
 
 /** Work of `exclusivelyIfFree`. */
 export type MaintenanceWork = (drizzle: Drizzle, runAlone: RunAlone) => Promise<void>

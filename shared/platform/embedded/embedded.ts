@@ -14,6 +14,8 @@ import {
   type MaintenanceWork,
   type Parameter,
   parameterText,
+  type RowsOfEach,
+  type StatementsFor,
 } from '../database/database.ts'
 import { translateDriverError, unavailable } from '../database/driver-errors.ts'
 import { retryConflicts } from '../database/transaction-retry.ts'
@@ -94,6 +96,11 @@ class EmbeddedDatabase implements Database {
     } catch (error) {
       throw translateDriverError(error)
     }
+  }
+
+  async queryAll<Rows extends readonly object[]>(statements: StatementsFor<Rows>): Promise<RowsOfEach<Rows>> {
+    const all = statements.map((statement) => (statement ? this.query(...statement) : []))
+    return (await Promise.all(all)) as RowsOfEach<Rows>
   }
 
   async readWithin<Row extends object>(statement: SQL): Promise<Row[]> {

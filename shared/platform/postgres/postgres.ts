@@ -14,6 +14,8 @@ import {
   type Parameter,
   parameterText,
   type Reads,
+  type RowsOfEach,
+  type StatementsFor,
 } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
 import { retryConflicts } from '../database/transaction-retry.ts'
@@ -125,6 +127,10 @@ class PostgresDatabase implements StandbyDatabase {
     return this.#query(text, parameters, this.#position)
   }
 
+  queryAll<Rows extends readonly object[]>(statements: StatementsFor<Rows>): Promise<RowsOfEach<Rows>> {
+    return this.#queryAll(statements, this.#position)
+  }
+
   readWithin<Row extends object>(statement: SQL, timeoutMs: number): Promise<Row[]> {
     return readWithin(this.drizzle, statement, timeoutMs)
   }
@@ -143,6 +149,7 @@ class PostgresDatabase implements StandbyDatabase {
         return builder()
       },
       query: (text, parameters) => this.#query(text, parameters, frame),
+      queryAll: (statements) => this.#queryAll(statements, frame),
       readWithin: (statement, timeoutMs) => readWithin(builder(), statement, timeoutMs),
     }
   }
@@ -221,6 +228,20 @@ class PostgresDatabase implements StandbyDatabase {
     this.#availability.check()
     const values = parameters.map(parameterText)
     return framed(this.#pipeline(), frame).run((client) => client.unsafe<Row[]>(text, values, prepared))
+  }
+
+  async #queryAll<Rows extends readonly object[]>(
+    statements: StatementsFor<Rows>,
+    frame: Frame | undefined,
+  ): Promise<RowsOfEach<Rows>> {
+    this.#availability.check()
+    const all = statements.map(
+      (statement) => statement && { text: statement[0], values: statement[1].map(parameterText) },
+    )
+    const rows = await framed(this.#pipeline(), frame).run((client) =>
+      Promise.all(all.map((statement) => (statement ? client.unsafe(statement.text, statement.values, prepared) : []))),
+    )
+    return rows as unknown as RowsOfEach<Rows>
   }
 
   async #lend<Result>(pool: SessionPool, work: (session: PostgresSession) => Promise<Result>): Promise<Result> {

@@ -6,7 +6,7 @@ import type { Deal } from '../../../deal-server/domain/deal.ts'
 import type { Task } from '../../../deal-server/domain/task.ts'
 import { type DealFilter, type DealSort, dealSortKeys } from '../../../deal-server/queries/ports.ts'
 import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
-import type { Database } from '../../../shared/platform/database/database.ts'
+import type { Database, Statement } from '../../../shared/platform/database/database.ts'
 import type { Page, PageRequest } from '../../../shared/platform/pagination.ts'
 import { campaign } from '../../support/campaign.ts'
 import type { Backend } from '../../support/stores/backends.ts'
@@ -80,6 +80,27 @@ describeDealStores('the store of deals', (openBackend) => {
     expect((await store.history(deal.id, { limit: 9, after: undefined })).items).toHaveLength(1)
     const [command] = (await store.listCommands(deal.id, { limit: 9, after: undefined })).items
     expect([command?.key, (await store.load(undefined, key)).command]).toEqual([key, command])
+  })
+
+  it('reads the deals and the commands of a batch by statements that leave together', async () => {
+    const sent: number[] = []
+    const watched = {
+      query: (...given: Parameters<Database['query']>) => {
+        sent.push(1)
+        return database.query(...given)
+      },
+      queryAll: (statements: readonly (Statement | undefined)[]) => {
+        sent.push(statements.filter((statement) => statement !== undefined).length)
+        return database.queryAll(statements)
+      },
+    } as Database
+    const [deal, key] = [newDeal(), keyOf('together')]
+    await store.commit(commitOf(deal, { key }))
+    const { load } = createDealRepository(watched)
+    const [known, unknown] = await Promise.all([load(deal.id, key), load(randomUUID(), keyOf('none'))])
+    expect([known.deal, known.command?.dealId]).toEqual([deal, deal.id])
+    expect(unknown).toEqual({ deal: undefined, command: undefined, purged: false })
+    expect(sent).toEqual([2])
   })
 
   it('knows no deal and no command that was not committed', async () => {

@@ -12,6 +12,7 @@ import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts
 import { startReceiver, type WebhookReceiver } from '../../support/worlds/webhook-receiver.ts'
 
 const traceId = 'a'.repeat(16) + 'b'.repeat(16)
+const namedTraceId = 'd'.repeat(32)
 const clientSpan = 'c'.repeat(16)
 const credential = `Basic ${Buffer.from(`alice:${passwordOf('alice')}`).toString('base64')}`
 
@@ -60,6 +61,14 @@ describeBackends('the spans of a request', (openBackend: OpenBackend) => {
       headers: { authorization: credential, traceparent: `00-${traceId}-${clientSpan}-01` },
     })
     expect(held.status).toBe(200)
+    await stack.deal.send(`/rest/v1/deals/${dealId}/unhold`, {
+      method: 'PUT',
+      headers: {
+        authorization: credential,
+        traceparent: `00-${namedTraceId}-${clientSpan}-01`,
+        'idempotency-key': 'k',
+      },
+    })
     const closed = await stack.deal.send('/rest/v1/deals?noSuchParameter=a-value-of-a-client', { token })
     refused = String(closed.headers.get('x-request-id'))
     await eventually(() => expect(receiver.taken().length).toBeGreaterThanOrEqual(2))
@@ -93,6 +102,14 @@ describeBackends('the spans of a request', (openBackend: OpenBackend) => {
     expect(parentsOf(verified)).toEqual(asked)
     const read = only('keyhold-auth', 'SELECT auth.users')
     expect(parentsOf(read)).toEqual(['POST /internal/verify-password', ...asked])
+  })
+
+  it('are one for the reads of a command with an id, which leave together', () => {
+    const spans = collector.spans.filter((span) => span.traceId === namedTraceId)
+    const [batch, ...others] = spans.filter(({ name }) => name === 'BATCH')
+    expect(others).toEqual([])
+    expect(batch?.attributes).toEqual({ 'db.system.name': 'postgresql', 'db.operation.batch.size': 2 })
+    expect(spans.find(({ spanId }) => spanId === batch?.parentSpanId)?.name).toBe('load')
   })
 
   it('follow the semantic conventions of HTTP and databases', () => {

@@ -1,7 +1,7 @@
 /** Spans of statements and transactions, by the semantic conventions for database clients. They have no parameter. */
 import { SpanKind } from '@opentelemetry/api'
 import { createMemo } from '../../cache/memo.ts'
-import type { Database, Drizzle } from '../../database/database.ts'
+import type { Database, Drizzle, Statement } from '../../database/database.ts'
 import { sessionOf } from '../../database/drizzle-internals.ts'
 import type { SpanStart, Spans } from './spans.ts'
 import { nameOfStatement } from './statement-name.ts'
@@ -28,6 +28,11 @@ export function traceDatabase(database: Database, spans: Spans): Database {
     drizzle: database.drizzle,
     concurrentSessions: database.concurrentSessions,
     query: (text, parameters) => statement(text, () => database.query(text, parameters)),
+    queryAll: (statements) =>
+      spans.within(
+        () => startOfAll(statements),
+        () => database.queryAll(statements),
+      ),
     write: (text, parameters) => statement(text, () => database.write(text, parameters)),
     readWithin: (sql, timeoutMs) => database.readWithin(sql, timeoutMs),
     transaction: (work) =>
@@ -55,6 +60,15 @@ const starts = createMemo<SpanStart>({ maxEntries: 500, maxBytes: 1024 * 1024 })
 const client = { kind: SpanKind.CLIENT, attributes: { 'db.system.name': 'postgresql' } } as const
 
 const transactionStart: SpanStart = { ...client, name: 'transaction' }
+
+/** Several statements are a batch. */
+function startOfAll(statements: readonly (Statement | undefined)[]): SpanStart {
+  const texts = statements.flatMap((statement) => statement?.[0] ?? [])
+  const [text, another] = texts
+  if (text !== undefined && another === undefined) return startOf(text)
+  const attributes = { ...client.attributes, 'db.operation.batch.size': texts.length }
+  return { name: 'BATCH', kind: SpanKind.CLIENT, attributes }
+}
 
 const startOf = (text: string): SpanStart => starts.get(text, describe)
 

@@ -108,6 +108,16 @@ describe.skipIf(serverUrl === '')(title, () => {
     expect(row?.count).toBe(1)
   })
 
+  it('sends the statements of one caller on one session, and those of several callers on several', async () => {
+    const session = ['select pg_backend_pid() as pid', []] as const
+    const together = async () => {
+      const rows = await database.queryAll<[{ pid: number }, { pid: number }]>([session, session])
+      return new Set(rows.flat().map(({ pid }) => pid))
+    }
+    const [first, second] = await Promise.all([together(), together()])
+    expect([first.size, second.size, new Set([...first, ...second]).size]).toEqual([1, 1, 2])
+  })
+
   it('lets statements and transactions under way finish when it is closed', async () => {
     const closing = openPostgres(scratch.url)
     const statements = Array.from({ length: 300 }, () => closing.query('select 1 as n'))
