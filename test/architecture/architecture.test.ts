@@ -137,7 +137,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
   'auth-server/wiring': ['auth-server', 'shared', '*'],
   'auth-server/server.ts': ['auth-server', 'shared', '*'],
   'auth-server/main.ts': ['auth-server', 'shared', '*'],
-  'auth-server/cli': ['auth-server', 'deal-server/retention', 'shared', '*'],
+  'auth-server/cli': ['auth-server', 'client/src', 'deal-server/retention', 'shared', '*'],
   'shared/platform': ['*'],
   'shared/protocol': ['shared/platform', '*'],
   'client/src': ['openapi-fetch', 'openapi-typescript-helpers'],
@@ -154,6 +154,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
   ],
   'start.ts': ['auth-server', 'deal-server', 'shared', '*'],
   bench: ['auth-server', 'deal-server', 'shared', 'test', '*'],
+  'scripts/client-types': ['auth-server', 'deal-server', 'shared', 'test/support/clients', 'scripts', '*'],
   scripts: ['*'],
 }
 
