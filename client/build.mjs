@@ -1,4 +1,6 @@
-// Builds the package: one module without dependencies, and its types. `npm run build:client`, and `npm pack` here.
+// Builds the package: one module without dependencies, and its types, which come from the documents of the servers.
+// `npm run build:client`, and `npm pack` here.
+import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
@@ -20,7 +22,7 @@ const typesOf = {
 rmSync(dist, { recursive: true, force: true })
 const options = { absWorkingDir: here, entryPoints: ['src/index.ts'], bundle: true, format: 'esm', target: 'es2022' }
 await build({ ...options, platform: 'neutral', outfile: 'dist/index.js', sourcemap: 'linked', legalComments: 'inline' })
-await writeTypes()
+writeTypes()
 const sizes = {
   'createKeyhold and bearer': await minified("export { createKeyhold, bearer } from './src/index.ts'"),
   everything: await minified("export * from './src/index.ts'"),
@@ -43,11 +45,9 @@ async function minified(contents) {
   return { length: code.length, packed: gzipSync(code).length }
 }
 
-async function writeTypes() {
-  const { spawnSync } = await import('node:child_process')
-  const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc')
-  const { status } = spawnSync(process.execPath, [tsc, '-p', here], { stdio: 'inherit' })
-  if (status !== 0) process.exit(status ?? 1)
+function writeTypes() {
+  runNode('--import', 'tsx', 'scripts/client-types/types.mjs')
+  runNode(join(dirname(require.resolve('typescript/package.json')), 'bin/tsc'), '-p', here)
   for (const [name, file] of Object.entries(typesOf)) {
     const folder = packageFolder(name)
     const target = join(dist, 'types', name)
@@ -56,6 +56,11 @@ async function writeTypes() {
     cpSync(join(folder, 'LICENSE'), join(target, 'LICENSE'))
   }
   for (const file of declarationsBelow(dist)) writeFileSync(file, withOwnPlaces(file, readFileSync(file, 'utf8')))
+}
+
+function runNode(...parameters) {
+  const { status } = spawnSync(process.execPath, parameters, { cwd: join(here, '..'), stdio: 'inherit' })
+  if (status !== 0) process.exit(status ?? 1)
 }
 
 /** Imports lead to files of this package, by the names that they have there. */

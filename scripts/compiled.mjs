@@ -13,7 +13,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -42,7 +42,7 @@ export async function compiledFolder({ further = [], furtherFolders = [], onComp
 function fingerprint(sources, further) {
   const below = (folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
+      .filter((entry) => entry.isFile() && basename(entry.parentPath) !== 'generated')
       .map((entry) => join(entry.parentPath, entry.name))
       .sort()
   const hash = createHash('sha256').update(further.join('\n'))

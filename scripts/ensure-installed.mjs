@@ -2,6 +2,7 @@
 // what the servers need before `npm start`, and the tools of development too before `npm test` and its like.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 20 || (major === 20 && minor < 19)) {
@@ -19,12 +20,13 @@ function packagesOf(file) {
 }
 
 /**
- * Installs what is missing. Tools that are there already stay, and are kept up to date.
- * @param {{ withTools: boolean }} options
+ * Installs what is missing, for the project or for a `folder/` of it. Tools that are there already stay, and are kept
+ * up to date.
+ * @param {{ withTools: boolean, folder?: string }} options
  */
-export function ensureInstalled({ withTools }) {
-  const locked = Object.entries(packagesOf('package-lock.json') ?? {}).filter(([path]) => path !== '')
-  const installed = packagesOf('node_modules/.package-lock.json') ?? {}
+export function ensureInstalled({ withTools, folder = '' }) {
+  const locked = Object.entries(packagesOf(`${folder}package-lock.json`) ?? {}).filter(([path]) => path !== '')
+  const installed = packagesOf(`${folder}node_modules/.package-lock.json`) ?? {}
   const areTools = (entry) => entry.dev || entry.devOptional
   const isThere = ([path, entry]) => entry.optional || installed[path]?.version === entry.version
   if (locked.every((one) => isThere(one) || (areTools(one[1]) && !withTools))) return
@@ -33,6 +35,7 @@ export function ensureInstalled({ withTools }) {
   console.error('Installing the dependencies …')
   // No package needs its install script to run.
   const { status } = spawnSync('npm', ['ci', which, '--ignore-scripts', '--no-audit', '--no-fund'], {
+    cwd: fileURLToPath(new URL(`../${folder}`, import.meta.url)),
     stdio: 'inherit',
     shell: process.platform === 'win32',
   })

@@ -12,7 +12,6 @@ import { createTerminal, type TerminalStreams } from '../../shared/platform/term
 import type { readOperatorConfig } from '../config.ts'
 import { StepError } from '../key-ring/life-cycle.ts'
 import { createWithAdmin } from './http/admin-client.ts'
-import { createHttpClient } from './http/http-client.ts'
 import type { OpenAuthData } from './offline/auth-data.ts'
 import type { OpenStoredData } from './offline/stored-data.ts'
 import { withText } from './terminal/help.ts'
@@ -127,7 +126,7 @@ function portsOf(
     ids: createIdSource(clock),
     terminal,
     output: streams.output,
-    withAdmin: createWithAdmin({ ...outcome, send: createHttpClient({ authUrl, fetch }), admin, terminal }),
+    withAdmin: createWithAdmin({ ...outcome, authUrl, fetch, clock, admin, terminal }),
     openAuthData,
     readKeys: keys,
     openStoredData,

@@ -41,7 +41,16 @@ export interface Reset {
 /** An event, or the news that events were lost. `isReset` tells them apart. */
 export type KeyholdEvent = DealEvent | Reset
 
-/** True for the news that events may be lost. */
+/**
+ * True for the news that events may be lost.
+ *
+ * @example
+ * ```ts
+ * for await (const event of events(keyhold, { after: '0' })) {
+ *   if (isReset(event)) console.log('read again what changed after', event.data.position)
+ * }
+ * ```
+ */
 export const isReset = (event: KeyholdEvent): event is Reset => event.type === 'reset'
 
 /** The server sends a comment every 15 seconds: a connection without one for this long is dead. */
@@ -53,6 +62,11 @@ const longestPauseMs = 30_000
  * The events of deals as they happen, until you leave the loop or the signal aborts. A connection that ends is followed
  * by another, which goes on after the last event.
  * @throws KeyholdProblem for a refusal that stays, such as `missing-right` or `outdated-cursor`
+ *
+ * @example
+ * ```ts
+ * for await (const event of events(keyhold, { types: ['deal.held'], signal })) console.log(event.id, event.type)
+ * ```
  */
 export async function* events(
   { fetch }: Pick<Keyhold, 'fetch'>,

@@ -32,7 +32,16 @@ export interface Keyhold {
   logOut(): Promise<void>
 }
 
-/** Creates a client of both servers. */
+/**
+ * Creates a client of both servers.
+ *
+ * @example
+ * ```ts
+ * const credential = bearer({ username: 'alice', password })
+ * const keyhold = createKeyhold({ authUrl, dealUrl, credential })
+ * const { data: deal } = await keyhold.deals.POST('/rest/v1/deals', { body: { name: 'deal123', price: '12.50' } })
+ * ```
+ */
 export function createKeyhold(options: KeyholdOptions): Keyhold {
   const origins = { auth: withoutSlash(options.authUrl), deal: withoutSlash(options.dealUrl) }
   const sender = new Sender({ ...options, origins })

@@ -180,7 +180,8 @@ export class Sender {
     const { signal, isStream, isCookie } = plain
     const note = plain.server === 'deal' ? this.#seen.begin(headers) : () => {}
     const late = new AbortController()
-    const timer = setTimeout(() => late.abort(new Error('no answer in time')), this.#options.timeoutMs ?? 30_000)
+    const { timeoutMs = 30_000 } = this.#options
+    const timer = setTimeout(() => late.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs)
     const init: RequestInit = {
       method,
       headers,

@@ -117,7 +117,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
   'auth-server/wiring': ['auth-server', 'shared', '*'],
   'auth-server/server.ts': ['auth-server', 'shared', '*'],
   'auth-server/main.ts': ['auth-server', 'shared', '*'],
-  'auth-server/cli': ['auth-server', 'deal-server/retention', 'shared', '*'],
+  'auth-server/cli': ['auth-server', 'client/src', 'deal-server/retention', 'shared', '*'],
   'shared/platform': ['*'],
   'shared/protocol': ['shared/platform', '*'],
   'shared/server': ['shared/platform', 'shared/protocol', '*'],
@@ -151,6 +151,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
   ],
   'start.ts': ['auth-server', 'deal-server', 'shared', '*'],
   bench: ['auth-server', 'deal-server', 'shared', 'test', '*'],
+  'scripts/client-types': ['auth-server', 'deal-server', 'shared', 'test/support/clients', 'scripts', '*'],
   scripts: ['*'],
 }
 

@@ -74,6 +74,13 @@ describeEmbedded('the typed client', (openBackend) => {
     expect(data.items.map(({ type }) => type)).toEqual(['deal.created', 'deal.task-added'])
   })
 
+  it('says how long it has waited for an answer', async () => {
+    const silent: typeof globalThis.fetch = (_input, init) =>
+      new Promise((_resolve, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason)))
+    const keyhold = createKeyhold({ authUrl: auth.url, dealUrl: deal.url, fetch: silent, retries: 0, timeoutMs: 20 })
+    await expect(keyhold.auth.GET('/healthz')).rejects.toThrow(/ cannot be reached: no answer within 0.02 s$/)
+  })
+
   it('does not repeat what has no id and may run twice', async () => {
     const keyhold = clientOf('alice')
     await keyhold.auth.GET('/me')

@@ -58,6 +58,30 @@ function readmeProgram({ auth, deal }: Stack): string {
   return blocks.join('\n').replace('http://127.0.0.1:4000', auth.url).replace('http://127.0.0.1:4001', deal.url)
 }
 
+/** The examples in the comments of the package, by the name of what they stand at. */
+function examplesInComments(): Map<string, string> {
+  const source = join(root, 'client/src')
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+  const example = /@example\n \* ```ts\n((?: \* .*\n)+?) \* ```\n \*\/\nexport (?:async )?(?:const|function\*?) (\w+)/g
+  return new Map(
+    files
+      .flatMap((name) => [...readFileSync(join(source, name), 'utf8').matchAll(example)])
+      .map(([, lines = '', name = '']) => [name, lines.replace(/^ \* /gm, '')]),
+  )
+}
+
+/** A module with a function for each example, and the names that they take for granted. */
+const examplesProgram = (examples: ReadonlyMap<string, string>): string => `
+import { type Keyhold, type TokenStore, ${[...examples.keys()].join(', ')} } from 'keyhold-client'
+
+declare const keyhold: Keyhold
+declare const store: TokenStore
+declare const authUrl: string, dealUrl: string, password: string, token: string, id: string
+declare const nextToken: () => Promise<string>
+declare const signal: AbortSignal
+${[...examples.values()].map((lines, index) => `export async function example${index}() {\n${lines}}`).join('\n')}
+`
+
 const compilerOptions = {
   module: 'nodenext',
   target: 'es2022',
@@ -109,6 +133,7 @@ describe('the package of the typed client', () => {
     writeFileSync(join(folder, 'program.ts'), program)
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
     writeFileSync(join(folder, 'readme.ts'), readmeProgram(stack))
+    writeFileSync(join(folder, 'examples.ts'), examplesProgram(examplesInComments()))
     const compiled = await run(join(root, 'node_modules/.bin/tsc'), ['-p', folder]).catch((error) => error)
     expect(compiled.stdout).toBe('')
     const { stdout } = await run(process.execPath, ['out/program.js', stack.auth.url, stack.deal.url], { cwd: folder })
@@ -118,6 +143,12 @@ describe('the package of the typed client', () => {
       expect(readme.stdout).toContain(line)
     }
     expect(readme.stdout).toMatch(/deal\.created.*deal\.held.*deal\.unheld/s)
+  })
+
+  it('shows an example at each of its functions', async () => {
+    const all: Record<string, unknown> = await import(join(folder, 'node_modules/keyhold-client/dist/index.js'))
+    const functions = Object.entries(all).filter(([, value]) => !/^class /.test(String(value)))
+    expect([...examplesInComments().keys()].sort()).toEqual(functions.map(([name]) => name).sort())
   })
 
   describeInBrowser('in a page', () => {

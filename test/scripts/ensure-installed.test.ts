@@ -23,7 +23,10 @@ beforeEach(() => {
   cpSync(join(root, 'scripts/ensure-installed.mjs'), join(project, 'scripts/ensure-installed.mjs'))
   writeFileSync(join(project, 'package-lock.json'), JSON.stringify({ packages: locked }))
   mkdirSync(join(project, 'bin'))
-  writeFileSync(join(project, 'bin/npm'), `#!/bin/sh\necho "$@" >> '${join(project, 'calls')}'\n`)
+  writeFileSync(
+    join(project, 'bin/npm'),
+    `#!/bin/sh\necho "$@" >> '${join(project, 'calls')}'\npwd > '${join(project, 'place')}'\n`,
+  )
   chmodSync(join(project, 'bin/npm'), 0o755)
 })
 afterEach(() => rmSync(project, { recursive: true, force: true }))
@@ -35,10 +38,12 @@ function install(...paths: readonly (keyof typeof locked)[]): void {
 }
 
 /** How npm was called; empty when nothing was missing. */
-async function callsOf(withTools: boolean): Promise<string> {
+async function callsOf(withTools: boolean, folder?: string): Promise<string> {
   writeFileSync(join(project, 'calls'), '')
-  const code = `import { ensureInstalled } from './scripts/ensure-installed.mjs'; ensureInstalled({ withTools: false })`
-  const parameters = withTools ? ['scripts/ensure-installed.mjs'] : ['--input-type=module', '-e', code]
+  const options = JSON.stringify({ withTools, folder })
+  const code = `import { ensureInstalled } from './scripts/ensure-installed.mjs'; ensureInstalled(${options})`
+  const isPlain = withTools && folder === undefined
+  const parameters = isPlain ? ['scripts/ensure-installed.mjs'] : ['--input-type=module', '-e', code]
   const env = { ...process.env, PATH: `${join(project, 'bin')}${delimiter}${process.env.PATH}` }
   await execute(process.execPath, parameters, { cwd: project, env })
   return readFileSync(join(project, 'calls'), 'utf8').trim()
@@ -61,5 +66,14 @@ describe('what is missing', () => {
     expect([await callsOf(false), await callsOf(true)]).toEqual(['', ''])
     install('node_modules/tool')
     expect(await callsOf(false)).toContain('--include=dev')
+  })
+
+  it('is what a folder with a lock file of its own needs, and is installed there', async () => {
+    install('node_modules/server', 'node_modules/tool')
+    mkdirSync(join(project, 'tools/node_modules'), { recursive: true })
+    writeFileSync(join(project, 'tools/package-lock.json'), JSON.stringify({ packages: locked }))
+    expect(await callsOf(true)).toBe('')
+    expect(await callsOf(true, 'tools/')).toContain('--include=dev')
+    expect(readFileSync(join(project, 'place'), 'utf8')).toMatch(/\/tools\n$/)
   })
 })

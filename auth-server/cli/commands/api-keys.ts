@@ -2,11 +2,11 @@
 import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import * as z from 'zod'
+import type { AuthComponents } from '../../../client/src/index.ts'
 import { type Clock, rfc3339 } from '../../../shared/platform/clock.ts'
 import { list } from '../../../shared/platform/terminal/options.ts'
 import { type Report, type ReportAction, table, WrongUsage } from '../../../shared/platform/terminal/report.ts'
-import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
-import { noContent, segment } from '../http/http-client.ts'
+import { type AdminClient, allOf, segment, type WithAdmin } from '../http/admin-client.ts'
 import { withExample, withText } from '../terminal/help.ts'
 
 /** Services that the commands use. */
@@ -16,24 +16,8 @@ export interface ApiKeyCommandPorts {
   readonly report: ReportAction
 }
 
-const keySchema = z.looseObject({
-  id: z.string(),
-  kind: z.enum(['hmac', 'rsa']),
-  username: z.string(),
-  name: z.string().nullable(),
-  requireBodyHash: z.boolean(),
-  rights: z.array(z.string()).nullable(),
-  createdAt: z.string(),
-  expiresAt: z.string().nullable(),
-  expiresSoon: z.boolean(),
-  formerUntil: z.string().nullable(),
-  lastUsedAt: z.string().nullable(),
-  suspended: z.boolean(),
-})
-
-const newKeySchema = keySchema.extend({ secret: z.string().optional(), privateKeyPem: z.string().optional() })
-
-type Key = z.infer<typeof keySchema>
+type Key = AuthComponents['schemas']['ApiKey']
+type NewKey = AuthComponents['schemas']['NewApiKey']
 
 interface CreationOptions {
   readonly kind: 'hmac' | 'rsa'
@@ -131,15 +115,21 @@ function overlapOf(text: string): number {
   throw new WrongUsage('--overlap: expected a time such as 12h or 7d, or 0h.')
 }
 
-async function rotate(admin: AdminClient, id: string, body: object): Promise<Report> {
-  const path = `/api-keys/${segment(id)}/rotate`
-  const key = await admin.send({ method: 'POST', path, body, response: newKeySchema })
+interface Rotation {
+  readonly overlapSeconds: number
+  readonly publicKeyPem?: string
+  readonly expiresAt?: string
+}
+
+async function rotate({ auth }: AdminClient, id: string, body: Rotation): Promise<Report> {
+  const params = { path: { id: segment(id) } }
+  const { data: key } = await auth.POST('/api-keys/{id}/rotate', { params, body })
   const former = key.formerUntil === null ? 'is refused from now on' : `is accepted until ${key.formerUntil}`
   const lines = [`The key ${key.id} of ${key.username} was rotated; the former one ${former}.`, ...shownOnce(key)]
   return { json: key, text: lines.join('\n') }
 }
 
-function shownOnce({ secret, privateKeyPem }: z.infer<typeof newKeySchema>): string[] {
+function shownOnce({ secret, privateKeyPem }: NewKey): string[] {
   return [
     ...(secret === undefined ? [] : [`Secret, shown only now: ${secret}`]),
     ...(privateKeyPem === undefined ? [] : ['Private key, shown only now:', privateKeyPem.trimEnd()]),
@@ -177,15 +167,16 @@ function expiryOf(text: string, clock: Clock): string {
   throw new WrongUsage('--expires: expected a moment such as 2030-01-31T00:00:00Z, or a time such as 12h or 90d.')
 }
 
-async function add(admin: AdminClient, body: Awaited<ReturnType<typeof bodyOf>>): Promise<Report> {
-  const key = await admin.send({ method: 'POST', path: '/api-keys', body, response: newKeySchema })
+async function add({ auth }: AdminClient, body: Awaited<ReturnType<typeof bodyOf>>): Promise<Report> {
+  const { data: key } = await auth.POST('/api-keys', { body })
   const lines = [`The key ${key.id} of ${key.username} was made.`, ...shownOnce(key)]
   if (!key.requireBodyHash) lines.push('Its signatures need not bind the body: use it over HTTPS only.')
   return { json: key, text: lines.join('\n') }
 }
 
-async function listAll(admin: AdminClient, username: string | undefined): Promise<Report> {
-  const keys = await admin.listAll('/api-keys', { username }, keySchema)
+async function listAll({ auth }: AdminClient, username: string | undefined): Promise<Report> {
+  const query = { limit: 200, ...(username !== undefined && { username }) }
+  const keys = await allOf(auth.items('/api-keys', { params: { query } }))
   return { json: keys, text: table(titles, keys.map(rowOf)) }
 }
 
@@ -205,7 +196,7 @@ const rowOf = (key: Key): string[] => {
   ]
 }
 
-async function revokeKey(admin: AdminClient, id: string): Promise<Report> {
-  await admin.send({ method: 'DELETE', path: `/api-keys/${segment(id)}`, response: noContent })
+async function revokeKey({ auth }: AdminClient, id: string): Promise<Report> {
+  await auth.DELETE('/api-keys/{id}', { params: { path: { id: segment(id) } } })
   return { json: { id, revoked: true }, text: `The key ${id} is revoked.` }
 }

@@ -4,12 +4,13 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError } from 'commander'
-import * as z from 'zod'
+import type { AuthComponents } from '../../../client/src/index.ts'
 import { withProgress } from '../../../shared/platform/terminal/progress.ts'
 import { OperationFailed, type Report, WrongUsage } from '../../../shared/platform/terminal/report.ts'
 import type { AuditHead } from '../../audit/audit.ts'
 import { parseAuditHead, sentenceOf, verifyChain } from '../../audit/verify-chain.ts'
-import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
+import { type AdminClient, allOf, type WithAdmin } from '../http/admin-client.ts'
+import { asSentence } from '../http/errors.ts'
 import type { AuthData, OpenAuthData } from '../offline/auth-data.ts'
 import { findEnd } from '../offline/log-end.ts'
 import { settleAuditLog } from '../offline/record-operation.ts'
@@ -26,21 +27,7 @@ export interface AuditCommandPorts extends AuditExportPorts, AuditArchivePorts {
   print(json: unknown, text: string): void
 }
 
-const entrySchema = z.looseObject({
-  seq: z.number(),
-  at: z.string(),
-  actor: z.string().nullable(),
-  action: z.string(),
-  target: z.string().nullable(),
-  outcome: z.string(),
-  scheme: z.string().nullable(),
-  address: z.string().nullable(),
-  count: z.number(),
-})
-
-type Entry = z.infer<typeof entrySchema>
-
-const pageSchema = z.object({ items: z.array(entrySchema), nextCursor: z.string().nullable() })
+type Entry = AuthComponents['schemas']['AuditPage']['items'][number]
 
 const pageSize = 200
 const pollMs = 1000
@@ -90,8 +77,9 @@ async function follow(admin: AdminClient, { limit }: TailOptions, ports: AuditCo
       }
     } catch (error) {
       if (signal.aborted) break
-      if (!(error instanceof OperationFailed)) throw error
-      ports.warn(`${error.message} Trying again.`)
+      const failure = asSentence(error, admin.authUrl)
+      if (!(failure instanceof OperationFailed)) throw error
+      ports.warn(`${failure.message} Trying again.`)
     }
     await sleep(pollMs, undefined, { signal }).catch(() => undefined)
   }
@@ -99,21 +87,16 @@ async function follow(admin: AdminClient, { limit }: TailOptions, ports: AuditCo
 }
 
 /** The number of the entry before the last `limit` ones. */
-const startOf = async (admin: AdminClient, limit: number): Promise<number> =>
-  Math.max(0, (await findEnd(async (seq) => (await page(admin, seq - 1, 1)).items.length > 0)) - limit)
-
-async function entriesBehind(admin: AdminClient, start: number): Promise<Entry[]> {
-  const entries: Entry[] = []
-  for (let after: number | null = start; after !== null; ) {
-    const { items, nextCursor } = await page(admin, after, pageSize)
-    entries.push(...items)
-    after = nextCursor === null ? null : Number(nextCursor)
+async function startOf({ auth }: AdminClient, limit: number): Promise<number> {
+  const has = async (seq: number) => {
+    const { data } = await auth.GET('/audit', { params: { query: { after: seq - 1, limit: 1 } } })
+    return data.items.length > 0
   }
-  return entries
+  return Math.max(0, (await findEnd(has)) - limit)
 }
 
-const page = (admin: AdminClient, after: number, limit: number): Promise<z.infer<typeof pageSchema>> =>
-  admin.send({ path: `/audit?after=${after}&limit=${limit}`, response: pageSchema })
+const entriesBehind = ({ auth }: AdminClient, after: number): Promise<Entry[]> =>
+  allOf(auth.items('/audit', { params: { query: { after, limit: pageSize } } }))
 
 const lineOf = ({ seq, at, actor, action, target, outcome, scheme, address, count: times }: Entry): string =>
   [

@@ -1,9 +1,8 @@
 /** `ops sessions …`: the logins of a user (docs/contract/operators.md#operators), over HTTP, as an administrator. */
 import type { Command } from 'commander'
-import * as z from 'zod'
+import type { AuthComponents } from '../../../client/src/index.ts'
 import { type Report, type ReportAction, table } from '../../../shared/platform/terminal/report.ts'
-import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
-import { noContent, segment } from '../http/http-client.ts'
+import { type AdminClient, allOf, segment, type WithAdmin } from '../http/admin-client.ts'
 import { withExample } from '../terminal/help.ts'
 
 /** Services that the commands use. */
@@ -12,18 +11,7 @@ export interface SessionCommandPorts {
   readonly report: ReportAction
 }
 
-const loginSchema = z.looseObject({
-  id: z.string(),
-  kind: z.enum(['session', 'login']),
-  createdAt: z.string(),
-  lastUsedAt: z.string(),
-  expiresAt: z.string(),
-  address: z.string().nullable(),
-  userAgent: z.string().nullable(),
-  current: z.boolean(),
-})
-
-type Login = z.infer<typeof loginSchema>
+type Login = AuthComponents['schemas']['Login']
 
 /** Adds the group to the program. */
 export function addSessionCommands(program: Command, { withAdmin, report }: SessionCommandPorts): void {
@@ -40,10 +28,9 @@ export function addSessionCommands(program: Command, { withAdmin, report }: Sess
   withExample(one, 'sessions end erin 0199a2f0-5d1e-7c3a-9f00-2b6a1d9c4e11')
 }
 
-const pathOf = (username: string): string => `/users/${segment(username)}/sessions`
-
-async function list(admin: AdminClient, username: string): Promise<Report> {
-  const logins = await admin.listAll(pathOf(username), {}, loginSchema)
+async function list({ auth }: AdminClient, username: string): Promise<Report> {
+  const params = { path: { username: segment(username) } }
+  const logins = await allOf(auth.items('/users/{username}/sessions', { params }))
   return { json: logins, text: table(titles, logins.map(rowOf)) }
 }
 
@@ -62,7 +49,8 @@ const rowOf = ({ id, kind, createdAt, lastUsedAt, expiresAt, address, userAgent,
 /** Replaces characters that could control the terminal: clients chose this text. */
 const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?').slice(0, 60)
 
-async function end(admin: AdminClient, username: string, id: string): Promise<Report> {
-  await admin.send({ method: 'DELETE', path: `${pathOf(username)}/${segment(id)}`, response: noContent })
+async function end({ auth }: AdminClient, username: string, id: string): Promise<Report> {
+  const path = { username: segment(username), id: segment(id) }
+  await auth.DELETE('/users/{username}/sessions/{id}', { params: { path } })
   return { json: { username, id, ended: true }, text: `The login ${id} of ${username} has ended.` }
 }

@@ -1,14 +1,13 @@
 /** `ops users …`: administration of users (docs/contract/operators.md#operators), over HTTP, as an administrator. */
 import { type Command, Option } from 'commander'
-import * as z from 'zod'
+import type { AuthComponents } from '../../../client/src/index.ts'
 import type { IdSource } from '../../../shared/platform/ids.ts'
 import { list } from '../../../shared/platform/terminal/options.ts'
 import { type Report, type ReportAction, table, WrongUsage } from '../../../shared/platform/terminal/report.ts'
 import type { Terminal } from '../../../shared/platform/terminal/terminal.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
 import { allRoles } from '../../users/rights.ts'
-import type { AdminClient, WithAdmin } from '../http/admin-client.ts'
-import { noContent, segment } from '../http/http-client.ts'
+import { type AdminClient, allOf, segment, type WithAdmin } from '../http/admin-client.ts'
 import { withExample, withText } from '../terminal/help.ts'
 import { type NewPasswordOptions, newPassword, withNewPassword } from '../terminal/new-password.ts'
 
@@ -20,17 +19,7 @@ export interface UserCommandPorts {
   readonly report: ReportAction
 }
 
-const userSchema = z.looseObject({
-  id: z.string(),
-  username: z.string(),
-  roles: z.array(z.string()),
-  rights: z.array(z.string()),
-  enabled: z.boolean(),
-  createdAt: z.string(),
-  updatedAt: z.string(),
-})
-
-type User = z.infer<typeof userSchema>
+type User = AuthComponents['schemas']['User']
 
 /** Adds the group to the program, and returns it, so that commands that work offline can be added. */
 export function addUserCommands(program: Command, ports: UserCommandPorts): Command {
@@ -72,7 +61,7 @@ const add = (ports: UserCommandPorts, username: string, options: CreationOptions
     const { password, isGenerated } = await newPassword(options, ports)
     const { role: roles = [], right: rights = [], disabled = false } = options
     const body = { username, password, roles, rights, enabled: !disabled }
-    const user = await admin.send({ method: 'POST', path: '/users', body, response: userSchema })
+    const { data: user } = await admin.auth.POST('/users', { body })
     return withPassword(reportOf(user), isGenerated ? password : undefined)
   })
 
@@ -85,8 +74,8 @@ function addReading(users: Command, { withAdmin, report }: UserCommandPorts): vo
   withExample(one, 'users show erin')
 }
 
-async function listAll(admin: AdminClient): Promise<Report> {
-  const users = await admin.listAll('/users', {}, userSchema)
+async function listAll({ auth }: AdminClient): Promise<Report> {
+  const users = await allOf(auth.items('/users', { params: { query: { limit: 200 } } }))
   return { json: users, text: table(titles, users.map(rowOf)) }
 }
 
@@ -165,8 +154,8 @@ function addFactorReset(users: Command, { withAdmin, report }: UserCommandPorts)
 }
 
 async function resetFactors(admin: AdminClient, username: string): Promise<Report> {
-  const [path, body] = [`${pathOf(username)}/second-factors`, { password: admin.password }]
-  await admin.send({ method: 'DELETE', path, body, response: noContent })
+  const body = { password: admin.password }
+  await admin.auth.DELETE('/users/{username}/second-factors', { params: paramsOf(username), body })
   return { json: { username, secondFactors: [] }, text: `${username} has no second factor any more.` }
 }
 
@@ -174,10 +163,10 @@ interface LogoutOptions {
   readonly everything?: boolean
 }
 
-async function logOutEverywhere(admin: AdminClient, username: string, options: LogoutOptions): Promise<Report> {
+async function logOutEverywhere({ auth }: AdminClient, username: string, options: LogoutOptions): Promise<Report> {
   const everything = options.everything === true
-  const query = everything ? '?everything=true' : ''
-  await admin.send({ method: 'POST', path: `${pathOf(username)}/logout${query}`, response: noContent })
+  const query = { everything: everything ? 'true' : 'false' } as const
+  await auth.POST('/users/{username}/logout', { params: { ...paramsOf(username), query } })
   const ended = everything
     ? `All logins, tokens, sessions, API keys and the Digest secret of ${username} have ended.`
     : `Every login, token and session of ${username} has ended.`
@@ -202,12 +191,10 @@ const setPassword = (ports: UserCommandPorts, username: string, options: NewPass
     const { password, isGenerated } = await newPassword(options, ports)
     const isSelf = foldUsername(username) === foldUsername(admin.username)
     const body = { newPassword: password, ...(isSelf ? { oldPassword: admin.password } : {}) }
-    await admin.send({ method: 'PUT', path: `${pathOf(username)}/password`, body, response: noContent })
+    await admin.auth.PUT('/users/{username}/password', { params: paramsOf(username), body })
     const report = { json: { username }, text: `The password of ${username} was changed.` }
     return withPassword(report, isGenerated ? password : undefined)
   })
-
-const resetSchema = z.looseObject({ link: z.string(), code: z.string(), expiresAt: z.string() })
 
 function addPasswordReset(users: Command, { withAdmin, report }: UserCommandPorts): void {
   const command = users
@@ -218,21 +205,20 @@ function addPasswordReset(users: Command, { withAdmin, report }: UserCommandPort
   withExample(command, 'users password-reset erin')
 }
 
-async function makeReset(admin: AdminClient, username: string): Promise<Report> {
-  const path = `${pathOf(username)}/password-reset`
-  const reset = await admin.send({ method: 'POST', path, response: resetSchema })
+async function makeReset({ auth }: AdminClient, username: string): Promise<Report> {
+  const { data: reset } = await auth.POST('/users/{username}/password-reset', { params: paramsOf(username) })
   return { json: { username, ...reset }, text: `Link, shown only now, until ${reset.expiresAt}: ${reset.link}` }
 }
 
-const pathOf = (username: string): string => `/users/${segment(username)}`
+const paramsOf = (username: string) => ({ path: { username: segment(username) } })
 
-const read = (admin: AdminClient, username: string): Promise<User> =>
-  admin.send({ path: pathOf(username), response: userSchema })
+const read = async ({ auth }: AdminClient, username: string): Promise<User> =>
+  (await auth.GET('/users/{username}', { params: paramsOf(username) })).data
 
 type UserPatch = Partial<Pick<User, 'roles' | 'rights' | 'enabled'>>
 
-const patch = (admin: AdminClient, username: string, body: UserPatch): Promise<User> =>
-  admin.send({ method: 'PATCH', path: pathOf(username), body, response: userSchema })
+const patch = async ({ auth }: AdminClient, username: string, body: UserPatch): Promise<User> =>
+  (await auth.PATCH('/users/{username}', { params: paramsOf(username), body })).data
 
 const titles = ['USER', 'ENABLED', 'ROLES', 'DIRECT RIGHTS', 'CREATED']
 

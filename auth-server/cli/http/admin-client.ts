@@ -1,21 +1,25 @@
 /** Calls the auth server as an administrator: logs in first, and logs out in the end, also after an error. */
-import * as z from 'zod'
+import {
+  bearer,
+  createKeyhold,
+  isProblem,
+  type Keyhold,
+  type PasswordLogin,
+  type Tokens,
+} from '../../../client/src/index.ts'
+import type { Clock } from '../../../shared/platform/clock.ts'
 import { WrongUsage } from '../../../shared/platform/terminal/report.ts'
 import type { Terminal } from '../../../shared/platform/terminal/terminal.ts'
-import { noContent, ProblemReceived, type Send } from './http-client.ts'
+import { asSentence, otherAnswer } from './errors.ts'
 
 /** The auth server as an administrator sees it. */
 export interface AdminClient {
   readonly username: string
   /** The administrator's password. It is needed to change this password itself. */
   readonly password: string
-  readonly send: Send
-  /** Reads the items of all pages of a list. */
-  listAll<Item>(
-    path: string,
-    parameters: Readonly<Record<string, string | undefined>>,
-    item: z.ZodType<Item>,
-  ): Promise<Item[]>
+  readonly authUrl: string
+  /** Its calls. */
+  readonly auth: Keyhold['auth']
 }
 
 /** Runs `work` between a login and a logout. */
@@ -33,59 +37,70 @@ export interface AdminSettings {
 
 /** Other parts that the administrator's login uses. */
 export interface WithAdminPorts {
-  readonly send: Send
+  readonly authUrl: string
+  readonly fetch: typeof globalThis.fetch
+  readonly clock: Pick<Clock, 'now'>
   readonly admin: AdminSettings
   readonly terminal: Terminal
   /** Ctrl-C aborts the running call, so that the tool can still log out. */
   readonly interrupted: () => AbortSignal
 }
 
-const tokensSchema = z.object({ access_token: z.string(), refresh_token: z.string() })
-
-type Tokens = z.infer<typeof tokensSchema>
-
 /**
  * Creates the login of the administrator.
  *
- * @throws WrongUsage without a user and a terminal; Interrupted; errors of calls
+ * @throws WrongUsage without a user and a terminal; Interrupted; OperationError, OperationFailed
  */
-export function createWithAdmin({ send, admin, terminal, interrupted }: WithAdminPorts): WithAdmin {
+export function createWithAdmin(ports: WithAdminPorts): WithAdmin {
+  const { authUrl, fetch, admin, terminal, interrupted } = ports
+  // A person sees at once that a server is away.
+  const server = { authUrl, dealUrl: authUrl, retries: 0 }
   return async (work) => {
-    const { username, password } = await credentials(admin, terminal)
+    const user = await credentials(admin, terminal)
     const signal = interrupted()
-    let tokens = await logIn({ send, admin, terminal }, { username, password })
-    const sendAsAdmin: Send = async (message) => {
-      try {
-        return await send({ ...message, signal, token: tokens.access_token })
-      } catch (error) {
-        if (!(error instanceof ProblemReceived) || error.code !== 'token-expired') throw error
-        tokens = await refresh(send, tokens)
-        return send({ ...message, signal, token: tokens.access_token })
-      }
-    }
+    const fetchUntil: typeof fetch = (input, init) =>
+      fetch(input, { ...init, signal: AbortSignal.any([signal, ...(init?.signal ? [init.signal] : [])]) })
     try {
-      return await work({ username, password, send: sendAsAdmin, listAll: listAllOver(sendAsAdmin) })
-    } finally {
-      await logOut(send, tokens)
+      const tokens = await logIn(createKeyhold({ ...server, fetch }), user, ports)
+      const credential = bearer({ tokens })
+      try {
+        return await work({ ...user, authUrl, auth: createKeyhold({ ...server, fetch: fetchUntil, credential }).auth })
+      } finally {
+        // A failure does not matter: the tokens expire, and a changed password or a logout has already revoked them.
+        const last = createKeyhold({ ...server, fetch, credential })
+        await last.logOut().catch(() => undefined)
+      }
+    } catch (error) {
+      throw asSentence(error, authUrl)
     }
   }
 }
 
 /** Logs in, and asks for the second factor where the user needs one. @throws WrongUsage; errors of the call */
 async function logIn(
-  { send, admin, terminal }: Pick<WithAdminPorts, 'send' | 'admin' | 'terminal'>,
-  user: { readonly username: string; readonly password: string },
+  { auth }: Pick<Keyhold, 'auth'>,
+  user: PasswordLogin,
+  { admin, terminal, clock, authUrl }: WithAdminPorts,
 ): Promise<Tokens> {
-  const login = (body: object) => send({ method: 'POST', path: '/login', body, response: tokensSchema })
-  try {
-    return await login(user)
-  } catch (error) {
-    if (!(error instanceof ProblemReceived) || error.code !== 'second-factor-required') throw error
+  const login = (body: PasswordLogin) => auth.POST('/login', { body })
+  const { data } = await login(user).catch(async (error: unknown) => {
+    if (!isProblem(error, 'second-factor-required')) throw error
     if (admin.code === undefined && !terminal.isInteractive) {
       throw new WrongUsage(`${user.username} needs a second factor: set KEYHOLD_ADMIN_CODE, or run this at a terminal.`)
     }
     const code = admin.code ?? (await terminal.ask(`Code of ${user.username}, from the app or a recovery code: `))
     return login({ ...user, code })
+  })
+  // Checked here alone: whatever gives tokens is an auth server, and all other answers come from the same one.
+  if (typeof data?.access_token !== 'string') {
+    throw otherAnswer(authUrl)
+  }
+  const now = clock.now()
+  return {
+    accessToken: data.access_token,
+    refreshToken: data.refresh_token,
+    expiresAt: now + data.expires_in * 1000,
+    refreshExpiresAt: now + data.refresh_expires_in * 1000,
   }
 }
 
@@ -105,29 +120,15 @@ async function credentials(admin: AdminSettings, terminal: Terminal) {
   return { username, password: admin.password ?? (await terminal.askHidden(`Password of ${username}: `)) }
 }
 
-const refresh = (send: Send, { refresh_token: token }: Tokens): Promise<Tokens> =>
-  send({ method: 'POST', path: '/refresh', token, response: tokensSchema })
-
-/**
- * Logs out. A failure does not matter: the token expires, and a changed password or a logout of the user has already
- * revoked it.
- */
-async function logOut(send: Send, { access_token: token }: Tokens): Promise<void> {
-  await send({ method: 'POST', path: '/logout', token, response: noContent }).catch(() => undefined)
+/** A name or an id as one segment of a path. @throws WrongUsage for a text that cannot be a segment */
+export function segment(text: string): string {
+  if (/^\.{0,2}$/.test(text)) throw new WrongUsage(`'${text}' cannot be the name or id of anything here.`)
+  return text
 }
 
-const listAllOver =
-  (send: Send): AdminClient['listAll'] =>
-  async <Item>(path: string, parameters: Readonly<Record<string, string | undefined>>, item: z.ZodType<Item>) => {
-    const page = z.object({ items: z.array(item), nextCursor: z.string().nullable() })
-    const items: Item[] = []
-    for (let cursor: string | null | undefined; cursor !== null; ) {
-      const query = Object.entries({ ...parameters, limit: '200', cursor }).filter(isThere)
-      const found: z.infer<typeof page> = await send({ path: `${path}?${new URLSearchParams(query)}`, response: page })
-      items.push(...found.items)
-      cursor = found.nextCursor
-    }
-    return items
-  }
-
-const isThere = (entry: [string, string | undefined]): entry is [string, string] => entry[1] !== undefined
+/** All items of a list. */
+export async function allOf<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = []
+  for await (const item of items) all.push(item)
+  return all
+}

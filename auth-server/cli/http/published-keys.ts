@@ -1,21 +1,20 @@
-import * as z from 'zod'
+import { createKeyhold, type Keyhold } from '../../../client/src/index.ts'
 import { algOfUse, type KeyEntry, type KeyUse } from '../../key-ring/keyring-file.ts'
 
-const documents: readonly (readonly [KeyUse, string])[] = [
+const documents = [
   ['jwt', '/.well-known/jwks.json'],
   ['key-signed', '/.well-known/key-signed-keys.json'],
-]
-
-const jwkSet = z.object({ keys: z.array(z.object({ kid: z.string(), alg: z.string() })) })
+] as const satisfies readonly (readonly [KeyUse, string])[]
 
 /** Compares the key ring with the keys that a running server publishes. Each difference is a sentence. */
 export async function publishedDifferences(
   keys: readonly KeyEntry[],
   { authUrl, fetch }: { authUrl: string; fetch: typeof globalThis.fetch },
 ): Promise<string[]> {
+  const { auth } = createKeyhold({ authUrl, dealUrl: authUrl, fetch, retries: 0, timeoutMs: 5_000 })
   const found = await Promise.all(
     documents.map(async ([use, path]) => {
-      const published = await readDocument(authUrl + path, fetch)
+      const published = await readDocument(auth, path)
       if (!published) return [`${authUrl}${path} cannot be read`]
       const expected = keys.filter((key) => key.use === use && key.state !== 'removed').map(({ kid }) => kid)
       const kids = published.map(({ kid }) => kid)
@@ -29,10 +28,11 @@ export async function publishedDifferences(
   return found.flat()
 }
 
-async function readDocument(url: string, fetch: typeof globalThis.fetch) {
+/** Undefined for whatever is no such document: the server is another one, or away. */
+async function readDocument(auth: Keyhold['auth'], path: (typeof documents)[number][1]) {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(5_000), redirect: 'error' })
-    return response.ok ? jwkSet.safeParse(await response.json()).data?.keys : undefined
+    const { data } = await auth.GET(path)
+    return data.keys.map(({ kid, alg }) => ({ kid, alg }))
   } catch {
     return undefined
   }

@@ -78,7 +78,19 @@ export class KeyholdUnreachable extends Error {
   }
 }
 
-/** True for a refusal by a server; with codes, for a refusal with one of them. */
+/**
+ * True for a refusal by a server; with codes, for a refusal with one of them.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await keyhold.deals.PUT('/rest/v1/deals/{id}/hold', { params: { path: { id } }, body: { reason: 'test' } })
+ * } catch (error) {
+ *   if (!isProblem(error, 'deal-held', 'deal-closed')) throw error
+ *   console.log('not now', error.document.allowed)
+ * }
+ * ```
+ */
 export const isProblem = (error: unknown, ...codes: readonly ProblemCode[]): error is KeyholdProblem =>
   error instanceof KeyholdProblem && (codes.length === 0 || codes.includes(error.code))
 

@@ -3,7 +3,14 @@ import { type Credential, isRenewable, type OutgoingRequest, type Refusal, Share
 /** Gives an access token; after a refusal, another one than the refused. */
 export type AccessTokenSource = (refused: string | undefined) => string | Promise<string>
 
-/** An access token from elsewhere, such as `grant_type=client_credentials` (docs/contract/accounts.md#oauth). */
+/**
+ * An access token from elsewhere, such as `grant_type=client_credentials` (docs/contract/accounts.md#oauth).
+ *
+ * @example
+ * ```ts
+ * const credential = accessToken((refused) => (refused === undefined ? token : nextToken()))
+ * ```
+ */
 export const accessToken = (source: string | AccessTokenSource): Credential =>
   new GivenToken(typeof source === 'string' ? () => source : source)
 

@@ -62,6 +62,12 @@ const repeatRefreshForMs = 45_000
 /**
  * An access token. After a refusal for its age, one refresh serves all requests, and each of them is sent once more.
  * See docs/contract/logins.md#refresh-rotation.
+ *
+ * @example
+ * ```ts
+ * const credential = bearer({ username: 'alice', password })
+ * const later = bearer({ store })
+ * ```
  */
 export const bearer = (options: BearerOptions): Credential => new Login(options)
 

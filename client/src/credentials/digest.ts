@@ -10,6 +10,13 @@ export interface DigestOptions {
 /**
  * HTTP Digest (RFC 7616) with SHA-256. A nonce serves many requests, each with a count of its own. The first request to
  * a server asks for a nonce.
+ *
+ * @example
+ * ```ts
+ * const params = { path: { username: 'alice' } }
+ * const { data } = await keyhold.auth.PUT('/users/{username}/digest-secret', { params, body: {} })
+ * const credential = digest({ username: 'alice', secret: data.secret })
+ * ```
  */
 export const digest = (options: DigestOptions): Credential => new Digest(options)
 

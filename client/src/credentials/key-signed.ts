@@ -22,7 +22,14 @@ export type KeySignedOptions =
 /** How long a request for a token without an answer is repeated. Tokens are kept nowhere: one more does no harm. */
 const repeatForMs = 45_000
 
-/** A key-signed token (docs/contract/callers.md#key-signed-token). */
+/**
+ * A key-signed token (docs/contract/callers.md#key-signed-token).
+ *
+ * @example
+ * ```ts
+ * const credential = keySigned({ username: 'alice', password, include: ['username', 'ip'] })
+ * ```
+ */
 export const keySigned = (options: KeySignedOptions): Credential => new KeySigned(options)
 
 class KeySigned implements Credential {

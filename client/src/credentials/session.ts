@@ -9,6 +9,12 @@ export interface SessionUser {
 /**
  * A session cookie. With a user, the first request begins the session, and it is begun anew when it has ended. Without
  * one, the cookie that the browser has is used. See docs/contract/callers.md#session-cookie.
+ *
+ * @example
+ * ```ts
+ * const ofProgram = session({ username: 'alice', password })
+ * const ofBrowser = session()
+ * ```
  */
 export const session = (user?: SessionUser): Credential => new Session(user)
 

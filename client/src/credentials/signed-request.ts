@@ -25,11 +25,27 @@ export interface RsaKeyOptions {
   readonly form?: SignatureForm
 }
 
-/** Signs with the secret of an API key of kind `hmac`. */
+/**
+ * Signs with the secret of an API key of kind `hmac`.
+ *
+ * @example
+ * ```ts
+ * const { data } = await keyhold.auth.POST('/api-keys', { body: { kind: 'hmac' } })
+ * const credential = hmacKey({ id: data.id, secret: data.secret ?? '' })
+ * ```
+ */
 export const hmacKey = ({ id, secret, form }: HmacKeyOptions): Credential =>
   new SignedRequest({ id, form, alg: 'hmac-sha256' }, 'HMAC', () => importKey('raw', utf8(secret), 'HMAC'))
 
-/** Signs with the private key of an API key of kind `rsa`. */
+/**
+ * Signs with the private key of an API key of kind `rsa`.
+ *
+ * @example
+ * ```ts
+ * const { data } = await keyhold.auth.POST('/api-keys', { body: { kind: 'rsa' } })
+ * const credential = rsaKey({ id: data.id, privateKey: data.privateKeyPem ?? '', form: 'headers' })
+ * ```
+ */
 export const rsaKey = ({ id, privateKey, form }: RsaKeyOptions): Credential =>
   new SignedRequest({ id, form, alg: 'rsa-v1_5-sha256' }, rsa, async () =>
     typeof privateKey === 'string' ? importKey('pkcs8', bytesOfPem(privateKey), rsa) : privateKey,
