@@ -68,7 +68,7 @@ const usersWithPrincipals = sql`${users} ${u}
 /** The valid logins `l` of a user, where `given` has `user_id`, `now` and `idle_since`. */
 const aliveSql = sql`${usersWithPrincipals}
   cross join lateral (
-    select ${f.id}, ${f.lastUsedAt}, 'login' as kind from ${loginFamilies} ${f}
+    select ${f.id}, ${f.lastUsedAt} as last_used_at, 'login' as kind from ${loginFamilies} ${f}
     where ${f.userId} = ${u.id} and ${f.endedAt} is null and ${acceptedSqlOf(f)}
       and greatest(${f.tokensExpireAt}, ${f.refreshExpiresAt}) > given.now
     union all

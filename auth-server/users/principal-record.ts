@@ -72,7 +72,7 @@ export const principalFactsSql = (aliveSince: SQL, demand: SQL): SQL => sql`(sel
   'enabled', coalesce(${u.enabled}, false),
   'roles', coalesce(to_json(${u.roles}), '[]'), 'rights', coalesce(to_json(${u.rights}), '[]'),
   'revokedIds', coalesce((select json_agg(e.id order by e.ended_at, e.id) from (
-    select ${f.id}, ${f.endedAt} from ${loginFamilies} ${f}
+    select ${f.id}, ${f.endedAt} as ended_at from ${loginFamilies} ${f}
     where ${f.userId} = ${p.userId} and ${f.endedAt} is not null and ${f.tokensExpireAt} > ${aliveSince}
       and (${f.generation} = ${p.generation} or ${f.id}::text = ${p.keptLoginId})
     union all select ${s.id}, ${s.endedAt} from ${sessions} ${s}

@@ -6,7 +6,7 @@ import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { findRecent } from '../../shared/platform/database/measure-table.ts'
-import { type JsonRow, textOf } from '../../shared/platform/database/statement.ts'
+import { type JsonRow, namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import { b, d, e, s, w } from '../store/aliases.ts'
 import { eventsBetween } from '../store/events/event-statements.ts'
 import { deals, eventSlices, events, webhookBlocked, webhooks } from '../store/schema.ts'
@@ -24,6 +24,7 @@ export interface EventSelection {
 }
 
 const l = alias(events, 'l')
+const r = alias(events, 'r')
 
 /** True for a row of `deals.events e` whose deal is purged and has a later event. */
 const isOver = sql`not exists (select 1 from ${deals} ${d} where ${d.id} = ${e.dealId} and ${d.bucket} = ${e.bucket})
@@ -82,13 +83,13 @@ async function range(
 }
 
 const removeSql = textOf(sql`with free as materialized (
-    select * from json_to_recordset($1::text::json) as e(position bigint, bucket smallint, number bigint, id uuid,
-      deal_id uuid)
+    select * from json_to_recordset($1::text::json) as e(position bigint, ${namesOf(events, 'bucket')} smallint,
+      ${namesOf(events, 'number')} bigint, ${namesOf(events, 'id')} uuid, ${namesOf(events, 'dealId')} uuid)
     where ${isFree}
   ),
   gone as (
     delete from ${events} ${e} using free r
-    where ${e.bucket} = r.bucket and ${e.number} = r.number and ${e.id} = r.id and ${isOver} returning 1
+    where ${e.bucket} = ${r.bucket} and ${e.number} = ${r.number} and ${e.id} = ${r.id} and ${isOver} returning 1
   )
   select count(*)::text as count from gone`)
 

@@ -63,7 +63,7 @@ export const happenedAfter = (rows: SQL): SQL => sql`
   happened as materialized (${eventsBetween(sql`s.after`, {
     slices: sql`near`,
     upTo: sql`(greatest(s.after, ${s.lastPosition} - ${s.total}) + ${nearby})`,
-    columns: sql`s.of_row, ${e.occurredAt}`,
+    columns: sql`s.of_row, ${e.occurredAt} as occurred_at`,
   })}
   )`
 
