@@ -23,7 +23,8 @@ export const apiKeySecretData = (id: string): AssociatedData => ({ purpose: 'api
 
 /** `$1`: a JSON array of ids, each once; `$2`: now. */
 const readSql = textOf(sql`select ${k.id}::text as id, json_build_object(
-    'id', ${k.id}, 'kind', ${k.kind}, 'username', ${u.username}, 'userId', ${k.userId}, 'version', ${p.principalVersion},
+    'id', ${k.id}, 'kind', ${k.kind}, 'username', ${u.username}, 'userId', ${k.userId},
+    'version', ${p.principalVersion},
     'requireBodyHash', ${k.requireBodyHash}, 'rights', to_json(${k.rights}), 'publicKeyPem', ${k.publicKeyPem},
     'expiresAt', round(extract(epoch from ${k.expiresAt}) * 1000)::bigint) as material,
     ${k.secretSealed} as sealed, ${k.formerSecretSealed} as "formerSealed", ${k.formerPublicKeyPem} as "formerPem",

@@ -17,7 +17,8 @@ export interface ArchiveHead extends AuditHead {
 export interface SealedHead extends ArchiveHead, Seal {}
 
 /** SQL of the head as JSON. */
-export const archiveHeadSql = sql`(select json_build_object('count', ${auditArchive.count}, 'digest', ${auditArchive.mac},
+export const archiveHeadSql = sql`(select json_build_object(
+  'count', ${auditArchive.count}, 'digest', ${auditArchive.mac},
   'month', ${auditArchive.month}, 'keyId', ${auditArchive.keyId}, 'seal', ${auditArchive.seal}) from ${auditArchive})`
 
 const readSql = textOf(sql`select ${archiveHeadSql} as head`)

@@ -94,7 +94,8 @@ async function refuseWithFactor({ secondFactors }: KeySignedLoginPorts, holder: 
 
 const generationSql = textOf(sql`select ${p.generation} from ${users} ${u}, ${principals} ${p}
   where ${u.id} = $1::text::uuid and ${u.passwordHash} = $2::text and ${u.enabled}
-    and ${p.usernameFolded} = $3::text and (${p.userId} = ${u.id} or ${p.usernameFolded} = ${sql.raw(`'${anonymousUsername}'`)})`)
+    and ${p.usernameFolded} = $3::text and (${p.userId} = ${u.id}
+      or ${p.usernameFolded} = ${sql.raw(`'${anonymousUsername}'`)})`)
 
 /**
  * The generation of the principal, if the proved password is still the user's; otherwise undefined. Each later change

@@ -143,7 +143,8 @@ const revokeSql = textOf(sql`with input as materialized (
   noted as (${insertEntriesSql(sql`i.entries`, endedInput)}),
   changed as materialized (select distinct ${f.usernameFolded} from ended f),
   counter as (
-    update ${principalChangeCounter} set ${namesOf(principalChangeCounter, 'value')} = ${principalChangeCounter.value} + (select count(*) from changed)
+    update ${principalChangeCounter}
+    set ${namesOf(principalChangeCounter, 'value')} = ${principalChangeCounter.value} + (select count(*) from changed)
     where exists (select from changed) returning ${principalChangeCounter.value}
   ),
   versioned as (

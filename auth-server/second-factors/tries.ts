@@ -23,7 +23,8 @@ const beginSql = textOf(sql`insert into ${secondFactorFailures} as ${f}
   values ($1::text::uuid, 1, $2::text::timestamptz)
   on conflict (${namesOf(secondFactorFailures, 'userId')}) do update
     set (${namesOf(secondFactorFailures, 'failures', 'failedAt')}) = (${f.failures} + 1, ${excluded.failedAt})
-  where ${f.failures} < ${sql.raw(String(freeTries))} or ${f.failedAt} + make_interval(secs => ${waitSql}) <= ${excluded.failedAt}
+  where ${f.failures} < ${sql.raw(String(freeTries))}
+    or ${f.failedAt} + make_interval(secs => ${waitSql}) <= ${excluded.failedAt}
   returning ${f.failures}`)
 
 const untilSql = textOf(sql`select ceil(extract(epoch from ${f.failedAt} + make_interval(secs => ${waitSql})

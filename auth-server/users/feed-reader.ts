@@ -65,7 +65,8 @@ const readSql = textOf(sql`select json_build_object(
       order by ${t.principalVersion})
     from (
       select ${p.usernameFolded}, ${p.principalVersion} from ${principals} ${p}
-      where ${p.principalVersion} > $1::text::bigint order by ${p.principalVersion} limit ${sql.raw(String(maxChanges + 1))}) t
+      where ${p.principalVersion} > $1::text::bigint
+      order by ${p.principalVersion} limit ${sql.raw(String(maxChanges + 1))}) t
     ), '[]')) as read
   from ${principalChangeCounter} ${c}`)
 

@@ -48,8 +48,10 @@ export const tokensAliveSince = (clock: Clock): string =>
 const t = alias(endedTokens, 't')
 
 /** SQL for the ids of live logins and API keys that have no second factor, if the user `u` needs one. */
-const withoutFactorSql = (aliveSince: SQL, demand: SQL): SQL => sql`
-    union all select ${f.id}, ${f.createdAt} from ${loginFamilies} ${f}
+const withoutFactorSql = (
+  aliveSince: SQL,
+  demand: SQL,
+): SQL => sql`union all select ${f.id}, ${f.createdAt} from ${loginFamilies} ${f}
     where ${demand} and ${f.userId} = ${p.userId} and ${f.secondFactor} is null and ${f.endedAt} is null
       and greatest(${f.tokensExpireAt}, ${f.refreshExpiresAt}) > ${aliveSince}
       and (${f.generation} = ${p.generation} or ${f.id}::text = ${p.keptLoginId})
@@ -82,7 +84,8 @@ export const principalFactsSql = (aliveSince: SQL, demand: SQL): SQL => sql`(sel
     select ${k.id}, ${k.revokedAt} from ${apiKeys} ${k}
     where ${k.userId} = ${p.userId} and ${k.revokedAt} is not null and ${k.tokensExpireAt} > ${aliveSince}
     union all select ${t.id}, ${t.endedAt} from ${endedTokens} ${t}
-    where ${t.userId} = ${p.userId} and ${t.expiresAt} > ${aliveSince}${withoutFactorSql(aliveSince, demand)}) e), '[]'),
+    where ${t.userId} = ${p.userId} and ${t.expiresAt} > ${aliveSince}
+    ${withoutFactorSql(aliveSince, demand)}) e), '[]'),
   'secondFactorRequired', coalesce(${demand}, false))
   from (select 1) one left join ${users} ${u} on ${u.id} = ${p.userId})`
 

@@ -102,7 +102,8 @@ const batchSql = textOfDemand(
   'instanceId', ${instanceIdSql}, 'counter', ${c.value},
   'tail', coalesce((select json_agg(t.facts order by ${t.principalVersion}) from (
     select ${p.principalVersion}, ${facts(demand)} as facts from ${principals} ${p}
-    where ${p.principalVersion} > $1::text::bigint order by ${p.principalVersion} limit ${sql.raw(String(batchSize))}) t), '[]'),
+    where ${p.principalVersion} > $1::text::bigint
+    order by ${p.principalVersion} limit ${sql.raw(String(batchSize))}) t), '[]'),
   'reloaded', coalesce((select json_agg(${facts(demand)}) from ${principals} ${p}
     where ${p.usernameFolded} in (select jsonb_array_elements_text($3::text::jsonb))), '[]')) as batch
   from ${principalChangeCounter} ${c}`,

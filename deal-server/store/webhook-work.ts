@@ -34,7 +34,8 @@ const headsStatement = textOf(sql`
       'owner', ${webhooks.leaseOwner}, 'isFree', ${isFree})) from ${webhooks} where ${isActive}), '[]') as active,
     (select to_json(count(*)) from ${webhooks} where ${isPaused}) as paused,
     (select to_json(count(*) > 0) from ${webhooks} where not ${webhooks.pauseReported}
-      and ${webhooks.pausedAt} < clock_timestamp() - interval '${sql.raw(String(reportedLateMs))} ms') as "isReportMissing"`)
+      and ${webhooks.pausedAt} < clock_timestamp() - interval '${sql.raw(String(reportedLateMs))} ms')
+      as "isReportMissing"`)
 
 /** `$1`: the server. */
 const isOwn = eq(webhooks.leaseOwner, sql`$1::text::uuid`)

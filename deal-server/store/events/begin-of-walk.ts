@@ -27,7 +27,7 @@ const beyondSlices = sql`(select coalesce(json_agg(json_build_array(${c.bucket},
 
 /** SQL for a `BeginOfWalk`, in the statement that reads the first page. Only walks need what is beyond the slices. */
 export const beginColumn = (isWalk: boolean): SQL =>
-  sql`(select json_build_object('position', ${lastPosition}, 'beyond', ${isWalk ? beyondSlices : sql.raw("'[]'::json")}))`
+  sql`(select json_build_object('position', ${lastPosition}, 'beyond', ${isWalk ? beyondSlices : sql`'[]'::json`}))`
 
 /** The text in a cursor: `57`, or `57:rs.1,a.2`. */
 export const textOfBegin = ({ position, beyond }: BeginOfWalk): string =>

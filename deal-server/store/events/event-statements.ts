@@ -14,7 +14,8 @@ export const sliceStatement = 'select to_json(deals.slice_events()) as "lastPosi
  * True when events were committed that are in no slice, or when no slice could be made in this history. No bucket is
  * sliced beyond its count, so the sums tell.
  */
-const isAhead = sql`((select sum(${eventCounters.count}) from ${eventCounters}) > (select sum(${slicedCounters.upto}) from ${slicedCounters})
+const isAhead = sql`((select sum(${eventCounters.count}) from ${eventCounters})
+      > (select sum(${slicedCounters.upto}) from ${slicedCounters})
     or ${history} is distinct from (
       select ${eventTimelines.timeline} from ${eventTimelines} order by ${eventTimelines.ordinal} desc limit 1))`
 /**
@@ -26,7 +27,8 @@ const run = sql`concat_ws(' ', extract(epoch from pg_postmaster_start_time()),
 const logEnd = sql`(select to_json(${eventLog.lastPosition}) from ${eventLog}) as "lastPosition"`
 /** In which histories slices were made. */
 export const historiesColumn = sql`(select json_agg(json_build_object('history', ${eventTimelines.timeline},
-    'beginsAfter', ${eventTimelines.beginsAfter}) order by ${eventTimelines.ordinal}) from ${eventTimelines}) as histories`
+    'beginsAfter', ${eventTimelines.beginsAfter})
+    order by ${eventTimelines.ordinal}) from ${eventTimelines}) as histories`
 
 /** The position of a row of `deals.events e`; null while no slice has it. */
 export const positionOfEvent = sql`(select ${s.lastPosition} - (${s.upto} - ${e.number}) from ${eventSlices} ${s}
@@ -71,7 +73,8 @@ export const happenedAfter = (rows: SQL): SQL => sql`
 const placesAt = (rows: SQL): SQL => sql`
   wanted as materialized (
     select r.position, ${s.bucket}, ${s.upto} - (${s.lastPosition} - r.position) as number from ${rows} r
-      cross join lateral (${slicesAfter(sql`r.position - 1`, sql`1`)}) s where ${s.lastPosition} - ${s.total} < r.position
+      cross join lateral (${slicesAfter(sql`r.position - 1`, sql`1`)}) s
+    where ${s.lastPosition} - ${s.total} < r.position
   ),
   places as materialized (
     select w.position, ${e.id} from wanted w cross join lateral (
