@@ -3,6 +3,7 @@ import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
+import { u } from '../store/aliases.ts'
 import { apiKeys, users } from '../store/schema.ts'
 import type { Role } from '../users/rights.ts'
 import { secondFactorDemandSql } from '../users/second-factor-demand.ts'
@@ -30,7 +31,7 @@ export interface KeySource {
 
 /** SQL condition on a row of auth.api_keys: it is refused, because its owner has or needs a second factor. */
 const isSuspended = (roles: readonly Role[]) => sql<boolean>`(not ${apiKeys.confirmed} and exists (
-  select 1 from auth.users u where u.id = ${apiKeys.userId} and ${sql.raw(secondFactorDemandSql(roles))}))`
+  select 1 from ${users} ${u} where ${u.id} = ${apiKeys.userId} and ${secondFactorDemandSql(roles)}))`
 
 const shown = ({ secondFactorRoles }: Pick<KeySource, 'secondFactorRoles'>) => ({
   key: apiKeys,

@@ -1,9 +1,14 @@
 /** Reads key material for verification: for the auth server, for deal servers (`/internal`) and for OAuth clients. */
+
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { sql } from 'drizzle-orm'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
+import { k, p, u } from '../store/aliases.ts'
+import { apiKeys, principals, users } from '../store/schema.ts'
 import type { AssociatedData, Sealing } from '../store/sealing.ts'
 import { isApiKeyId } from './api-key-rows.ts'
 
@@ -17,18 +22,19 @@ interface MaterialPorts {
 export const apiKeySecretData = (id: string): AssociatedData => ({ purpose: 'api-key-secret', row: id })
 
 /** `$1`: a JSON array of ids, each once; `$2`: now. */
-const readSql = `select k.id::text as id, json_build_object(
-    'id', k.id, 'kind', k.kind, 'username', u.username, 'userId', k.user_id, 'version', p.change_number,
-    'requireBodyHash', k.require_body_hash, 'rights', to_json(k.rights), 'publicKeyPem', k.public_key_pem,
-    'expiresAt', round(extract(epoch from k.expires_at) * 1000)::bigint) as material,
-    k.secret_sealed as sealed, k.former_secret_sealed as "formerSealed", k.former_public_key_pem as "formerPem",
-    case when k.former_until > $2::text::timestamptz
-      then to_json(round(extract(epoch from k.former_until) * 1000)::bigint) end as "formerUntil"
+const readSql = textOf(sql`select ${k.id}::text as id, json_build_object(
+    'id', ${k.id}, 'kind', ${k.kind}, 'username', ${u.username}, 'userId', ${k.userId},
+    'version', ${p.principalVersion},
+    'requireBodyHash', ${k.requireBodyHash}, 'rights', to_json(${k.rights}), 'publicKeyPem', ${k.publicKeyPem},
+    'expiresAt', round(extract(epoch from ${k.expiresAt}) * 1000)::bigint) as material,
+    ${k.secretSealed} as sealed, ${k.formerSecretSealed} as "formerSealed", ${k.formerPublicKeyPem} as "formerPem",
+    case when ${k.formerUntil} > $2::text::timestamptz
+      then to_json(round(extract(epoch from ${k.formerUntil}) * 1000)::bigint) end as "formerUntil"
   from json_array_elements_text($1::text::json) as i(id)
-  cross join lateral (select * from auth.api_keys where id = i.id::uuid limit 1) k
-  join auth.users u on u.id = k.user_id
-  join auth.principals p on p.username_folded = k.username_folded
-  where k.revoked_at is null and (k.expires_at is null or k.expires_at > $2::text::timestamptz)`
+  cross join lateral (select * from ${apiKeys} where ${apiKeys.id} = i.id::uuid limit 1) k
+  join ${users} ${u} on ${u.id} = ${k.userId}
+  join ${principals} ${p} on ${p.usernameFolded} = ${k.usernameFolded}
+  where ${k.revokedAt} is null and (${k.expiresAt} is null or ${k.expiresAt} > $2::text::timestamptz)`)
 
 interface Row {
   readonly id: string

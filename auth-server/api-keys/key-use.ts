@@ -1,4 +1,5 @@
 /** Stores the use of keys: the last use, and the expiry of tokens made with a key. Deletes old keys. */
+
 import { sql } from 'drizzle-orm'
 import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
@@ -6,6 +7,8 @@ import { type Database, isUnwritable } from '../../shared/platform/database/data
 import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
+import { build, namesOf, textOf } from '../../shared/platform/database/statement.ts'
+import { k } from '../store/aliases.ts'
 import { apiKeys } from '../store/schema.ts'
 import { tokensAliveSince } from '../users/principal-record.ts'
 import { isApiKeyId } from './api-key-rows.ts'
@@ -21,22 +24,22 @@ interface KeyUsePorts {
  * until then. A key whose row has to be written is locked: the statement runs before a revocation, which then sees the
  * token, or it finds the key revoked. A row that is kept long enough is only read: a later revocation sees that time.
  */
-const keepSql = `with input as (
-    select k.id, i.until, k.tokens_expire_at >= i.until as is_kept
+const keepSql = textOf(sql`with input as (
+    select ${k.id}, i.until, ${k.tokensExpireAt} >= i.until as is_kept
     from json_to_recordset($1::text::json) as i(id uuid, until timestamptz)
-    cross join lateral (select * from auth.api_keys where id = i.id limit 1) k
-    where k.revoked_at is null and (k.expires_at is null or k.expires_at > $2::text::timestamptz)
+    cross join lateral (select * from ${apiKeys} where ${apiKeys.id} = i.id limit 1) k
+    where ${k.revokedAt} is null and (${k.expiresAt} is null or ${k.expiresAt} > $2::text::timestamptz)
   ),
   locked as materialized (
-    select k.id from auth.api_keys k where k.id = any(array(select id from input where is_kept is not true))
-    order by k.id for no key update
+    select ${k.id} from ${apiKeys} ${k} where ${k.id} = any(array(select id from input where is_kept is not true))
+    order by ${k.id} for no key update
   ),
   kept as (
-    update auth.api_keys k set tokens_expire_at = greatest(k.tokens_expire_at, i.until)
-    from input i join locked l on l.id = i.id where k.id = i.id and k.revoked_at is null
-    returning k.id
+    update ${apiKeys} ${k} set ${namesOf(apiKeys, 'tokensExpireAt')} = greatest(${k.tokensExpireAt}, i.until)
+    from input i join locked l on l.id = i.id where ${k.id} = i.id and ${k.revokedAt} is null
+    returning ${k.id}
   )
-  select id::text as id from kept union all select id::text from input where is_kept`
+  select id::text as id from kept union all select id::text from input where is_kept`)
 
 /** Steps in which the expiry of the last token moves, in milliseconds: most tokens of a busy key need no write. */
 const keptStepMs = 10_000
@@ -65,9 +68,13 @@ export function createKeepForTokens({ database, clock }: KeyUsePorts): KeepForTo
 /** Steps in which "last used" moves, for all servers together, in seconds: half of the interval of each server. */
 const stepSeconds = 30
 
-const useSql = `update auth.api_keys set last_used_at = $2::text::timestamptz
-  where id = $1::text::uuid
-    and (last_used_at is null or last_used_at < $2::text::timestamptz - interval '${stepSeconds} s')`
+const useSql = textOf(
+  build
+    .update(apiKeys)
+    .set({ lastUsedAt: sql`$2::text::timestamptz` })
+    .where(sql`${apiKeys.id} = $1::text::uuid and (${apiKeys.lastUsedAt} is null
+      or ${apiKeys.lastUsedAt} < $2::text::timestamptz - interval '${sql.raw(String(stepSeconds))} s')`),
+)
 
 /** Bounds of the keys whose use was stored a moment ago. */
 const noted = { maxEntries: 10_000, maxBytes: 2_000_000, ttlMs: stepSeconds * 1000 }
@@ -97,7 +104,7 @@ export const createApiKeyExpiry = (clock: Clock): HousekeepingJob =>
   expiryJob({
     name: 'API keys',
     table: apiKeys,
-    expiresAt: sql`least(revoked_at, expires_at)`,
+    expiresAt: sql`least(${apiKeys.revokedAt}, ${apiKeys.expiresAt})`,
     expiredBy: () => tokensAliveSince(clock),
-    condition: (expiredBy) => sql`coalesce(tokens_expire_at <= ${expiredBy}, true)`,
+    condition: (expiredBy) => sql`coalesce(${apiKeys.tokensExpireAt} <= ${expiredBy}, true)`,
   })

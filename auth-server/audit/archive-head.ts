@@ -1,5 +1,8 @@
 /** Where the audit log of the database begins: the entries up to there are in the archive, in files. */
+import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
+import { auditArchive, auditEntries } from '../store/audit-tables.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import { faultOfSeal, type Seal, type Sealable, type SealFault, sealWith } from './archive-seal.ts'
 import type { AuditHead } from './audit.ts'
@@ -14,15 +17,18 @@ export interface ArchiveHead extends AuditHead {
 export interface SealedHead extends ArchiveHead, Seal {}
 
 /** SQL of the head as JSON. */
-export const archiveHeadSql = `(select json_build_object('count', count, 'digest', mac, 'month', month, 'keyId', key_id,
-  'seal', seal) from auth.audit_archive)`
+export const archiveHeadSql = sql`(select json_build_object(
+  'count', ${auditArchive.count}, 'digest', ${auditArchive.mac},
+  'month', ${auditArchive.month}, 'keyId', ${auditArchive.keyId}, 'seal', ${auditArchive.seal}) from ${auditArchive})`
+
+const readSql = textOf(sql`select ${archiveHeadSql} as head`)
 
 /** Nothing is archived. */
 export const nothingArchived: SealedHead = { count: 0, digest: '', month: '', keyId: '', seal: '' }
 
 /** @throws Unavailable */
 export async function readArchiveHead(database: Pick<Database, 'query'>): Promise<SealedHead> {
-  const [row] = await database.query<{ head: SealedHead | null }>(`select ${archiveHeadSql} as head`)
+  const [row] = await database.query<{ head: SealedHead | null }>(readSql)
   return row?.head ?? nothingArchived
 }
 
@@ -45,11 +51,14 @@ export function faultOfHead(keys: SecretsKeys, head: SealedHead): SealFault | un
 /** How long audit entries are usually wanted at hand, in months. */
 export const usualMonths = 13
 
+/** SQL for the month of an entry. */
+export const monthSql = sql`to_char(${auditEntries.at} at time zone 'UTC', 'YYYY-MM')`
+
+const firstMonthSql = textOf(sql`select ${monthSql} as month from ${auditEntries} order by ${auditEntries.seq} limit 1`)
+
 /** The month before which the log may well be archived; undefined when its entries are younger. @throws Unavailable */
 export async function dueMonth(database: Pick<Database, 'query'>, now: number): Promise<string | undefined> {
-  const [row] = await database.query<{ month: string }>(
-    `select to_char(at at time zone 'UTC', 'YYYY-MM') as month from auth.audit_entries order by seq limit 1`,
-  )
+  const [row] = await database.query<{ month: string }>(firstMonthSql)
   const limit = monthOf(new Date(now), -usualMonths)
   return row !== undefined && row.month < limit ? limit : undefined
 }

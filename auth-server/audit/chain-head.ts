@@ -1,17 +1,22 @@
 /** The head of the chain, as it is stored. */
+import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
+import { auditArchive, auditEntries, auditHead } from '../store/audit-tables.ts'
 import type { AuditHead } from './audit.ts'
+
+const headSql = textOf(sql`
+  select json_build_object('count', ${auditHead.count}, 'digest', ${auditHead.mac}) as head from ${auditHead}`)
 
 /** Reads the head. @throws Unavailable */
 export async function readHead(database: Pick<Database, 'query'>): Promise<AuditHead> {
-  const [row] = await database.query<{ head: AuditHead }>(
-    "select json_build_object('count', count, 'digest', mac) as head from auth.audit_head",
-  )
+  const [row] = await database.query<{ head: AuditHead }>(headSql)
   return row?.head ?? noHead()
 }
 
-const hasHeadSql = `select exists (select from auth.audit_entries where seq = $1::text::bigint and mac = $2::text)
-  or exists (select from auth.audit_archive where count >= $1::text::bigint) as has`
+const hasHeadSql = textOf(sql`select exists (
+    select from ${auditEntries} where ${auditEntries.seq} = $1::text::bigint and ${auditEntries.mac} = $2::text)
+  or exists (select from ${auditArchive} where ${auditArchive.count} >= $1::text::bigint) as has`)
 
 /** True when this was the head of the log once, and when its entry is archived. @throws Unavailable */
 export async function hasHead(database: Pick<Database, 'query'>, { count, digest }: AuditHead): Promise<boolean> {

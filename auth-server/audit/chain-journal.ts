@@ -3,9 +3,13 @@
  * server may do it at any time. One statement adds them, moves the head and clears them from the journal, but only if
  * the head is the one that they were read with. So of two servers that chain the same entries, one does.
  */
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import { gather } from '../../shared/platform/concurrency/gather.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
+import { auditEntries, auditHead, auditJournal } from '../store/audit-tables.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import type { AuditEntry, AuditHead } from './audit.ts'
 import { macUnder } from './chain.ts'
@@ -33,29 +37,34 @@ const chainAfterMs = 50
 /** How many entries are chained at once. */
 const maxAtOnce = 500
 
+const h = alias(auditHead, 'h')
+const j = alias(auditJournal, 'j')
+
 /** Head and entries are read by one statement: the entries are those behind this head. */
-const readSql = `select json_build_object('count', h.count, 'digest', h.mac, 'waiting', (
-    select coalesce(json_agg(j order by j.position), '[]'::json) from (
-      select position, entry from auth.audit_journal order by position limit ${maxAtOnce}) j)) as journal
-  from auth.audit_head h`
+const readSql = textOf(sql`select json_build_object('count', ${h.count}, 'digest', ${h.mac}, 'waiting', (
+    select coalesce(json_agg(j order by ${j.position}), '[]'::json) from (
+      select ${j.position}, ${j.entry} from ${auditJournal} ${j}
+      order by ${j.position} limit ${sql.raw(String(maxAtOnce))}) j)) as journal
+  from ${auditHead} ${h}`)
 
 interface Journal extends AuditHead {
   readonly waiting: readonly { readonly position: number; readonly entry: Pending }[]
 }
 
 /** `$1`, `$2`: the head; `$3`, `$4`: the next one; `$5`: places in the journal; `$6`: the entries. */
-const chainSql = `with moved as (
-    update auth.audit_head set count = $3::text::bigint, mac = $4::text
-    where count = $1::text::bigint and mac = $2::text returning 1
+const chainSql = textOf(sql`with moved as (
+    update ${auditHead} set (${namesOf(auditHead, 'count', 'mac')}) = ($3::text::bigint, $4::text)
+    where ${auditHead.count} = $1::text::bigint and ${auditHead.mac} = $2::text returning 1
   ),
-  gone as (delete from auth.audit_journal j using moved where j.position = any($5::text::bigint[]))
-  insert into auth.audit_entries
-    (seq, at, actor, action, target, outcome, scheme, address, request_id, count, reason, key_id, mac)
+  gone as (delete from ${auditJournal} ${j} using moved where ${j.position} = any($5::text::bigint[]))
+  insert into ${auditEntries}
+    (${namesOf(auditEntries, 'seq', 'at', 'actor', 'action', 'target', 'outcome', 'scheme', 'address', 'requestId')},
+      ${namesOf(auditEntries, 'count', 'reason', 'keyId', 'mac')})
   select e.seq, e.at, e.actor, e.action, e.target, e.outcome, e.scheme, e.address, e."requestId", e.count, e.reason,
     e."keyId", e.mac
   from moved, json_to_recordset($6::text::json) as e(seq bigint, at timestamptz, actor text, action text, target text,
     outcome text, scheme text, address text, "requestId" text, count integer, reason text, "keyId" text, mac text)
-  returning 1 as added`
+  returning 1 as added`)
 
 /** An entry with its place in the chain. */
 interface Linked extends AuditEntry {

@@ -1,5 +1,8 @@
 import { createHmac } from 'node:crypto'
+import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
+import { auditArchive, auditEntries } from '../store/audit-tables.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import type { AuditEntry } from './audit.ts'
 
@@ -63,14 +66,15 @@ interface KeyOfLogPorts {
   readonly secretsKeys: SecretsKeys
 }
 
+const lastKeySql = textOf(sql`select coalesce(
+    (select ${auditEntries.keyId} from ${auditEntries} order by ${auditEntries.seq} desc limit 1),
+    (select nullif(${auditArchive.keyId}, '') from ${auditArchive})) as "keyId"`)
+
 /**
  * True when SECRETS_KEY holds the key of the last entry, and for an empty log. When all entries are archived, it is the
  * key that the archive was sealed with. @throws Unavailable
  */
 export async function holdsKeyOfLog({ database, secretsKeys }: KeyOfLogPorts): Promise<boolean> {
-  const [last] = await database.query<{ keyId: string | null }>(
-    `select coalesce((select key_id from auth.audit_entries order by seq desc limit 1),
-      (select nullif(key_id, '') from auth.audit_archive)) as "keyId"`,
-  )
+  const [last] = await database.query<{ keyId: string | null }>(lastKeySql)
   return !last?.keyId || secretsKeys.some(({ id }) => id === last.keyId)
 }

@@ -2,6 +2,7 @@ import { inArray, type SQLWrapper, sql } from 'drizzle-orm'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { gather } from '../../shared/platform/concurrency/gather.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { type CountedRefusal, createFloodFilter } from '../../shared/server/login-throttle/flood-filter.ts'
@@ -135,7 +136,7 @@ function createHeadLog({ database, log }: ChainedLogPorts, head: () => Promise<A
   }
 }
 
-const insertSql = insertEntriesSql('$1::text::json')
+const insertSql = textOf(insertEntriesSql(sql`$1::text::json`))
 
 /** Gathers the entries of concurrent callers. */
 const gatherEntries = (database: Pick<Database, 'write'>) =>

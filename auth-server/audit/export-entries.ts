@@ -1,6 +1,10 @@
 /** Reads all entries that a filter finds, page by page, each with what is needed to check it alone. */
+
 import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { namesOf } from '../../shared/platform/database/statement.ts'
+import { auditArchive, auditEntries } from '../store/audit-tables.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import { type Mac, macUnder } from './chain.ts'
 import {
@@ -96,14 +100,15 @@ async function readPage(
   database: Pick<Database, 'readWithin'>,
   { filter, range, limit }: PageRead,
 ): Promise<ExportedEntry[]> {
-  const macBefore: SQL = sql`coalesce((select before.mac from auth.audit_entries before
-    where before.seq = audit_entries.seq - 1),
-    (select archive.mac from auth.audit_archive archive where archive.count = audit_entries.seq - 1), '')`
+  const former = alias(auditEntries, 'former')
+  const macBefore: SQL = sql`coalesce(
+    (select ${former.mac} from ${auditEntries} ${former} where ${former.seq} = ${auditEntries.seq} - 1),
+    (select ${auditArchive.mac} from ${auditArchive} where ${auditArchive.count} = ${auditEntries.seq} - 1), '')`
   const rows = await database.readWithin<{ entry: ChainedEntry; macBefore: string }>(
-    sql`select ${sql.raw(entrySql)} as entry, ${macBefore} as "macBefore" from auth.audit_entries join (
-        select seq from auth.audit_entries where ${withinRange(range)} and ${conditionOf(filter)}
-        order by seq limit ${limit}::int) as found using (seq)
-      order by seq`,
+    sql`select ${entrySql} as entry, ${macBefore} as "macBefore" from ${auditEntries} join (
+        select ${auditEntries.seq} from ${auditEntries} where ${withinRange(range)} and ${conditionOf(filter)}
+        order by ${auditEntries.seq} limit ${limit}::int) as found using (${namesOf(auditEntries, 'seq')})
+      order by ${auditEntries.seq}`,
     pageTimeoutMs,
   )
   return rows.map(({ entry, macBefore: before }) => ({ ...entry, macBefore: before }))

@@ -3,6 +3,9 @@
  * in its own transaction (`change-entries.ts`), where no writer waits for another one. Some moments later one of the
  * servers chains them (`chain-journal.ts`).
  */
+import { type SQL, sql } from 'drizzle-orm'
+import { namesOf } from '../../shared/platform/database/statement.ts'
+import { auditJournal } from '../store/audit-tables.ts'
 import type { AuditEntry, AuditEvent } from './audit.ts'
 
 /** An entry without its number. */
@@ -12,8 +15,8 @@ export type Pending = Omit<AuditEntry, 'seq'>
  * SQL that stores the entries of a JSON array, in its order. `source` has one row when they are to be stored, and none
  * otherwise.
  */
-export const insertEntriesSql = (entries: string, source = '(select 1) one'): string =>
-  `insert into auth.audit_journal (entry) select e.value
+export const insertEntriesSql = (entries: SQL, source = sql`(select 1) one`): SQL =>
+  sql`insert into ${auditJournal} (${namesOf(auditJournal, 'entry')}) select e.value
     from ${source} cross join lateral json_array_elements(${entries}) with ordinality e(value, place) order by e.place`
 
 const isName = (text: string): boolean => /^[A-Za-z0-9._@-]{1,64}$/.test(text)

@@ -2,12 +2,15 @@
  * The partitions of the audit log, by numbers. The last one takes new entries; at the beginning of a month it ends, and
  * the next one begins. So the removal of a month drops tables instead of deleting rows.
  */
+
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { type Database, DatabaseError, type Drizzle } from '../../shared/platform/database/database.ts'
 import type { Chore } from '../../shared/platform/database/housekeeping.ts'
+import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import { OperationError } from '../../shared/platform/terminal/report.ts'
-import { monthOf } from './archive-head.ts'
+import { auditEntries, auditHead } from '../store/audit-tables.ts'
+import { monthOf, monthSql } from './archive-head.ts'
 
 /** A partition. */
 export interface AuditPartition {
@@ -27,11 +30,12 @@ export interface StoredPartition extends AuditPartition {
   readonly bytes: number
 }
 
-const partitionsSql = `select json_build_object('name', p.name, 'first', p.first, 'behind', p.behind, 'month',
-    (select to_char(at at time zone 'UTC', 'YYYY-MM') from auth.audit_entries
-      where seq >= p.first and (p.behind is null or seq < p.behind) order by seq limit 1),
+const partitionsSql = textOf(sql`select json_build_object('name', p.name, 'first', p.first, 'behind', p.behind, 'month',
+    (select ${monthSql} from ${auditEntries}
+      where ${auditEntries.seq} >= p.first and (p.behind is null or ${auditEntries.seq} < p.behind)
+      order by ${auditEntries.seq} limit 1),
     'bytes', pg_total_relation_size(format('auth.%I', p.name)::regclass)) as partition
-  from auth.audit_partitions() p`
+  from auth.audit_partitions() p`)
 
 /** Reads the partitions, in the order of their numbers; none in a database before them. @throws Unavailable */
 export async function readPartitions(database: Pick<Database, 'query'>): Promise<StoredPartition[]> {
@@ -94,9 +98,9 @@ export const cutAuditLog: Chore = {
 
 /** The name of the last partition, if it should end. */
 async function findDue(drizzle: Drizzle, now: Date): Promise<string | undefined> {
-  const isOver = sql`(select to_char(e.at at time zone 'UTC', 'YYYY-MM') < ${monthOf(now)}::text
-    from auth.audit_entries e where e.seq >= p.first order by e.seq limit 1)`
-  const isLarge = sql`(select count from auth.audit_head) - p.first >= ${mostEntries}::bigint`
+  const isOver = sql`(select ${monthSql} < ${monthOf(now)}::text
+    from ${auditEntries} where ${auditEntries.seq} >= p.first order by ${auditEntries.seq} limit 1)`
+  const isLarge = sql`(select ${auditHead.count} from ${auditHead}) - p.first >= ${mostEntries}::bigint`
   const [last] = await drizzle
     .select({ name: sql<string>`p.name` })
     .from(sql`auth.audit_partitions() p`)
@@ -114,6 +118,7 @@ export async function dropPartition(
   { name, behind }: AuditPartition,
   last: number,
 ): Promise<void> {
+  const seq = namesOf(auditEntries, 'seq')
   const [dropped, rest] = [sql.identifier(name), `audit_entries_from_${last + 1}`]
   const stays = behind !== null && behind > last + 1
   if (stays) {
@@ -121,13 +126,13 @@ export async function dropPartition(
     const [first, end] = [sql.raw(String(last + 1)), sql.raw(String(behind))]
     // So PostgreSQL need not read the rows once more while others wait.
     await transaction.execute(sql`alter table auth.${sql.identifier(rest)}
-      add constraint audit_entries_part check (seq >= ${first} and seq < ${end})`)
+      add constraint audit_entries_part check (${seq} >= ${first} and ${seq} < ${end})`)
     await transaction.execute(sql`insert into auth.${sql.identifier(rest)}
-      select * from auth.${dropped} where seq > ${String(last)}::text::bigint`)
+      select * from auth.${dropped} where ${seq} > ${String(last)}::text::bigint`)
   }
   await transaction.execute(sql`set local lock_timeout = '100ms'`)
   await transaction.execute(sql`drop table auth.${dropped}`)
   if (!stays) return
-  await transaction.execute(sql`alter table auth.audit_entries attach partition auth.${sql.identifier(rest)}
+  await transaction.execute(sql`alter table ${auditEntries} attach partition auth.${sql.identifier(rest)}
     for values from (${sql.raw(String(last + 1))}) to (${sql.raw(String(behind))})`)
 }

@@ -1,7 +1,10 @@
 /** Reads entries of the audit log: in order for the check of the chain, and by filters, in pages (`GET /audit`). */
+
 import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
+import { auditEntries, auditHead } from '../store/audit-tables.ts'
 import type { AuditEntry } from './audit.ts'
 import type { CoveredEntry } from './chain.ts'
 
@@ -11,21 +14,24 @@ export interface ChainedEntry extends CoveredEntry {
   readonly mac: string
 }
 
-const membersSql = `'seq', seq,
-    'at', to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'actor', actor, 'action', action,
-    'target', target, 'outcome', outcome, 'scheme', scheme, 'address', address, 'requestId', request_id,
-    'count', count, 'reason', reason, 'keyId', key_id, 'mac', mac`
+const a = auditEntries
+
+const membersSql = sql`'seq', ${a.seq},
+    'at', to_char(${a.at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'actor', ${a.actor},
+    'action', ${a.action}, 'target', ${a.target}, 'outcome', ${a.outcome}, 'scheme', ${a.scheme},
+    'address', ${a.address}, 'requestId', ${a.requestId}, 'count', ${a.count}, 'reason', ${a.reason},
+    'keyId', ${a.keyId}, 'mac', ${a.mac}`
 
 /** SQL of the part of a journal that ends with an entry, as JSON. Unreleased versions wrote it. */
-const journalPartSql =
-  "json_build_object('writer', writer, 'first', writer_first, 'last', writer_last, 'mac', writer_mac)"
+const journalPartSql = sql`json_build_object('writer', ${a.writer}, 'first', ${a.writerFirst}, 'last', ${a.writerLast},
+    'mac', ${a.writerMac})`
 
 /** SQL of an entry as JSON. */
-export const entrySql = `case when writer is null then json_build_object(${membersSql})
+export const entrySql = sql`case when ${a.writer} is null then json_build_object(${membersSql})
   else json_build_object(${membersSql}, 'journal', ${journalPartSql}) end`
 
-const readSql = `select ${entrySql} as entry from auth.audit_entries
-  where seq > $1::text::bigint order by seq limit $2::int`
+const readSql = textOf(sql`select ${entrySql} as entry from ${auditEntries}
+  where ${a.seq} > $1::text::bigint order by ${a.seq} limit $2::int`)
 
 /** Reads at most `limit` entries after the number `after`, in order. @throws Unavailable */
 export async function readChainedEntries(
@@ -144,9 +150,11 @@ async function nearEnd(database: Pick<Database, 'query'>, range: NumberRange, or
   return overlap(range, { first: last - nearEntries, last })
 }
 
+const countSql = textOf(sql`select ${auditHead.count}::text as count from ${auditHead}`)
+
 /** The number of entries, which is also the number of the last one. @throws Unavailable */
 export async function countEntries(database: Pick<Database, 'query'>): Promise<number> {
-  const [row] = await database.query<{ count: string }>('select count::text as count from auth.audit_head')
+  const [row] = await database.query<{ count: string }>(countSql)
   return Number(row?.count ?? 0)
 }
 
@@ -161,7 +169,7 @@ export async function numbersWithin(
   timeoutMs = readTimeoutMs,
 ): Promise<NumberRange | undefined> {
   const rows = await database.readWithin<{ range: { first: number | null; last: number | null } }>(
-    sql`select json_build_object('first', min(seq + 0), 'last', max(seq + 0)) as range from auth.audit_entries
+    sql`select json_build_object('first', min(${a.seq} + 0), 'last', max(${a.seq} + 0)) as range from ${auditEntries}
       where ${conditionOf({ from, to })}`,
     timeoutMs,
   )
@@ -176,10 +184,10 @@ async function select(
 ): Promise<readonly ChainedEntry[]> {
   if (range.first > range.last) return []
   const rows = await database.readWithin<{ entry: ChainedEntry }>(
-    sql`select ${sql.raw(entrySql)} as entry from auth.audit_entries join (
-        select seq from auth.audit_entries where ${withinRange(range)} and ${conditionOf(filter)}
-        order by seq ${sql.raw(order)} limit ${limit}::int) as found using (seq)
-      order by seq ${sql.raw(order)}`,
+    sql`select ${entrySql} as entry from ${auditEntries} join (
+        select ${a.seq} from ${auditEntries} where ${withinRange(range)} and ${conditionOf(filter)}
+        order by ${a.seq} ${sql.raw(order)} limit ${limit}::int) as found using (${namesOf(a, 'seq')})
+      order by ${a.seq} ${sql.raw(order)}`,
     readTimeoutMs,
   )
   return rows.map(({ entry }) => entry)
@@ -187,17 +195,17 @@ async function select(
 
 /** SQL: the number of an entry lies in this range. */
 export const withinRange = ({ first, last }: NumberRange): SQL =>
-  sql`seq between ${String(first)}::text::bigint and ${String(last)}::text::bigint`
+  sql`${a.seq} between ${String(first)}::text::bigint and ${String(last)}::text::bigint`
 
 /** SQL: an entry has what the filter says. Its parts have the form of the indexes of the table. */
 export function conditionOf({ actor, action, target, outcome, from, to }: AuditFilter): SQL {
   const parts = [
-    actor !== undefined && sql`lower(actor collate "C") = ${foldUsername(actor)}::text`,
+    actor !== undefined && sql`lower(${a.actor} collate "C") = ${foldUsername(actor)}::text`,
     action !== undefined && actionIs(action),
-    target !== undefined && sql`lower(target collate "C") = ${foldUsername(target)}::text`,
-    outcome !== undefined && sql`outcome = ${outcome}::text`,
-    from !== undefined && sql`at >= ${timestamp(from)}`,
-    to !== undefined && sql`at < ${timestamp(to)}`,
+    target !== undefined && sql`lower(${a.target} collate "C") = ${foldUsername(target)}::text`,
+    outcome !== undefined && sql`${a.outcome} = ${outcome}::text`,
+    from !== undefined && sql`${a.at} >= ${timestamp(from)}`,
+    to !== undefined && sql`${a.at} < ${timestamp(to)}`,
   ]
   const given = parts.filter((part) => part !== false)
   return given.length === 0 ? sql`true` : sql.join(given, sql` and `)
@@ -205,7 +213,7 @@ export function conditionOf({ actor, action, target, outcome, from, to }: AuditF
 
 const actionIs = (action: string): SQL =>
   action.endsWith('*')
-    ? sql`action collate "C" like ${`${action.slice(0, -1).replace(/[\\%_]/g, '\\$&')}%`}::text`
-    : sql`action collate "C" = ${action}::text`
+    ? sql`${a.action} collate "C" like ${`${action.slice(0, -1).replace(/[\\%_]/g, '\\$&')}%`}::text`
+    : sql`${a.action} collate "C" = ${action}::text`
 
 const timestamp = (time: string): SQL => sql`${time}::text::timestamptz`

@@ -1,9 +1,12 @@
 /** Removes entries that are in the archive from the database: whole partitions, or rows in batches. */
+
 import { setTimeout as pause } from 'node:timers/promises'
 import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import { build, namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import { OperationError } from '../../shared/platform/terminal/report.ts'
-import { auditArchive } from '../store/audit-tables.ts'
+import { auditArchive, auditArchivedOnce, auditEntries } from '../store/audit-tables.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import { type ArchiveHead, readArchiveHead, type SealedHead, sealHead } from './archive-head.ts'
 import type { AuditHead } from './audit.ts'
@@ -78,11 +81,12 @@ async function nextStep(
   return { to: Math.min(from + batchSize, last), dropped: undefined }
 }
 
+const macSql = textOf(
+  build.select({ mac: auditEntries.mac }).from(auditEntries).where(sql`${auditEntries.seq} = $1::text::bigint`),
+)
+
 async function macOf(database: Pick<Database, 'query'>, seq: number): Promise<string> {
-  const [row] = await database.query<{ mac: string }>(
-    'select mac from auth.audit_entries where seq = $1::text::bigint',
-    [String(seq)],
-  )
+  const [row] = await database.query<{ mac: string }>(macSql, [String(seq)])
   if (row) return row.mac
   throw new OperationError(`Entry ${seq} is no longer there. Nothing more was removed.`)
 }
@@ -93,21 +97,25 @@ function removeStep(database: Pick<Database, 'transaction'>, { from, to, dropped
     await insertEntries(transaction, entries)
     if (dropped === undefined) {
       await transaction.execute(sql`with gone as (
-          delete from auth.audit_entries where ${isUpTo(to)} returning action, target) ${rememberOnce(sql`gone`)}`)
+          delete from ${auditEntries} where ${isUpTo(to)}
+          returning ${auditEntries.action}, ${auditEntries.target}) ${rememberOnce(gone)}`)
     } else {
-      await transaction.execute(rememberOnce(sql`auth.audit_entries`, isUpTo(to)))
+      await transaction.execute(rememberOnce(auditEntries, isUpTo(to)))
       await dropPartition(transaction, dropped, to.count)
     }
   })
 }
 
-const isUpTo = ({ count }: AuditHead) => sql`seq <= ${String(count)}::text::bigint`
+const isUpTo = ({ count }: AuditHead) => sql`${auditEntries.seq} <= ${String(count)}::text::bigint`
+
+/** What was deleted. */
+const gone = alias(auditEntries, 'gone')
 
 /** What is logged only once must be known for ever (`recordOnce`). */
-const rememberOnce = (source: SQL, condition: SQL = sql`true`): SQL =>
-  sql`insert into auth.audit_archived_once (action, target)
-      select distinct action, target from ${source}
-      where action collate "C" like 'key.%' and target is not null and ${condition}
+const rememberOnce = (source: typeof auditEntries | typeof gone, condition: SQL = sql`true`): SQL =>
+  sql`insert into ${auditArchivedOnce} (${namesOf(auditArchivedOnce, 'action', 'target')})
+      select distinct ${source.action}, ${source.target} from ${source}
+      where ${source.action} collate "C" like 'key.%' and ${source.target} is not null and ${condition}
     on conflict do nothing`
 
 async function moveHead(

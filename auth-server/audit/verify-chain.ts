@@ -2,7 +2,10 @@
  * Checks the chain of the audit log, also against a head from the server's log: `npm run ops -- audit verify [--head
  * …]`.
  */
+import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
+import { auditEntries, auditHead } from '../store/audit-tables.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import { archiveHeadSql, faultOfHead, nothingArchived, readArchiveHead, type SealedHead } from './archive-head.ts'
 import type { AuditHead } from './audit.ts'
@@ -53,9 +56,10 @@ export interface VerifyPorts {
 }
 
 /** One statement reads all, because an entry and the head that counts it become visible together. */
-const endSql = `select json_build_object('count', count, 'digest', mac, 'archive', ${archiveHeadSql},
-  'first', (select min(seq) from auth.audit_entries),
-  'last', (select coalesce(max(seq), 0) from auth.audit_entries)) as "end" from auth.audit_head`
+const endSql = textOf(sql`select json_build_object('count', ${auditHead.count}, 'digest', ${auditHead.mac},
+  'archive', ${archiveHeadSql},
+  'first', (select min(${auditEntries.seq}) from ${auditEntries}),
+  'last', (select coalesce(max(${auditEntries.seq}), 0) from ${auditEntries})) as "end" from ${auditHead}`)
 
 interface Ends extends AuditHead {
   readonly archive: SealedHead | null

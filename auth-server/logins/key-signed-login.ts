@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { sql } from 'drizzle-orm'
 import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { TokenPasswordHash } from '../../shared/protocol/key-signed-token/key-signed-payload.ts'
@@ -8,6 +10,8 @@ import { digestTokenPassword } from '../../shared/protocol/key-signed-token/toke
 import { anonymousUsername, foldUsername } from '../../shared/protocol/principal/record.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import type { AskAtLogin } from '../second-factors/ask-at-login.ts'
+import { p, u } from '../store/aliases.ts'
+import { principals, users } from '../store/schema.ts'
 import type { IssueKeySignedToken } from '../tokens/key-signed-tokens.ts'
 import { type PasswordHolder, rehashPassword, type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
 
@@ -88,9 +92,10 @@ async function refuseWithFactor({ secondFactors }: KeySignedLoginPorts, holder: 
   )
 }
 
-const generationSql = `select p.generation from auth.users u, auth.principals p
-  where u.id = $1::text::uuid and u.password_hash = $2::text and u.enabled
-    and p.username_folded = $3::text and (p.user_id = u.id or p.username_folded = '${anonymousUsername}')`
+const generationSql = textOf(sql`select ${p.generation} from ${users} ${u}, ${principals} ${p}
+  where ${u.id} = $1::text::uuid and ${u.passwordHash} = $2::text and ${u.enabled}
+    and ${p.usernameFolded} = $3::text and (${p.userId} = ${u.id}
+      or ${p.usernameFolded} = ${sql.raw(`'${anonymousUsername}'`)})`)
 
 /**
  * The generation of the principal, if the proved password is still the user's; otherwise undefined. Each later change

@@ -1,9 +1,14 @@
 /** Lists the logins of a user, by token and by cookie, as users and administrators see them. */
+import { sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
-import { acceptedSqlOf, milliseconds } from './refresh-token-families.ts'
+import { f, p, s, u } from '../store/aliases.ts'
+import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
+import { acceptedSqlOf } from './accepted.ts'
+import { milliseconds } from './refresh-token-families.ts'
 
 /** A login or session that is valid. Times in milliseconds. */
 export interface LoginView {
@@ -34,26 +39,26 @@ export interface LoginLists {
   find(userId: string, id: string): Promise<LoginView | undefined>
 }
 
-const viewSql = (alias: string, kind: LoginView['kind']) => `select ${alias}.id, json_build_object(
-    'id', ${alias}.id, 'kind', '${kind}', 'createdAt', ${milliseconds(`${alias}.created_at`)},
-    'lastUsedAt', ${milliseconds(`${alias}.last_used_at`)}, 'expiresAt', ${milliseconds(`${alias}.expires_at`)},
-    'address', ${alias}.client_address, 'userAgent', ${alias}.user_agent) as view`
+const viewSql = (login: typeof s | typeof f, kind: LoginView['kind']) => sql`select ${login.id}, json_build_object(
+    'id', ${login.id}, 'kind', ${sql.raw(`'${kind}'`)}, 'createdAt', ${milliseconds(login.createdAt)},
+    'lastUsedAt', ${milliseconds(login.lastUsedAt)}, 'expiresAt', ${milliseconds(login.expiresAt)},
+    'address', ${login.clientAddress}, 'userAgent', ${login.userAgent}) as view`
 
 /** Ids grow with time, so they give the order and the cursor. */
-const listSql = `select l.view from auth.users u
-    join auth.principals p on p.username_folded = u.username_folded
+const listSql = textOf(sql`select l.view from ${users} ${u}
+    join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded}
     cross join lateral (
-      ${viewSql('s', 'session')} from auth.sessions s
-      where s.user_id = u.id and s.ended_at is null and s.expires_at > $2::text::timestamptz
-        and s.last_used_at > $3::text::timestamptz and ${acceptedSqlOf('s')}
+      ${viewSql(s, 'session')} from ${sessions} ${s}
+      where ${s.userId} = ${u.id} and ${s.endedAt} is null and ${s.expiresAt} > $2::text::timestamptz
+        and ${s.lastUsedAt} > $3::text::timestamptz and ${acceptedSqlOf(s)}
       union all
-      ${viewSql('f', 'login')} from auth.login_families f
-      where f.user_id = u.id and f.ended_at is null
-        and greatest(f.tokens_expire_at, f.refresh_expires_at) > $2::text::timestamptz and ${acceptedSqlOf('f')}
+      ${viewSql(f, 'login')} from ${loginFamilies} ${f}
+      where ${f.userId} = ${u.id} and ${f.endedAt} is null
+        and greatest(${f.tokensExpireAt}, ${f.refreshExpiresAt}) > $2::text::timestamptz and ${acceptedSqlOf(f)}
     ) l
-  where u.id = $1::text::uuid and ($4::text is null or l.id < $4::text::uuid)
+  where ${u.id} = $1::text::uuid and ($4::text is null or l.id < $4::text::uuid)
     and ($5::text is null or l.id = $5::text::uuid)
-  order by l.id desc limit $6::int`
+  order by l.id desc limit $6::int`)
 
 /** Creates the lists over these ports. */
 export function createLoginLists({ database, clock, sessionIdleTtlSeconds }: ListLoginsPorts): LoginLists {

@@ -1,12 +1,16 @@
 /**
  * Limits the logins of a user: when a new login exceeds `MAX_LOGINS_PER_USER`, the least recently used one is revoked.
  */
+
 import { sql } from 'drizzle-orm'
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
+import { f, p, s, u } from '../store/aliases.ts'
+import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import { changePrincipal, isCurrent, type LoginGeneration } from '../users/principal-change.ts'
 import { whenPublished } from '../users/principal-publisher.ts'
-import { acceptedSqlOf } from './refresh-token-families.ts'
+import { acceptedSqlOf } from './accepted.ts'
 import { type RevokeLoginPorts, revokeRow } from './revoke-login.ts'
 
 /** The systems and settings that this limit uses. */
@@ -58,26 +62,23 @@ export async function makeRoom(ports: MakeRoomPorts, started: NewLogin): Promise
   )
 }
 
-const accepted = (alias: string) => sql.raw(acceptedSqlOf(alias))
-
-const usersWithPrincipals = sql.raw(
-  'auth.users u join auth.principals p on p.username_folded = u.username_folded and p.user_id = u.id',
-)
+const usersWithPrincipals = sql`${users} ${u}
+  join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} and ${p.userId} = ${u.id}`
 
 /** The valid logins `l` of a user, where `given` has `user_id`, `now` and `idle_since`. */
-const aliveSql = `auth.users u join auth.principals p on p.username_folded = u.username_folded and p.user_id = u.id
+const aliveSql = sql`${usersWithPrincipals}
   cross join lateral (
-    select f.id, f.last_used_at, 'login' as kind from auth.login_families f
-    where f.user_id = u.id and f.ended_at is null and ${acceptedSqlOf('f')}
-      and greatest(f.tokens_expire_at, f.refresh_expires_at) > given.now
+    select ${f.id}, ${f.lastUsedAt} as last_used_at, 'login' as kind from ${loginFamilies} ${f}
+    where ${f.userId} = ${u.id} and ${f.endedAt} is null and ${acceptedSqlOf(f)}
+      and greatest(${f.tokensExpireAt}, ${f.refreshExpiresAt}) > given.now
     union all
-    select s.id, s.last_used_at, 'session' from auth.sessions s
-    where s.user_id = u.id and s.ended_at is null and ${acceptedSqlOf('s')}
-      and s.expires_at > given.now and s.last_used_at > given.idle_since) l
-  where u.id = given.user_id`
+    select ${s.id}, ${s.lastUsedAt}, 'session' from ${sessions} ${s}
+    where ${s.userId} = ${u.id} and ${s.endedAt} is null and ${acceptedSqlOf(s)}
+      and ${s.expiresAt} > given.now and ${s.lastUsedAt} > given.idle_since) l
+  where ${u.id} = given.user_id`
 
-const countSql = `select count(*)::text as count from (select $1::text::uuid as user_id,
-    $2::text::timestamptz as now, $3::text::timestamptz as idle_since) given, ${aliveSql}`
+const countSql = textOf(sql`select count(*)::text as count from (select $1::text::uuid as user_id,
+    $2::text::timestamptz as now, $3::text::timestamptz as idle_since) given, ${aliveSql}`)
 
 /** The parameters of `aliveSql`. */
 const givenOf = ({ clock, sessionIdleTtlSeconds }: MakeRoomPorts) => {
@@ -99,7 +100,7 @@ function findExcess(drizzle: Drizzle, ports: MakeRoomPorts, { userId, login }: N
     ${idleSince}::timestamptz as idle_since) given`
   return drizzle
     .select({ id: sql<string>`l.id::text`, kind: sql<'login' | 'session'>`l.kind` })
-    .from(sql`(select l.id, l.kind from ${given}, ${sql.raw(aliveSql)}
+    .from(sql`(select l.id, l.kind from ${given}, ${aliveSql}
       order by l.id = ${login.id}::uuid desc, l.last_used_at desc, l.id desc
       offset ${ports.maxLoginsPerUser}) l`)
     .orderBy(sql`l.kind`, sql`l.id`)
@@ -110,13 +111,13 @@ async function countDisplaced(drizzle: Drizzle, { clock }: MakeRoomPorts, { user
   const [row] = await drizzle
     .select({ count: sql<number>`count(*)::int` })
     .from(sql`${usersWithPrincipals} cross join lateral (
-      select f.id from auth.login_families f
-      where f.user_id = u.id and f.ended_reason = 'displaced' and f.tokens_expire_at > ${now}::timestamptz
-        and ${accepted('f')}
+      select ${f.id} from ${loginFamilies} ${f}
+      where ${f.userId} = ${u.id} and ${f.endedReason} = 'displaced' and ${f.tokensExpireAt} > ${now}::timestamptz
+        and ${acceptedSqlOf(f)}
       union all
-      select s.id from auth.sessions s
-      where s.user_id = u.id and s.ended_reason = 'displaced' and s.expires_at > ${now}::timestamptz
-        and ${accepted('s')}) l`)
-    .where(sql`u.id = ${userId}::uuid`)
+      select ${s.id} from ${sessions} ${s}
+      where ${s.userId} = ${u.id} and ${s.endedReason} = 'displaced' and ${s.expiresAt} > ${now}::timestamptz
+        and ${acceptedSqlOf(s)}) l`)
+    .where(sql`${u.id} = ${userId}::uuid`)
   return row?.count ?? 0
 }

@@ -1,11 +1,15 @@
+import { sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Proving, RecentProof } from '../../shared/protocol/authentication/recent-proof.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { AskAtLogin } from '../second-factors/ask-at-login.ts'
+import { f, s, u } from '../store/aliases.ts'
+import { loginFamilies, sessions, users } from '../store/schema.ts'
 import type { Role } from '../users/rights.ts'
-import { secondFactorDemandSql } from '../users/second-factor-demand.ts'
+import { textOfDemand } from '../users/second-factor-demand.ts'
 import { type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
 
 /** The age up to which a login counts as recent proof, in milliseconds. A refresh does not make a login younger. */
@@ -28,7 +32,7 @@ export type ProveRecently = (caller: Proving, proof: RecentProof) => Promise<{ r
 
 /** Creates the check over these ports. */
 export function createRecentProof(ports: RecentProofPorts): ProveRecently {
-  const factorSql = factorsOfLoginSql(secondFactorDemandSql(ports.secondFactorRoles))
+  const factorSql = factorsOfLoginSql(ports.secondFactorRoles)
   return async function requireRecentProof(caller, { password, code, clientAddress }) {
     const [factor] = await ports.database.query<FactorRow>(factorSql, [loginIdOf(caller), caller.userId])
     const withFactor = factor?.isProved === true
@@ -61,10 +65,10 @@ const logInWithFactor =
   'This user has a second factor, or needs one. Send the request with a login that has it, or with password and code.'
 const wrongCode = 'The code is not right, was used before, or came too late.'
 
-const recentSql = `select 1 as recent from auth.login_families f
-    where f.id = $1::text::uuid and f.user_id = $2::text::uuid and f.created_at > $3::text::timestamptz
-  union all select 1 from auth.sessions s
-    where s.id = $1::text::uuid and s.user_id = $2::text::uuid and s.created_at > $3::text::timestamptz`
+const recentSql = textOf(sql`select 1 as recent from ${loginFamilies} ${f}
+    where ${f.id} = $1::text::uuid and ${f.userId} = $2::text::uuid and ${f.createdAt} > $3::text::timestamptz
+  union all select 1 from ${sessions} ${s}
+    where ${s.id} = $1::text::uuid and ${s.userId} = $2::text::uuid and ${s.createdAt} > $3::text::timestamptz`)
 
 interface FactorRow {
   /** The user has a second factor, or needs one. */
@@ -74,12 +78,14 @@ interface FactorRow {
 }
 
 /** `$1`: a login or session, or null; `$2`: a user. */
-const factorsOfLoginSql = (demand: string) => `select ${demand} as "isDemanded", exists (
-    select 1 from auth.login_families f
-      where f.id = $1::text::uuid and f.user_id = u.id and f.second_factor is not null
-    union all select 1 from auth.sessions s
-      where s.id = $1::text::uuid and s.user_id = u.id and s.second_factor is not null) as "isProved"
-  from auth.users u where u.id = $2::text::uuid`
+const factorsOfLoginSql = textOfDemand(
+  (demand) => sql`select ${demand} as "isDemanded", exists (
+    select 1 from ${loginFamilies} ${f}
+      where ${f.id} = $1::text::uuid and ${f.userId} = ${u.id} and ${f.secondFactor} is not null
+    union all select 1 from ${sessions} ${s}
+      where ${s.id} = $1::text::uuid and ${s.userId} = ${u.id} and ${s.secondFactor} is not null) as "isProved"
+  from ${users} ${u} where ${u.id} = $2::text::uuid`,
+)
 
 /** Null for a credential that is no login. The token of an API key has the id of the key, which is none either. */
 const loginIdOf = ({ credential: { loginId } }: Proving): string | null =>

@@ -3,13 +3,19 @@
  * statement can come between its read and its write. Times come from the caller's clock; only the window for repeating
  * a refresh goes by PostgreSQL's clock at both ends, since two servers may take part in it.
  */
+
+import { type SQLWrapper, sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
+import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
+import { f, p, s, u } from '../store/aliases.ts'
+import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import type { LoginProof } from '../tokens/access-tokens.ts'
 import type { Role } from '../users/rights.ts'
-import { secondFactorDemandSql } from '../users/second-factor-demand.ts'
+import { textOfDemand } from '../users/second-factor-demand.ts'
+import { acceptedSqlOf, acceptedWith } from './accepted.ts'
 import type { RefreshTokenFamily, TokenTimes } from './refresh-token-family.ts'
 import { createRotate, type Rotate, refreshEntries } from './rotate-families.ts'
 
@@ -68,68 +74,65 @@ export interface Repeated {
 }
 
 /** SQL for a time in milliseconds since the epoch. */
-export const milliseconds = (column: string) => `round(extract(epoch from ${column}) * 1000)`
+export const milliseconds = (column: SQLWrapper) => sql`round(extract(epoch from ${column}) * 1000)`
 
 /** SQL for the milliseconds since then, by PostgreSQL's clock. */
-const millisecondsSince = (column: string) => milliseconds(`(clock_timestamp() - ${column})`)
-
-/** SQL condition: user `u` is enabled, and principal `p` accepts the generation of this family or session. */
-export const acceptedSqlOf = (alias: string): string => `u.enabled and p.user_id = ${alias}.user_id
-  and (${alias}.generation = p.generation
-    or coalesce(p.kept_login_id = ${alias}.id::text and p.kept_login_generation = ${alias}.generation, false))`
-
-const acceptedSql = acceptedSqlOf('f')
+const millisecondsSince = (column: SQLWrapper) => milliseconds(sql`(clock_timestamp() - ${column})`)
 
 /** The lock makes a change of the user wait, so that its record has this login too. */
-const startSql = (
-  demand: string,
-) => `with started as (insert into auth.login_families (id, user_id, username_folded, generation, created_at, last_used_at,
-    expires_at, refresh_expires_at, tokens_expire_at, client_address, user_agent, second_factor)
-  select $1::text::uuid, u.id, p.username_folded, p.generation, $4::text::timestamptz, $4::text::timestamptz,
+const startSql = textOfDemand(
+  (demand) => sql`with started as (insert into ${loginFamilies}
+    (${namesOf(loginFamilies, 'id', 'userId', 'usernameFolded', 'generation', 'createdAt', 'lastUsedAt', 'expiresAt')},
+    ${namesOf(loginFamilies, 'refreshExpiresAt', 'tokensExpireAt', 'clientAddress', 'userAgent', 'secondFactor')})
+  select $1::text::uuid, ${u.id}, ${p.usernameFolded}, ${p.generation}, $4::text::timestamptz, $4::text::timestamptz,
     $5::text::timestamptz, $6::text::timestamptz, $7::text::timestamptz, $8::text, $9::text, $10::text
-  from auth.users u join auth.principals p on p.username_folded = u.username_folded and p.user_id = u.id
-  where u.id = $2::text::uuid and u.password_hash = $3::text and u.enabled
+  from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} and ${p.userId} = ${u.id}
+  where ${u.id} = $2::text::uuid and ${u.passwordHash} = $3::text and ${u.enabled}
     and ($10::text is not null or not ${demand})
   for share of u
-  returning generation),
-  noted as (${insertEntriesSql('$11::text::json', 'started')})
-  select generation from started`
+  returning ${loginFamilies.generation}),
+  noted as (${insertEntriesSql(sql`$11::text::json`, sql`started`)})
+  select generation from started`,
+)
 
-const findSql = (
-  accepted: string,
-) => `select json_build_object('id', f.id, 'username', u.username, 'generation', f.generation,
-    'counter', f.counter, 'rotatedAgoMs', ${millisecondsSince('f.rotated_at')},
-    'formerRotatedAgoMs', ${millisecondsSince('f.former_rotated_at')}, 'expiresAt', ${milliseconds('f.expires_at')},
-    'refreshExpiresAt', ${milliseconds('f.refresh_expires_at')},
-    'alive', f.ended_at is null and ${accepted}) as family
-  from auth.login_families f join auth.users u on u.id = f.user_id
-    join auth.principals p on p.username_folded = f.username_folded
-  where f.id = $1::text::uuid`
+const findSql = textOfDemand(
+  (demand) => sql`select json_build_object('id', ${f.id}, 'username', ${u.username}, 'generation', ${f.generation},
+    'counter', ${f.counter}, 'rotatedAgoMs', ${millisecondsSince(f.rotatedAt)},
+    'formerRotatedAgoMs', ${millisecondsSince(f.formerRotatedAt)}, 'expiresAt', ${milliseconds(f.expiresAt)},
+    'refreshExpiresAt', ${milliseconds(f.refreshExpiresAt)},
+    'alive', ${f.endedAt} is null and ${acceptedWith(demand)}) as family
+  from ${loginFamilies} ${f} join ${users} ${u} on ${u.id} = ${f.userId}
+    join ${principals} ${p} on ${p.usernameFolded} = ${f.usernameFolded}
+  where ${f.id} = $1::text::uuid`,
+)
 
-const repeatSql = (accepted: string) => `with repeated as (update auth.login_families f
-  set tokens_expire_at = greatest(f.tokens_expire_at, $4::text::timestamptz)
-  from auth.users u, auth.principals p
-  where f.id = $1::text::uuid and f.counter = $2::int + 1 and f.ended_at is null
-    and ${millisecondsSince('f.rotated_at')} <= $3::int
-    and u.id = f.user_id and p.username_folded = f.username_folded and ${accepted}
-  returning json_build_object('sealed', f.successor_sealed,
-    'proof', json_build_object('at', floor(extract(epoch from f.created_at)), 'factor', f.second_factor),
-    'refreshExpiresAt', ${milliseconds('f.refresh_expires_at')}) as repeated),
-  noted as (${insertEntriesSql('$5::text::json', 'repeated')})
-  select repeated from repeated`
+const repeatSql = textOfDemand(
+  (demand) => sql`with repeated as (update ${loginFamilies} ${f}
+  set ${namesOf(loginFamilies, 'tokensExpireAt')} = greatest(${f.tokensExpireAt}, $4::text::timestamptz)
+  from ${users} ${u}, ${principals} ${p}
+  where ${f.id} = $1::text::uuid and ${f.counter} = $2::int + 1 and ${f.endedAt} is null
+    and ${millisecondsSince(f.rotatedAt)} <= $3::int
+    and ${u.id} = ${f.userId} and ${p.usernameFolded} = ${f.usernameFolded} and ${acceptedWith(demand)}
+  returning json_build_object('sealed', ${f.successorSealed},
+    'proof', json_build_object('at', floor(extract(epoch from ${f.createdAt})), 'factor', ${f.secondFactor}),
+    'refreshExpiresAt', ${milliseconds(f.refreshExpiresAt)}) as repeated),
+  noted as (${insertEntriesSql(sql`$5::text::json`, sql`repeated`)})
+  select repeated from repeated`,
+)
 
-const revokedSql = `select json_build_object('count', count(*),
-    'firstExpiry', ${milliseconds('min(e.until)')}) as ended
-  from auth.users u join auth.principals p on p.username_folded = u.username_folded
+const revokedSql = textOf(sql`select json_build_object('count', count(*),
+    'firstExpiry', ${milliseconds(sql`min(e.until)`)}) as ended
+  from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded}
   cross join lateral (
-    select f.tokens_expire_at as until from auth.login_families f
-    where f.user_id = u.id and f.ended_at is not null and f.tokens_expire_at > $2::text::timestamptz and ${acceptedSql}
-      and f.ended_reason <> 'displaced'
+    select ${f.tokensExpireAt} as until from ${loginFamilies} ${f}
+    where ${f.userId} = ${u.id} and ${f.endedAt} is not null and ${f.tokensExpireAt} > $2::text::timestamptz
+      and ${acceptedSqlOf(f)}
+      and ${f.endedReason} <> 'displaced'
     union all
-    select s.expires_at from auth.sessions s
-    where s.user_id = u.id and s.ended_at is not null and s.expires_at > $2::text::timestamptz
-      and s.ended_reason <> 'displaced' and ${acceptedSqlOf('s')}) e
-  where u.id = $1::text::uuid`
+    select ${s.expiresAt} from ${sessions} ${s}
+    where ${s.userId} = ${u.id} and ${s.endedAt} is not null and ${s.expiresAt} > $2::text::timestamptz
+      and ${s.endedReason} <> 'displaced' and ${acceptedSqlOf(s)}) e
+  where ${u.id} = $1::text::uuid`)
 
 /** SQLSTATE: the user was deleted while the statement ran. */
 export const foreignKeyViolation = '23503'
@@ -139,23 +142,21 @@ export function createRefreshTokenFamilies(
   database: Database,
   secondFactorRoles: readonly Role[] = [],
 ): RefreshTokenFamilies {
-  const demand = secondFactorDemandSql(secondFactorRoles)
-  const accepted = `${acceptedSql} and (f.second_factor is not null or not ${demand})`
   return {
-    start: (family) => startFamily(database, family, demand),
+    start: (family) => startFamily(database, family, startSql(secondFactorRoles)),
 
     async find(id) {
       if (!isUuid(id)) return undefined
-      const rows = await database.query<{ family: RefreshTokenFamily }>(findSql(accepted), [id])
+      const rows = await database.query<{ family: RefreshTokenFamily }>(findSql(secondFactorRoles), [id])
       return rows[0]?.family
     },
 
-    rotate: createRotate(database, accepted),
+    rotate: createRotate(database, secondFactorRoles),
 
     async repeat(id, { username, counter, withinMs, accessExpiresAt }) {
       const entries = JSON.stringify(refreshEntries({ id, username }))
       const parameters = [id, counter, Math.ceil(withinMs), fromSeconds(accessExpiresAt), entries]
-      const rows = await database.write<{ repeated: Repeated }>(repeatSql(accepted), parameters)
+      const rows = await database.write<{ repeated: Repeated }>(repeatSql(secondFactorRoles), parameters)
       return rows[0]?.repeated
     },
 
@@ -169,12 +170,12 @@ export function createRefreshTokenFamilies(
 async function startFamily(
   database: Database,
   family: NewRefreshTokenFamily,
-  demand: string,
+  text: string,
 ): Promise<{ generation: number } | undefined> {
   const { times } = family
   const { entries, stored } = entriesUnderWay()()
   try {
-    const rows = await database.write<{ generation: number }>(startSql(demand), [
+    const rows = await database.write<{ generation: number }>(text, [
       family.id,
       family.userId,
       family.passwordHash,

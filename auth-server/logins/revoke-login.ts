@@ -1,12 +1,15 @@
-import { and, eq, isNull } from 'drizzle-orm'
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import { validate as isUuid } from 'uuid'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
+import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql, type Pending } from '../audit/journal.ts'
-import { loginFamilies, sessions } from '../store/schema.ts'
+import { f, p, s } from '../store/aliases.ts'
+import { loginFamilies, principalChangeCounter, principals, sessions } from '../store/schema.ts'
 import { type ChangeOutcome, changePrincipal } from '../users/principal-change.ts'
 import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
 import { isUsername } from '../users/user.ts'
@@ -93,58 +96,72 @@ interface RevokedRow {
   readonly is_ended: boolean
 }
 
+type Logins = typeof loginFamilies | typeof sessions
+type LoginsAlias = typeof f | typeof s
+
+/** A locked or ended row of either table. */
+const r = alias(loginFamilies, 'r')
+const [o, v, c, n] = [alias(principals, 'o'), alias(principals, 'v'), alias(principals, 'c'), alias(principals, 'n')]
+const counter = alias(principalChangeCounter, 'counter')
+
+const isOfInput = sql`${r.id} = i.id and ${r.usernameFolded} = i.username`
+const endedInput = sql`input i join ended r on ${isOfInput}`
+const unrotated = sql`,
+    ${namesOf(loginFamilies, 'rotatedAt')} = null, ${namesOf(loginFamilies, 'successorSealed')} = null`
+
 /** The locked rows of `table` that the input names and that belong to the users of `owner`. */
-const lockedRows = (table: string) => `select l.id, l.username_folded
-    from ${table} l join owner o on o.username_folded = l.username_folded and o.user_id = l.user_id
-    where l.id = any(array(select id from input)) order by l.id for no key update of l`
+const lockedRows = (table: Logins, l: LoginsAlias) => sql`select ${l.id}, ${l.usernameFolded}
+    from ${table} ${l} join owner o on ${o.usernameFolded} = ${l.usernameFolded} and ${o.userId} = ${l.userId}
+    where ${l.id} = any(array(select id from input)) order by ${l.id} for no key update of ${l}`
 
 /** Ends those of them that have not ended. */
-const endedRows = (table: string, { locked, also = '' }: { locked: string; also?: string }) => `update ${table} l
-    set ended_at = i.at, ended_reason = i.reason${also}
-    from input i join ${locked} r on r.id = i.id and r.username_folded = i.username
-    where l.id = r.id and l.ended_at is null
-    returning l.id, l.username_folded`
+const endedRows = (table: Logins, l: LoginsAlias, { locked, also = sql`` }: { locked: SQL; also?: SQL }) => sql`
+    update ${table} ${l} set ${namesOf(table, 'endedAt')} = i.at, ${namesOf(table, 'endedReason')} = i.reason${also}
+    from input i join ${locked} r on ${r.id} = i.id and ${r.usernameFolded} = i.username
+    where ${l.id} = ${r.id} and ${l.endedAt} is null
+    returning ${l.id}, ${l.usernameFolded}`
 
 /**
  * `$1`: `[{ordinal, id, username, reason, at, entries}]`. Locks principals, then logins, then sessions, each in the
  * order of their ids, and takes one version for each principal with a login that ends, as the last step.
  */
-const revokeSql = `with input as materialized (
+const revokeSql = textOf(sql`with input as materialized (
     select * from json_to_recordset($1::text::json) as
       i(ordinal int, id uuid, username text, reason text, at timestamptz, entries json)
   ),
   owner as materialized (
-    select p.username_folded, p.user_id, p.change_number from auth.principals p
-    where p.username_folded = any(array(select username from input)) order by p.username_folded for no key update
+    select ${p.usernameFolded}, ${p.userId}, ${p.principalVersion} from ${principals} ${p}
+    where ${p.usernameFolded} = any(array(select username from input)) order by ${p.usernameFolded} for no key update
   ),
-  login as materialized (${lockedRows('auth.login_families')}),
-  session as materialized (${lockedRows('auth.sessions')}),
+  login as materialized (${lockedRows(loginFamilies, f)}),
+  session as materialized (${lockedRows(sessions, s)}),
   ended_login as (
-    ${endedRows('auth.login_families', { locked: 'login', also: ', rotated_at = null, successor_sealed = null' })}
+    ${endedRows(loginFamilies, f, { locked: sql`login`, also: unrotated })}
   ),
-  ended_session as (${endedRows('auth.sessions', { locked: 'session' })}),
+  ended_session as (${endedRows(sessions, s, { locked: sql`session` })}),
   ended as materialized (table ended_login union all table ended_session),
-  noted as (${insertEntriesSql('i.entries', 'input i join ended d on d.id = i.id and d.username_folded = i.username')}),
-  changed as materialized (select distinct username_folded from ended),
+  noted as (${insertEntriesSql(sql`i.entries`, endedInput)}),
+  changed as materialized (select distinct ${f.usernameFolded} from ended f),
   counter as (
-    update auth.principal_change_counter set value = value + (select count(*) from changed)
-    where exists (select from changed) returning value
+    update ${principalChangeCounter}
+    set ${namesOf(principalChangeCounter, 'value')} = ${principalChangeCounter.value} + (select count(*) from changed)
+    where exists (select from changed) returning ${principalChangeCounter.value}
   ),
   versioned as (
-    update auth.principals p set change_number = n.version
+    update ${principals} ${p} set ${namesOf(principals, 'principalVersion')} = n.version
     from (
-      select c.username_folded, counter.value - count(*) over () + row_number() over () as version
+      select ${c.usernameFolded}, ${counter.value} - count(*) over () + row_number() over () as version
       from changed c, counter
     ) n
-    where p.username_folded = n.username_folded
-    returning p.username_folded, p.change_number
+    where ${p.usernameFolded} = ${n.usernameFolded}
+    returning ${p.usernameFolded}, ${p.principalVersion}
   )
-  select i.ordinal, coalesce(v.change_number, o.change_number)::text as version,
-    exists (select from login r where r.id = i.id and r.username_folded = i.username)
-      or exists (select from session r where r.id = i.id and r.username_folded = i.username) as is_found,
-    exists (select from ended e where e.id = i.id and e.username_folded = i.username) as is_ended
-  from input i left join owner o on o.username_folded = i.username
-    left join versioned v on v.username_folded = i.username`
+  select i.ordinal, coalesce(${v.principalVersion}, ${o.principalVersion})::text as version,
+    exists (select from login r where ${isOfInput})
+      or exists (select from session r where ${isOfInput}) as is_found,
+    exists (select from ended r where ${isOfInput}) as is_ended
+  from input i left join owner o on ${o.usernameFolded} = i.username
+    left join versioned v on ${v.usernameFolded} = i.username`)
 
 /** Revokes every login by token and every session of a user. @throws ProblemError `not-found`; Unavailable */
 export const revokeAllLogins = (

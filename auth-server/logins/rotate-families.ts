@@ -2,12 +2,19 @@
  * Rotates refresh tokens. One conditional statement finds the families, judges them and stores the successors. The
  * rotations of concurrent callers are gathered into one such statement; it decides about each of them alone.
  */
+import { type SQLWrapper, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
+import { namesOf } from '../../shared/platform/database/statement.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import type { Pending } from '../audit/journal.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
+import { f, p, u } from '../store/aliases.ts'
+import { loginFamilies, principals, users } from '../store/schema.ts'
 import type { LoginProof } from '../tokens/access-tokens.ts'
+import type { Role } from '../users/rights.ts'
+import { textOfDemand } from '../users/second-factor-demand.ts'
+import { acceptedWith } from './accepted.ts'
 import type { TokenLogin } from './issue-tokens.ts'
 import type { TokenTimes } from './refresh-token-family.ts'
 
@@ -32,31 +39,36 @@ export interface Rotation {
 export type Rotate = (rotation: Rotation) => Promise<LoginProof | undefined>
 
 /** SQL for a time in seconds since the epoch. */
-const secondsOf = (column: string) => `floor(extract(epoch from ${column}))`
+const secondsOf = (column: SQLWrapper) => sql`floor(extract(epoch from ${column}))`
 
 /**
  * `$1`: an array of `inputOf`. Families are locked first, in the order of their ids, so that two batches cannot wait
- * for each other. `accepted` is the condition on the user `u` and the principal `p` of a family `f`.
+ * for each other. `acceptedWith` is the condition on the user `u` and the principal `p` of a family `f`.
  */
-const rotateSql = (accepted: string) => `with input as (
+const rotateSql = textOfDemand(
+  (demand) => sql`with input as (
     select * from json_to_recordset($1::text::json) as i(id uuid, username text, generation int, counter int,
       sealed text, now timestamptz, refresh_expires_at timestamptz, access_expires_at timestamptz, entries json)
   ),
   locked as materialized (
-    select f.id from auth.login_families f where f.id = any(array(select id from input))
-    order by f.id for no key update
+    select ${f.id} from ${loginFamilies} ${f} where ${f.id} = any(array(select id from input))
+    order by ${f.id} for no key update
   ),
-  rotated as (update auth.login_families f set counter = f.counter + 1, successor_sealed = i.sealed,
-    rotated_at = clock_timestamp(), former_rotated_at = f.rotated_at, last_used_at = i.now, refresh_expires_at = i.refresh_expires_at,
-    tokens_expire_at = greatest(f.tokens_expire_at, i.access_expires_at)
-  from input i join locked l on l.id = i.id, auth.users u, auth.principals p
-  where f.id = i.id and f.counter = i.counter and f.ended_at is null and f.refresh_expires_at > i.now
-    and f.expires_at >= greatest(i.refresh_expires_at, i.access_expires_at)
-    and u.id = f.user_id and u.username = i.username and f.generation = i.generation
-    and p.username_folded = f.username_folded and ${accepted}
-  returning f.id::text as id, json_build_object('at', ${secondsOf('f.created_at')}, 'factor', f.second_factor) as proof),
-  noted as (${insertEntriesSql('i.entries', 'rotated r join input i on i.id = r.id::uuid')})
-  select id, proof from rotated`
+  rotated as (update ${loginFamilies} ${f} set
+    (${namesOf(loginFamilies, 'counter', 'successorSealed', 'rotatedAt', 'formerRotatedAt', 'lastUsedAt')},
+      ${namesOf(loginFamilies, 'refreshExpiresAt', 'tokensExpireAt')}) =
+    (${f.counter} + 1, i.sealed, clock_timestamp(), ${f.rotatedAt}, i.now,
+      i.refresh_expires_at, greatest(${f.tokensExpireAt}, i.access_expires_at))
+  from input i join locked l on l.id = i.id, ${users} ${u}, ${principals} ${p}
+  where ${f.id} = i.id and ${f.counter} = i.counter and ${f.endedAt} is null and ${f.refreshExpiresAt} > i.now
+    and ${f.expiresAt} >= greatest(i.refresh_expires_at, i.access_expires_at)
+    and ${u.id} = ${f.userId} and ${u.username} = i.username and ${f.generation} = i.generation
+    and ${p.usernameFolded} = ${f.usernameFolded} and ${acceptedWith(demand)}
+  returning ${f.id}::text as id,
+    json_build_object('at', ${secondsOf(f.createdAt)}, 'factor', ${f.secondFactor}) as proof),
+  noted as (${insertEntriesSql(sql`i.entries`, sql`rotated r join input i on i.id = r.id::uuid`)})
+  select id, proof from rotated`,
+)
 
 interface Rotated {
   readonly id: string
@@ -64,12 +76,12 @@ interface Rotated {
 }
 
 /** Creates the rotation over this database. Two uses of one family never share a statement: the first one decides. */
-export function createRotate(database: Pick<Database, 'write'>, accepted: string): Rotate {
-  const sql = rotateSql(accepted)
+export function createRotate(database: Pick<Database, 'write'>, secondFactorRoles: readonly Role[]): Rotate {
+  const text = rotateSql(secondFactorRoles)
   const gathered = gatherStatements<NotedRotation, LoginProof | undefined>({
     key: ({ login }) => login.id,
     run: async (rotations) => {
-      const rows = await database.write<Rotated>(sql, [JSON.stringify(rotations.map(inputOf))])
+      const rows = await database.write<Rotated>(text, [JSON.stringify(rotations.map(inputOf))])
       const rotated = new Map(rows.map(({ id, proof }) => [id, proof]))
       return rotations.map(({ login }) => rotated.get(login.id))
     },

@@ -2,14 +2,18 @@
  * Sessions in the database, found by the hash of the session key. One conditional statement decides between concurrent
  * callers, and times come from the caller's clock, as for refresh token families.
  */
+import { eq, sql } from 'drizzle-orm'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
+import { build, namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import { requirePrimary } from '../../shared/platform/history/history.ts'
 import type { KnownSession } from '../../shared/protocol/authentication/session/session-times.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
+import { c, p, s, u } from '../store/aliases.ts'
+import { principalChangeCounter, principals, sessions, users } from '../store/schema.ts'
 import { instanceIdSql } from '../users/change-counter.ts'
 import type { Role } from '../users/rights.ts'
-import { secondFactorDemandSql } from '../users/second-factor-demand.ts'
+import { textOfDemand } from '../users/second-factor-demand.ts'
 import { foreignKeyViolation, milliseconds } from './refresh-token-families.ts'
 
 /** A new session. Times in milliseconds. */
@@ -57,37 +61,48 @@ export interface SessionOwner {
 }
 
 /** The lock makes a change of the user wait, so that its record has this session too. */
-const startSql = (demand: string) => `with started as (
-    insert into auth.sessions (id, key_hash, user_id, username_folded, generation, created_at, last_used_at,
-      expires_at, client_address, user_agent, second_factor)
-    select $1::text::uuid, $2::text, u.id, p.username_folded, p.generation, $5::text::timestamptz,
+const startSql = textOfDemand(
+  (demand) => sql`with started as (
+    insert into ${sessions} (${namesOf(sessions, 'id', 'keyHash', 'userId', 'usernameFolded', 'generation')},
+      ${namesOf(sessions, 'createdAt', 'lastUsedAt', 'expiresAt', 'clientAddress', 'userAgent', 'secondFactor')})
+    select $1::text::uuid, $2::text, ${u.id}, ${p.usernameFolded}, ${p.generation}, $5::text::timestamptz,
       $5::text::timestamptz, $6::text::timestamptz, $7::text, $8::text, $9::text
-    from auth.users u join auth.principals p on p.username_folded = u.username_folded and p.user_id = u.id
-    where u.id = $3::text::uuid and u.password_hash = $4::text and u.enabled
+    from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} and ${p.userId} = ${u.id}
+    where ${u.id} = $3::text::uuid and ${u.passwordHash} = $4::text and ${u.enabled}
       and ($9::text is not null or not ${demand})
     for share of u
-    returning username_folded, generation),
-  noted as (${insertEntriesSql('$10::text::json', 'started')})
-  select json_build_object('generation', s.generation, 'version', p.change_number) as session,
+    returning ${sessions.usernameFolded}, ${sessions.generation}),
+  noted as (${insertEntriesSql(sql`$10::text::json`, sql`started`)})
+  select json_build_object('generation', ${s.generation}, 'version', ${p.principalVersion}) as session,
     ${instanceIdSql} as "instanceId"
-  from started s join auth.principals p on p.username_folded = s.username_folded
-    cross join auth.principal_change_counter c`
+  from started s join ${principals} ${p} on ${p.usernameFolded} = ${s.usernameFolded}
+    cross join ${principalChangeCounter} ${c}`,
+)
 
-const findSql = `select json_build_object('id', s.id, 'username', u.username, 'userId', s.user_id,
-    'version', p.change_number, 'generation', s.generation, 'lastUsedAt', ${milliseconds('s.last_used_at')},
-    'expiresAt', ${milliseconds('s.expires_at')}) as session, ${instanceIdSql} as "instanceId"
-  from auth.sessions s join auth.users u on u.id = s.user_id
-    join auth.principals p on p.username_folded = s.username_folded and p.user_id = s.user_id
-    cross join auth.principal_change_counter c
-  where s.key_hash = $1 and s.ended_at is null`
+const findSql = textOf(sql`select json_build_object('id', ${s.id}, 'username', ${u.username}, 'userId', ${s.userId},
+    'version', ${p.principalVersion}, 'generation', ${s.generation}, 'lastUsedAt', ${milliseconds(s.lastUsedAt)},
+    'expiresAt', ${milliseconds(s.expiresAt)}) as session, ${instanceIdSql} as "instanceId"
+  from ${sessions} ${s} join ${users} ${u} on ${u.id} = ${s.userId}
+    join ${principals} ${p} on ${p.usernameFolded} = ${s.usernameFolded} and ${p.userId} = ${s.userId}
+    cross join ${principalChangeCounter} ${c}
+  where ${s.keyHash} = $1 and ${s.endedAt} is null`)
 
-const moveSql = `update auth.sessions set last_used_at = greatest(last_used_at, $2::text::timestamptz)
-  where key_hash = $1 and ended_at is null and last_used_at > $3::text::timestamptz
-    and expires_at > $2::text::timestamptz
-  returning 1 as moved`
+const moveSql = textOf(
+  build
+    .update(sessions)
+    .set({ lastUsedAt: sql`greatest(${sessions.lastUsedAt}, $2::text::timestamptz)` })
+    .where(sql`${sessions.keyHash} = $1 and ${sessions.endedAt} is null
+      and ${sessions.lastUsedAt} > $3::text::timestamptz and ${sessions.expiresAt} > $2::text::timestamptz`)
+    .returning({ moved: sessions.id }),
+)
 
-const ownerSql = `select s.id::text as id, u.username from auth.sessions s join auth.users u on u.id = s.user_id
-  where s.key_hash = $1`
+const ownerSql = textOf(
+  build
+    .select({ id: sessions.id, username: users.username })
+    .from(sessions)
+    .innerJoin(users, eq(users.id, sessions.userId))
+    .where(eq(sessions.keyHash, sql`$1`)),
+)
 
 /** Creates the store over this database. */
 export const createSessionStore = (
@@ -98,7 +113,7 @@ export const createSessionStore = (
     const { entries, stored } = entriesUnderWay()()
     try {
       const rows = await database.write<FoundSession<{ version: number; generation: number }>>(
-        startSql(secondFactorDemandSql(secondFactorRoles)),
+        startSql(secondFactorRoles),
         [
           session.id,
           session.keyHash,

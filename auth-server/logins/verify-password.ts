@@ -1,5 +1,7 @@
 /** Checks a user name and a password. Every scheme and endpoint that takes a password uses this file. */
+import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { build, textOf } from '../../shared/platform/database/statement.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { BasicAttempt, ProvedUser } from '../../shared/protocol/authentication/basic/basic.ts'
 import type { LoginThrottle } from '../../shared/protocol/authentication/login-throttle.ts'
@@ -8,6 +10,8 @@ import { notingRefusals } from '../../shared/server/login-throttle/limit-refusal
 import { type Audit, recordRefusals } from '../audit/audit.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { exceedsPasswordLimit } from '../passwords/password-policy.ts'
+import { p, u } from '../store/aliases.ts'
+import { principals, users } from '../store/schema.ts'
 import { isUsername } from '../users/user.ts'
 
 /** A user whose password was just checked. */
@@ -43,9 +47,10 @@ export interface PasswordAttempt {
 /** The patience of HTTP Basic, in milliseconds: with a hash after it, less than the six seconds of a deal server. */
 const basicPatienceMs = 4_000
 
-const readSql = `select u.id as "userId", u.username, u.password_hash as "passwordHash", u.enabled,
-  p.change_number::text as version
-  from auth.users u join auth.principals p on p.username_folded = u.username_folded where u.username_folded = $1`
+const readSql = textOf(sql`select ${u.id} as "userId", ${u.username}, ${u.passwordHash} as "passwordHash", ${u.enabled},
+  ${p.principalVersion}::text as version
+  from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded}
+  where ${u.usernameFolded} = $1`)
 
 interface CredentialRow {
   readonly userId: string
@@ -85,8 +90,12 @@ async function compare(
   return { userId, username: row.username, passwordHash, version: Number(row.version) }
 }
 
-const rehashSql =
-  'update auth.users set password_hash = $3::text where id = $1::text::uuid and password_hash = $2::text'
+const rehashSql = textOf(
+  build
+    .update(users)
+    .set({ passwordHash: sql`$3::text` })
+    .where(sql`${users.id} = $1::text::uuid and ${users.passwordHash} = $2::text`),
+)
 
 /**
  * Hashes a checked password again when the hash parameters have changed. Ignores Unavailable: the next login tries

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto'
+import { sql } from 'drizzle-orm'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { build, textOf } from '../../shared/platform/database/statement.ts'
 import { refusalOf } from '../../shared/protocol/authentication/authenticate.ts'
 import type { LoginThrottle } from '../../shared/protocol/authentication/login-throttle.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
+import { usedSignatures } from '../store/schema.ts'
 import { type ClientAssertion, readClientAssertion } from './client-assertion.ts'
 import { invalidClient } from './oauth-error.ts'
 
@@ -98,8 +101,18 @@ async function checkAssertion(ports: ClientPorts, assertion: ClientAssertion): P
   return (await useOnce(ports, assertion)) ? key : undefined
 }
 
-const useSql = `insert into auth.used_signatures (key_id, signature, used_at, expires_at)
-  values ($1, $2, $3::text::timestamptz, $4::text::timestamptz) on conflict do nothing returning true as used`
+const useSql = textOf(
+  build
+    .insert(usedSignatures)
+    .values({
+      keyId: sql`$1`,
+      signature: sql`$2`,
+      usedAt: sql`$3::text::timestamptz`,
+      expiresAt: sql`$4::text::timestamptz`,
+    })
+    .onConflictDoNothing()
+    .returning({ used: usedSignatures.keyId }),
+)
 
 /**
  * Marks the assertion as used. False when it was used before (RFC 7523 §3, point 7). The table also holds the

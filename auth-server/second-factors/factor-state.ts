@@ -1,8 +1,14 @@
 /** Reads what a user has set up, and uses it. Statements that use a factor decide between concurrent callers. */
+import { type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { build, textOf } from '../../shared/platform/database/statement.ts'
+import { p, u } from '../store/aliases.ts'
+import { principals, users } from '../store/schema.ts'
+import { recoveryCodes, secondFactors } from '../store/second-factor-tables.ts'
 import type { Role } from '../users/rights.ts'
-import { secondFactorDemandSql } from '../users/second-factor-demand.ts'
+import { textOfDemand } from '../users/second-factor-demand.ts'
 
 /** One factor. Times in milliseconds. */
 export interface StoredFactor {
@@ -33,19 +39,24 @@ export interface FactorState {
   readonly recoveryCodes: number
 }
 
-const milliseconds = (column: string) => `round(extract(epoch from ${column}) * 1000)`
+const milliseconds = (column: SQLWrapper) => sql`round(extract(epoch from ${column}) * 1000)`
 
-const stateSql = (roles: readonly Role[]) => `select json_build_object('userId', u.id, 'username', u.username,
-    'passwordHash', u.password_hash, 'version', p.change_number, 'generation', p.generation,
-    'required', ${secondFactorDemandSql(roles)},
-    'recoveryCodes', (select count(*) from auth.recovery_codes r where r.user_id = u.id),
-    'factors', coalesce((select json_agg(json_build_object('id', f.id, 'kind', f.kind, 'name', f.name,
-      'secretSealed', f.secret_sealed, 'credentialId', f.credential_id, 'publicKey', f.public_key,
-      'signatures', f.signatures, 'transports', f.transports, 'createdAt', ${milliseconds('f.created_at')},
-      'lastUsedAt', ${milliseconds('f.last_used_at')}) order by f.created_at, f.id)
-      from auth.second_factors f where f.user_id = u.id), '[]')) as state
-  from auth.users u join auth.principals p on p.username_folded = u.username_folded and p.user_id = u.id
-  where u.id = $1::text::uuid and u.enabled`
+const f = alias(secondFactors, 'f')
+const r = alias(recoveryCodes, 'r')
+
+const stateSql = textOfDemand(
+  (demand) => sql`select json_build_object('userId', ${u.id}, 'username', ${u.username},
+    'passwordHash', ${u.passwordHash}, 'version', ${p.principalVersion}, 'generation', ${p.generation},
+    'required', ${demand},
+    'recoveryCodes', (select count(*) from ${recoveryCodes} ${r} where ${r.userId} = ${u.id}),
+    'factors', coalesce((select json_agg(json_build_object('id', ${f.id}, 'kind', ${f.kind}, 'name', ${f.name},
+      'secretSealed', ${f.secretSealed}, 'credentialId', ${f.credentialId}, 'publicKey', ${f.publicKey},
+      'signatures', ${f.signatures}, 'transports', ${f.transports}, 'createdAt', ${milliseconds(f.createdAt)},
+      'lastUsedAt', ${milliseconds(f.lastUsedAt)}) order by ${f.createdAt}, ${f.id})
+      from ${secondFactors} ${f} where ${f.userId} = ${u.id}), '[]')) as state
+  from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} and ${p.userId} = ${u.id}
+  where ${u.id} = $1::text::uuid and ${u.enabled}`,
+)
 
 /** Reads the state of an enabled user; undefined when there is none of this id. @throws Unavailable */
 export async function factorState(
@@ -57,8 +68,16 @@ export async function factorState(
   return row?.state
 }
 
-const useStepSql = `update auth.second_factors set used_step = $2::text::bigint, last_used_at = $3::text::timestamptz
-  where id = $1::text::uuid and used_step < $2::text::bigint returning 1 as used`
+const isFactor = sql`${secondFactors.id} = $1::text::uuid`
+const lastUsedAt = sql`$3::text::timestamptz`
+
+const useStepSql = textOf(
+  build
+    .update(secondFactors)
+    .set({ usedStep: sql`$2::text::bigint`, lastUsedAt })
+    .where(sql`${isFactor} and ${secondFactors.usedStep} < $2::text::bigint`)
+    .returning({ used: secondFactors.id }),
+)
 
 /** Uses the code of a time step. False when it, or a later one, was used before (RFC 6238 §5.2). @throws Unavailable */
 export const useStep = async (
@@ -66,10 +85,14 @@ export const useStep = async (
   { id, step, now }: { readonly id: string; readonly step: number; readonly now: number },
 ): Promise<boolean> => (await database.write(useStepSql, [id, String(step), rfc3339(now)])).length === 1
 
-const useSignatureSql = `update auth.second_factors set signatures = $2::text::bigint,
-    last_used_at = $3::text::timestamptz
-  where id = $1::text::uuid and (signatures < $2::text::bigint or (signatures = 0 and $2::text = '0'))
-  returning 1 as used`
+const useSignatureSql = textOf(
+  build
+    .update(secondFactors)
+    .set({ signatures: sql`$2::text::bigint`, lastUsedAt })
+    .where(sql`${isFactor} and (${secondFactors.signatures} < $2::text::bigint
+      or (${secondFactors.signatures} = 0 and $2::text = '0'))`)
+    .returning({ used: secondFactors.id }),
+)
 
 /** Moves the signature counter of a passkey. False when it did not grow (WebAuthn §6.1.1). @throws Unavailable */
 export const useSignature = async (

@@ -1,6 +1,10 @@
 /** Users change their own factors, administrators those of others (docs/contract/logins.md#second-factor). */
+import { sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
+import { textOf } from '../../shared/platform/database/statement.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { f, s } from '../store/aliases.ts'
+import { loginFamilies, sessions } from '../store/schema.ts'
 import type { Grantor } from '../users/granting-rights.ts'
 import { whenPublished } from '../users/principal-publisher.ts'
 import { type AskAtLoginPorts, defaultTotpName, newTotp, passkeyOf } from './ask-at-login.ts'
@@ -52,8 +56,9 @@ export interface OwnFactors {
   methodOf(loginId: string): Promise<string | null | undefined>
 }
 
-const methodSql = `select f.second_factor as method from auth.login_families f where f.id = $1::text::uuid
-  union all select s.second_factor from auth.sessions s where s.id = $1::text::uuid`
+const methodSql = textOf(sql`select ${f.secondFactor} as method from ${loginFamilies} ${f}
+  where ${f.id} = $1::text::uuid
+  union all select ${s.secondFactor} from ${sessions} ${s} where ${s.id} = $1::text::uuid`)
 
 /** Creates these over the ports of the second factor at a login. */
 export function createOwnFactors(ports: AskAtLoginPorts): OwnFactors {

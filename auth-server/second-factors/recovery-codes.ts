@@ -1,9 +1,13 @@
 /** Recovery codes: ten, each good for one login. Only hashes are stored; 80 random bits need no slow hash. */
+
 import { hash } from 'node:crypto'
+import { sql } from 'drizzle-orm'
 import { Secret } from 'otpauth'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
+import { recoveryCodes } from '../store/second-factor-tables.ts'
 
 /** How many codes a user gets. */
 export const recoveryCodeCount = 10
@@ -18,10 +22,11 @@ export const newRecoveryCodes = (): string[] =>
 export const recoveryCodeHash = (userId: string, code: string): string =>
   hash('sha256', `${userId}:${code.replace(/[\s-]/g, '').toUpperCase()}`, 'base64url')
 
-const useSql = `with used as (
-    delete from auth.recovery_codes where user_id = $1::text::uuid and code_hash = $2::text returning 1),
-  noted as (${insertEntriesSql('$3::text::json', 'used')})
-  select 1 as used from used`
+const useSql = textOf(sql`with used as (
+    delete from ${recoveryCodes}
+    where ${recoveryCodes.userId} = $1::text::uuid and ${recoveryCodes.codeHash} = $2::text returning 1),
+  noted as (${insertEntriesSql(sql`$3::text::json`, sql`used`)})
+  select 1 as used from used`)
 
 /** Uses a code up. False when it is none of the user, or was used before. @throws Unavailable */
 export async function useRecoveryCode(

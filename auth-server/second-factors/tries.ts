@@ -2,26 +2,41 @@
  * Bounds wrong one-time codes of a user, beside the login throttle: somebody who knows the password must not guess one
  * of a million codes, from however many addresses. Each try is counted before the check, so concurrent tries are too.
  */
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { build, namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { secondFactorFailures } from '../store/second-factor-tables.ts'
 
 /** So many wrong codes in a row cost nothing. Each further one doubles the wait, from 30 seconds to an hour. */
 export const freeTries = 5
 
-const waitSql = 'least(3600, 30 * power(2, least(f.failures, 20) - 5))'
+const f = alias(secondFactorFailures, 'f')
+const excluded = alias(secondFactorFailures, 'excluded')
 
-const beginSql = `insert into auth.second_factor_failures as f (user_id, failures, failed_at)
+const waitSql = sql`least(3600, 30 * power(2, least(${f.failures}, 20) - 5))`
+
+const beginSql = textOf(sql`insert into ${secondFactorFailures} as ${f}
+    (${namesOf(secondFactorFailures, 'userId', 'failures', 'failedAt')})
   values ($1::text::uuid, 1, $2::text::timestamptz)
-  on conflict (user_id) do update set failures = f.failures + 1, failed_at = excluded.failed_at
-  where f.failures < ${freeTries} or f.failed_at + make_interval(secs => ${waitSql}) <= excluded.failed_at
-  returning f.failures`
+  on conflict (${namesOf(secondFactorFailures, 'userId')}) do update
+    set (${namesOf(secondFactorFailures, 'failures', 'failedAt')}) = (${f.failures} + 1, ${excluded.failedAt})
+  where ${f.failures} < ${sql.raw(String(freeTries))}
+    or ${f.failedAt} + make_interval(secs => ${waitSql}) <= ${excluded.failedAt}
+  returning ${f.failures}`)
 
-const untilSql = `select ceil(extract(epoch from f.failed_at + make_interval(secs => ${waitSql})
+const untilSql = textOf(sql`select ceil(extract(epoch from ${f.failedAt} + make_interval(secs => ${waitSql})
     - $2::text::timestamptz))::int as seconds
-  from auth.second_factor_failures f where f.user_id = $1::text::uuid`
+  from ${secondFactorFailures} ${f} where ${f.userId} = $1::text::uuid`)
 
-const endSql = 'delete from auth.second_factor_failures where user_id = $1::text::uuid returning 1 as deleted'
+const endSql = textOf(
+  build
+    .delete(secondFactorFailures)
+    .where(sql`${secondFactorFailures.userId} = $1::text::uuid`)
+    .returning({ deleted: secondFactorFailures.userId }),
+)
 
 /** The systems that the count uses. */
 export interface TriesPorts {

@@ -1,65 +1,81 @@
 import type { StoredKind } from '../../shared/platform/database/measure-table.ts'
-
-/** The time from which on the last token of a login is worth nothing, in the form of its index. */
-const loginEnd =
-  '(case when ended_at is null then greatest(tokens_expire_at, refresh_expires_at) else tokens_expire_at end)'
+import { nameOfTable } from '../../shared/platform/database/statement.ts'
+import { auditEntries } from './audit-tables.ts'
+import {
+  apiKeys,
+  digestCounts,
+  endedTokens,
+  loginExpiry,
+  loginFamilies,
+  principals,
+  sessions,
+  usedSignatures,
+  users,
+} from './schema.ts'
+import { secondFactors } from './second-factor-tables.ts'
 
 /** What the tables of the auth server hold. */
 export const authKinds: readonly StoredKind[] = [
-  { name: 'users', table: 'auth.users', madeAt: 'created_at', kept: true, removal: 'by administrators' },
-  { name: 'names of users', table: 'auth.principals', kept: true, removal: 'never' },
+  { name: 'users', table: nameOfTable(users), madeAt: users.createdAt, kept: true, removal: 'by administrators' },
+  { name: 'names of users', table: nameOfTable(principals), kept: true, removal: 'never' },
   {
     name: 'logins',
-    table: 'auth.login_families',
-    madeAt: 'created_at',
+    table: nameOfTable(loginFamilies),
+    madeAt: loginFamilies.createdAt,
     kept: false,
     removal: 'when their last token expires',
-    removedFrom: loginEnd,
+    removedFrom: loginExpiry,
   },
   {
     name: 'sessions',
-    table: 'auth.sessions',
-    madeAt: 'created_at',
+    table: nameOfTable(sessions),
+    madeAt: sessions.createdAt,
     kept: false,
     removal: 'at their end (SESSION_MAX_TTL)',
-    removedFrom: 'expires_at',
+    removedFrom: sessions.expiresAt,
   },
   {
     name: 'API keys',
-    table: 'auth.api_keys',
-    madeAt: 'created_at',
+    table: nameOfTable(apiKeys),
+    madeAt: apiKeys.createdAt,
     kept: false,
     removal: 'when revoked or expired, after their last token',
   },
   {
     name: 'revoked tokens',
-    table: 'auth.ended_tokens',
-    madeAt: 'ended_at',
+    table: nameOfTable(endedTokens),
+    madeAt: endedTokens.endedAt,
     kept: false,
     removal: 'when they expire',
-    removedFrom: 'expires_at',
+    removedFrom: endedTokens.expiresAt,
   },
-  { name: 'second factors', table: 'auth.second_factors', madeAt: 'created_at', kept: true, removal: 'by their users' },
+  {
+    name: 'second factors',
+    table: nameOfTable(secondFactors),
+    madeAt: secondFactors.createdAt,
+    kept: true,
+    removal: 'by their users',
+  },
   {
     name: 'audit entries',
-    table: 'auth.audit_entries',
-    madeAt: 'at',
-    number: 'seq',
+    table: nameOfTable(auditEntries),
+    madeAt: auditEntries.at,
+    number: auditEntries.seq,
     kept: true,
     removal: 'by `ops audit archive --remove`',
   },
   {
     name: 'used signatures (auth)',
-    table: 'auth.used_signatures',
+    table: nameOfTable(usedSignatures),
     kept: false,
     removal: 'when they expire',
-    removedFrom: 'expires_at',
+    removedFrom: usedSignatures.expiresAt,
   },
   {
     name: 'Digest nonces (auth)',
-    table: 'auth.digest_counts',
+    table: nameOfTable(digestCounts),
     kept: false,
     removal: 'when they expire',
-    removedFrom: 'expires_at',
+    removedFrom: digestCounts.expiresAt,
   },
 ]

@@ -1,5 +1,7 @@
 /** The row that counts the changes of principals and names the instance. */
+import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
 import {
   formerHistoriesSql,
   historyNumberSql,
@@ -7,6 +9,8 @@ import {
   requirePrimary,
 } from '../../shared/platform/history/history.ts'
 import type { Succession } from '../../shared/protocol/principal/succession.ts'
+import { c } from '../store/aliases.ts'
+import { principalChangeCounter } from '../store/schema.ts'
 
 /** The error message when the row is missing. */
 export const noCounter = 'auth.principal_change_counter has no row: the migrations have not all been applied'
@@ -25,9 +29,9 @@ export class OtherInstance extends Error {
 }
 
 /** SQL for the instance id in a history. */
-const instanceIdOf = (history: string): string => {
-  const digest = `encode(sha256(convert_to(c.installation_id || ' ' || ${history}, 'UTF8')), 'hex')`
-  return `overlay(overlay(left(${digest}, 32) placing '8' from 13) placing '8' from 17)::uuid::text`
+const instanceIdOf = (history: SQL): SQL => {
+  const digest = sql`encode(sha256(convert_to(${c.instanceId} || ' ' || ${history}, 'UTF8')), 'hex')`
+  return sql`overlay(overlay(left(${digest}, 32) placing '8' from 13) placing '8' from 17)::uuid::text`
 }
 
 /**
@@ -35,10 +39,10 @@ const instanceIdOf = (history: string): string => {
  * that row and of the history (version 8, RFC 9562 §5.8). A version number means one change within one instance only,
  * so whatever reads version numbers reads this with the same statement. Null on a standby.
  */
-export const instanceIdSql = instanceIdOf(historySql)
+export const instanceIdSql = instanceIdOf(sql.raw(historySql))
 
-const counterSql = `select c.value::text as value, ${instanceIdSql} as "instanceId"
-  from auth.principal_change_counter c`
+const counterSql = textOf(sql`select ${c.value}::text as value, ${instanceIdSql} as "instanceId"
+  from ${principalChangeCounter} ${c}`)
 
 /** Reads the row. @throws Unavailable */
 export async function readChangeCounter(database: Pick<Database, 'query'>): Promise<ChangeCounter> {
@@ -47,9 +51,9 @@ export async function readChangeCounter(database: Pick<Database, 'query'>): Prom
   return { instanceId: requirePrimary(row.instanceId), value: Number(row.value) }
 }
 
-const successionSql = `select json_build_object('instanceId', ${instanceIdSql}, 'number', p.number, 'formers',
-    array(select ${instanceIdOf('f.history')} from (${formerHistoriesSql('p.number')}) f)) as succession
-  from auth.principal_change_counter c, lateral (select ${historyNumberSql} as number) p`
+const successionSql = textOf(sql`select json_build_object('instanceId', ${instanceIdSql}, 'number', p.number, 'formers',
+    array(select ${instanceIdOf(sql`f.history`)} from (${sql.raw(formerHistoriesSql('p.number'))}) f)) as succession
+  from ${principalChangeCounter} ${c}, lateral (select ${sql.raw(historyNumberSql)} as number) p`)
 
 /** Reads which instances came before this one on the same cluster. @throws Unavailable */
 export async function readSuccession(database: Pick<Database, 'query'>): Promise<Succession> {

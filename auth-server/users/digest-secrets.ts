@@ -1,11 +1,15 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { DigestPorts, DigestSecret } from '../../shared/protocol/authentication/digest/digest.ts'
 import { digestHa1, digestUserhash } from '../../shared/protocol/authentication/digest/digest-response.ts'
 import { foldUsername, isAnonymous } from '../../shared/protocol/principal/record.ts'
-import { digestSecrets } from '../store/schema.ts'
+import { p, u } from '../store/aliases.ts'
+import { digestSecrets, principals, users } from '../store/schema.ts'
 import type { Sealing } from '../store/sealing.ts'
 import { type Grantor, requireMayAccess } from './granting-rights.ts'
 import { changePrincipal } from './principal-change.ts'
@@ -45,12 +49,15 @@ export interface DigestSecretsPorts {
 /** The length of a secret in bytes, before its encoding. */
 export const digestSecretBytes = 24
 
-const readSql = (condition: string) => `select u.username, u.id::text as "userId", d.ha1_sealed as "ha1Sealed",
-  p.change_number::text as version
-  from auth.digest_secrets d join auth.users u on u.id = d.user_id
-  join auth.principals p on p.username_folded = u.username_folded where ${condition}`
-const byNameSql = readSql('u.username_folded = $1 and u.username = $2')
-const byHashSql = readSql('d.userhash = $1')
+const d = alias(digestSecrets, 'd')
+
+const readSql = (condition: SQL) =>
+  textOf(sql`select ${u.username}, ${u.id}::text as "userId", ${d.ha1Sealed} as "ha1Sealed",
+  ${p.principalVersion}::text as version
+  from ${digestSecrets} ${d} join ${users} ${u} on ${u.id} = ${d.userId}
+  join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} where ${condition}`)
+const byNameSql = readSql(sql`${u.usernameFolded} = $1 and ${u.username} = $2`)
+const byHashSql = readSql(sql`${d.userhash} = $1`)
 
 interface SecretRow {
   readonly username: string

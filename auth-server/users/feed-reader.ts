@@ -2,9 +2,13 @@
  * Reads the changes of principals for the streams of the change feed: once for all streams of this process, every
  * 200 ms while there is a stream, and at once when this server has changed somebody. Needs no cache.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
 import { requirePrimary } from '../../shared/platform/history/history.ts'
 import {
   type FeedMessage,
@@ -12,6 +16,8 @@ import {
   maxChangesInMessage,
   maxPartsInSeries,
 } from '../../shared/protocol/principal/change-feed.ts'
+import { c, p } from '../store/aliases.ts'
+import { principalChangeCounter, principals } from '../store/schema.ts'
 import { instanceIdSql, noCounter } from './change-counter.ts'
 
 /** What the database held at one moment. */
@@ -50,15 +56,19 @@ export interface FeedReaderPorts {
 
 const maxChanges = maxChangesInMessage * maxPartsInSeries
 
-const readSql = `select json_build_object(
-  'instanceId', ${instanceIdSql}, 'counter', c.value,
+const t = alias(principals, 't')
+
+const readSql = textOf(sql`select json_build_object(
+  'instanceId', ${instanceIdSql}, 'counter', ${c.value},
   'changes', coalesce((
-    select json_agg(json_build_object('username', t.username_folded, 'version', t.change_number)
-      order by t.change_number)
+    select json_agg(json_build_object('username', ${t.usernameFolded}, 'version', ${t.principalVersion})
+      order by ${t.principalVersion})
     from (
-      select p.username_folded, p.change_number from auth.principals p
-      where p.change_number > $1::text::bigint order by p.change_number limit ${maxChanges + 1}) t), '[]')) as read
-  from auth.principal_change_counter c`
+      select ${p.usernameFolded}, ${p.principalVersion} from ${principals} ${p}
+      where ${p.principalVersion} > $1::text::bigint
+      order by ${p.principalVersion} limit ${sql.raw(String(maxChanges + 1))}) t
+    ), '[]')) as read
+  from ${principalChangeCounter} ${c}`)
 
 /** Creates it. */
 export const createFeedReader = (ports: FeedReaderPorts): FeedReader => new Reader(ports)

@@ -3,17 +3,21 @@
  * random bits, of which only the hash is stored. It ends with the credential generation of its user: a new password,
  * disabling and a logout everywhere raise that number, so they need not know of links.
  */
+
 import { createHash } from 'node:crypto'
-import { and, eq } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { LoginThrottle } from '../../shared/protocol/authentication/login-throttle.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
-import { passwordResets, users } from '../store/schema.ts'
+import { p, u } from '../store/aliases.ts'
+import { passwordResets, principals, users } from '../store/schema.ts'
 import { type Grantor, requireMayAccess } from './granting-rights.ts'
 import { type ChangeOutcome, changePrincipal, type LockedPrincipal } from './principal-change.ts'
 import { type PrincipalPublisher, whenPublished } from './principal-publisher.ts'
@@ -114,9 +118,12 @@ const store = ({ database, clock, ids }: PasswordResetPorts, username: string, g
     return { result: { code, expiresAt: now + passwordResetMs }, change: { verify } }
   })
 
-const findSql = `select u.username from auth.password_resets r join auth.users u on u.id = r.user_id
-  join auth.principals p on p.username_folded = u.username_folded
-  where r.code_hash = $1 and r.expires_at > $2::text::timestamptz and r.generation = p.generation and u.enabled`
+const r = alias(passwordResets, 'r')
+
+const findSql = textOf(sql`select ${u.username} from ${passwordResets} ${r} join ${users} ${u} on ${u.id} = ${r.userId}
+  join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded}
+  where ${r.codeHash} = $1 and ${r.expiresAt} > $2::text::timestamptz
+    and ${r.generation} = ${p.generation} and ${u.enabled}`)
 
 /** The name of the user whose link has this code and is accepted now. */
 async function find({ database, clock }: PasswordResetPorts, code: string): Promise<string | undefined> {

@@ -3,12 +3,17 @@
  * reads of concurrent requests are gathered: one statement for each batch, and one row for each user in it. A batch is
  * read after all its callers have asked.
  */
+import { sql } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
 import { foldUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
+import { p, u } from '../store/aliases.ts'
+import { principals, users } from '../store/schema.ts'
 import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toPrincipalRecord } from './principal-record.ts'
 import type { Role } from './rights.ts'
+import { textOfDemand } from './second-factor-demand.ts'
 import { isUsername } from './user.ts'
 
 /** Reads for requests. Both throw Unavailable. */
@@ -20,14 +25,16 @@ export interface PrincipalReader {
 }
 
 /** The names of `$1`, a JSON array, each once. */
-const names = 'json_array_elements_text($1::text::json) as n(name)'
+const names = sql`json_array_elements_text($1::text::json) as n(name)`
 
-const recordsSql = (roles: readonly Role[]) => `select n.name, f.facts from ${names} cross join lateral (
-    select ${principalFactsSql('$2::text::timestamptz', roles)} as facts from auth.principals p
-    where p.username_folded = n.name limit 1) f`
+const recordsSql = textOfDemand(
+  (demand) => sql`select n.name, f.facts from ${names} cross join lateral (
+    select ${principalFactsSql(sql`$2::text::timestamptz`, demand)} as facts from ${principals} ${p}
+    where ${p.usernameFolded} = n.name limit 1) f`,
+)
 
-const rolesSql = `select n.name, to_json(u.roles) as roles from ${names} cross join lateral (
-    select roles from auth.users where username_folded = n.name limit 1) u`
+const rolesSql = textOf(sql`select n.name, to_json(${u.roles}) as roles from ${names} cross join lateral (
+    select ${users.roles} from ${users} where ${users.usernameFolded} = n.name limit 1) u`)
 
 /** Creates the reader of one process, so that all its requests share the batches. */
 export function createPrincipalReader(ports: {

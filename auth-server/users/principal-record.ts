@@ -3,15 +3,27 @@
  * are the same.
  */
 
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { requirePrimary } from '../../shared/platform/history/history.ts'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import { foldUsername, type PrincipalRecord, secondFactorMark } from '../../shared/protocol/principal/record.ts'
+import { c, f, k, p, s, u } from '../store/aliases.ts'
+import {
+  apiKeys,
+  endedTokens,
+  loginFamilies,
+  principalChangeCounter,
+  principals,
+  sessions,
+  users,
+} from '../store/schema.ts'
 import { instanceIdSql, noCounter } from './change-counter.ts'
 import { effectiveRights, type Role } from './rights.ts'
-import { secondFactorDemandSql } from './second-factor-demand.ts'
+import { textOfDemand } from './second-factor-demand.ts'
 import { isUsername } from './user.ts'
 
 /** The contents of the tables for one principal: a principal record with roles instead of effective rights. */
@@ -33,52 +45,56 @@ export interface PrincipalFacts {
 export const tokensAliveSince = (clock: Clock): string =>
   new Date(clock.now() - clockToleranceSeconds * 1000).toISOString()
 
+const t = alias(endedTokens, 't')
+
 /** SQL for the ids of live logins and API keys that have no second factor, if the user `u` needs one. */
-const withoutFactorSql = (aliveSince: string, demand: string): string => `
-    union all select f.id, f.created_at from auth.login_families f
-    where ${demand} and f.user_id = p.user_id and f.second_factor is null and f.ended_at is null
-      and greatest(f.tokens_expire_at, f.refresh_expires_at) > ${aliveSince}
-      and (f.generation = p.generation or f.id::text = p.kept_login_id)
-    union all select s.id, s.created_at from auth.sessions s
-    where ${demand} and s.user_id = p.user_id and s.second_factor is null and s.ended_at is null
-      and s.expires_at > ${aliveSince} and (s.generation = p.generation or s.id::text = p.kept_login_id)
-    union all select k.id, k.created_at from auth.api_keys k
-    where ${demand} and k.user_id = p.user_id and not k.confirmed and k.revoked_at is null
-      and (k.expires_at is null or greatest(k.tokens_expire_at, k.expires_at) > ${aliveSince})`
+const withoutFactorSql = (
+  aliveSince: SQL,
+  demand: SQL,
+): SQL => sql`union all select ${f.id}, ${f.createdAt} from ${loginFamilies} ${f}
+    where ${demand} and ${f.userId} = ${p.userId} and ${f.secondFactor} is null and ${f.endedAt} is null
+      and greatest(${f.tokensExpireAt}, ${f.refreshExpiresAt}) > ${aliveSince}
+      and (${f.generation} = ${p.generation} or ${f.id}::text = ${p.keptLoginId})
+    union all select ${s.id}, ${s.createdAt} from ${sessions} ${s}
+    where ${demand} and ${s.userId} = ${p.userId} and ${s.secondFactor} is null and ${s.endedAt} is null
+      and ${s.expiresAt} > ${aliveSince} and (${s.generation} = ${p.generation} or ${s.id}::text = ${p.keptLoginId})
+    union all select ${k.id}, ${k.createdAt} from ${apiKeys} ${k}
+    where ${demand} and ${k.userId} = ${p.userId} and not ${k.confirmed} and ${k.revokedAt} is null
+      and (${k.expiresAt} is null or greatest(${k.tokensExpireAt}, ${k.expiresAt}) > ${aliveSince})`
 
 /**
  * SQL for the `PrincipalFacts` of a row `p` of auth.principals, as JSON. `aliveSince` is SQL for `tokensAliveSince`. A
- * revoked login stands in the record while it has an unexpired token and its generation is still accepted. `roles` need
- * a second factor.
+ * revoked login stands in the record while it has an unexpired token and its generation is still accepted. `demand` is
+ * `secondFactorDemandSql`.
  */
-export function principalFactsSql(aliveSince: string, roles: readonly Role[] = []): string {
-  const demand = secondFactorDemandSql(roles)
-  return `(select json_build_object(
-  'username', p.username, 'userId', p.user_id, 'generation', p.generation, 'version', p.change_number,
-  'keptLogin', case when p.kept_login_id is not null
-    then json_build_object('id', p.kept_login_id, 'generation', p.kept_login_generation) end,
-  'enabled', coalesce(u.enabled, false),
-  'roles', coalesce(to_json(u.roles), '[]'), 'rights', coalesce(to_json(u.rights), '[]'),
+export const principalFactsSql = (aliveSince: SQL, demand: SQL): SQL => sql`(select json_build_object(
+  'username', ${p.username}, 'userId', ${p.userId}, 'generation', ${p.generation}, 'version', ${p.principalVersion},
+  'keptLogin', case when ${p.keptLoginId} is not null
+    then json_build_object('id', ${p.keptLoginId}, 'generation', ${p.keptLoginGeneration}) end,
+  'enabled', coalesce(${u.enabled}, false),
+  'roles', coalesce(to_json(${u.roles}), '[]'), 'rights', coalesce(to_json(${u.rights}), '[]'),
   'revokedIds', coalesce((select json_agg(e.id order by e.ended_at, e.id) from (
-    select f.id, f.ended_at from auth.login_families f
-    where f.user_id = p.user_id and f.ended_at is not null and f.tokens_expire_at > ${aliveSince}
-      and (f.generation = p.generation or f.id::text = p.kept_login_id)
-    union all select s.id, s.ended_at from auth.sessions s
-    where s.user_id = p.user_id and s.ended_at is not null and s.expires_at > ${aliveSince}
-      and (s.generation = p.generation or s.id::text = p.kept_login_id)
+    select ${f.id}, ${f.endedAt} as ended_at from ${loginFamilies} ${f}
+    where ${f.userId} = ${p.userId} and ${f.endedAt} is not null and ${f.tokensExpireAt} > ${aliveSince}
+      and (${f.generation} = ${p.generation} or ${f.id}::text = ${p.keptLoginId})
+    union all select ${s.id}, ${s.endedAt} from ${sessions} ${s}
+    where ${s.userId} = ${p.userId} and ${s.endedAt} is not null and ${s.expiresAt} > ${aliveSince}
+      and (${s.generation} = ${p.generation} or ${s.id}::text = ${p.keptLoginId})
     union all
-    select k.id, k.revoked_at from auth.api_keys k
-    where k.user_id = p.user_id and k.revoked_at is not null and k.tokens_expire_at > ${aliveSince}
-    union all select t.id, t.ended_at from auth.ended_tokens t
-    where t.user_id = p.user_id and t.expires_at > ${aliveSince}${withoutFactorSql(aliveSince, demand)}) e), '[]'),
+    select ${k.id}, ${k.revokedAt} from ${apiKeys} ${k}
+    where ${k.userId} = ${p.userId} and ${k.revokedAt} is not null and ${k.tokensExpireAt} > ${aliveSince}
+    union all select ${t.id}, ${t.endedAt} from ${endedTokens} ${t}
+    where ${t.userId} = ${p.userId} and ${t.expiresAt} > ${aliveSince}
+    ${withoutFactorSql(aliveSince, demand)}) e), '[]'),
   'secondFactorRequired', coalesce(${demand}, false))
-  from (select 1) one left join auth.users u on u.id = p.user_id)`
-}
+  from (select 1) one left join ${users} ${u} on ${u.id} = ${p.userId})`
 
-const readSql = (roles: readonly Role[]) => `select ${instanceIdSql} as "instanceId",
-  (select ${principalFactsSql('$2::text::timestamptz', roles)} from auth.principals p
-    where p.username_folded = $1) as facts
-  from auth.principal_change_counter c`
+const readSql = textOfDemand(
+  (demand) => sql`select ${instanceIdSql} as "instanceId",
+  (select ${principalFactsSql(sql`$2::text::timestamptz`, demand)} from ${principals} ${p}
+    where ${p.usernameFolded} = $1) as facts
+  from ${principalChangeCounter} ${c}`,
+)
 
 /** Makes the record: turns roles into rights. */
 export function toPrincipalRecord(facts: PrincipalFacts): PrincipalRecord {
@@ -111,8 +127,10 @@ export async function readPrincipal(
   // No user has the empty name.
   const name = isUsername(username) ? foldUsername(username) : ''
   const parameters = [name, tokensAliveSince(clock)]
-  const sql = readSql(secondFactorRoles)
-  const [row] = await database.query<{ instanceId: string | null; facts: PrincipalFacts | null }>(sql, parameters)
+  const [row] = await database.query<{ instanceId: string | null; facts: PrincipalFacts | null }>(
+    readSql(secondFactorRoles),
+    parameters,
+  )
   if (!row) throw new TypeError(noCounter)
   const instanceId = requirePrimary(row.instanceId)
   return { instanceId, record: row.facts ? toPrincipalRecord(row.facts) : undefined }

@@ -8,7 +8,10 @@
  * includes everything published before. In a Redis Cluster that is so for each node
  * (docs/revocation.md#records-in-a-cluster).
  */
+
 import { randomUUID } from 'node:crypto'
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import { type Cache, type CacheTime, runsOf } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
@@ -26,9 +29,12 @@ import {
 } from '../../shared/protocol/principal/change-feed.ts'
 import { instanceKey } from '../../shared/protocol/principal/instance-id.ts'
 import { foldUsername, type PrincipalRecord, principalKey } from '../../shared/protocol/principal/record.ts'
+import { c, p } from '../store/aliases.ts'
+import { principalChangeCounter, principals } from '../store/schema.ts'
 import { assertSameInstance, instanceIdSql, noCounter, readChangeCounter } from './change-counter.ts'
 import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toPrincipalRecord } from './principal-record.ts'
 import type { Role } from './rights.ts'
+import { textOfDemand } from './second-factor-demand.ts'
 
 /** The cache key of the published version. */
 export const publishedVersionKey = (instanceId: string): string => instanceKey(instanceId, 'principal-feed:upTo')
@@ -88,14 +94,20 @@ interface Batch {
   readonly reloaded: readonly PrincipalFacts[]
 }
 
-const batchSql = (roles: readonly Role[]) => `select json_build_object(
-  'instanceId', ${instanceIdSql}, 'counter', c.value,
-  'tail', coalesce((select json_agg(t.facts order by t.change_number) from (
-    select p.change_number, ${principalFactsSql('$2::text::timestamptz', roles)} as facts from auth.principals p
-    where p.change_number > $1::text::bigint order by p.change_number limit ${batchSize}) t), '[]'),
-  'reloaded', coalesce((select json_agg(${principalFactsSql('$2::text::timestamptz', roles)}) from auth.principals p
-    where p.username_folded in (select jsonb_array_elements_text($3::text::jsonb))), '[]')) as batch
-  from auth.principal_change_counter c`
+const t = alias(principals, 't')
+const facts = (demand: SQL) => principalFactsSql(sql`$2::text::timestamptz`, demand)
+
+const batchSql = textOfDemand(
+  (demand) => sql`select json_build_object(
+  'instanceId', ${instanceIdSql}, 'counter', ${c.value},
+  'tail', coalesce((select json_agg(t.facts order by ${t.principalVersion}) from (
+    select ${p.principalVersion}, ${facts(demand)} as facts from ${principals} ${p}
+    where ${p.principalVersion} > $1::text::bigint
+    order by ${p.principalVersion} limit ${sql.raw(String(batchSize))}) t), '[]'),
+  'reloaded', coalesce((select json_agg(${facts(demand)}) from ${principals} ${p}
+    where ${p.usernameFolded} in (select jsonb_array_elements_text($3::text::jsonb))), '[]')) as batch
+  from ${principalChangeCounter} ${c}`,
+)
 
 /**
  * Puts every record that changed after the cursor into the cache, raises the published version, and announces the

@@ -3,16 +3,17 @@
  * of the deal taken, and the end of the log in its place. Deals that exist keep all their events: they are the history.
  */
 import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { findRecent } from '../../shared/platform/database/measure-table.ts'
+import { type JsonRow, namesOf, textOf } from '../../shared/platform/database/statement.ts'
+import { b, d, e, s, w } from '../store/aliases.ts'
 import { eventsBetween } from '../store/events/event-statements.ts'
+import { deals, eventSlices, events, webhookBlocked, webhooks } from '../store/schema.ts'
 import { eventPositions } from './stored-kinds.ts'
 
 /** An event with its position, and its row as PostgreSQL makes JSON of it, with every column that it has. */
-export type EventRow = Readonly<Record<string, unknown>> & {
-  readonly position: number
-  readonly id: string
-}
+export type EventRow = JsonRow<typeof events> & { readonly position: number }
 
 /** Which events are read. */
 export interface EventSelection {
@@ -22,13 +23,16 @@ export interface EventSelection {
   readonly all: boolean
 }
 
+const l = alias(events, 'l')
+const r = alias(events, 'r')
+
 /** True for a row of `deals.events e` whose deal is purged and has a later event. */
-const isOver = `not exists (select 1 from deals.deals d where d.id = e.deal_id and d.bucket = e.bucket)
-  and exists (
-    select 1 from deals.events l where l.deal_id = e.deal_id and l.bucket = e.bucket and l.sequence > e.sequence)`
+const isOver = sql`not exists (select 1 from ${deals} ${d} where ${d.id} = ${e.dealId} and ${d.bucket} = ${e.bucket})
+  and exists (select 1 from ${events} ${l}
+    where ${l.dealId} = ${e.dealId} and ${l.bucket} = ${e.bucket} and ${l.sequence} > ${e.sequence})`
 /** True for an event with its position, `e`, at which no webhook stands and for which none waits. */
-const isFree = `not exists (select 1 from deals.webhooks w where w.position = e.position)
-  and not exists (select 1 from deals.webhook_blocked b where b.deal_id = e.deal_id)`
+const isFree = sql`not exists (select 1 from ${webhooks} ${w} where ${w.position} = e.position)
+  and not exists (select 1 from ${webhookBlocked} ${b} where ${b.dealId} = ${e.dealId})`
 
 /** How many positions one statement looks at. */
 const windowSize = 10_000
@@ -42,17 +46,19 @@ export async function* readEvents(
   { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress?: (done: number, total: number) => void },
 ): AsyncGenerator<EventRow> {
   const { first, last } = await range(database, before)
-  const [over, free] = [isOver, isFree].map((condition) => sql.raw(all ? 'true' : condition))
+  const [over, free] = [isOver, isFree].map((condition) => (all ? sql`true` : condition))
   for (let from = first - 1; from < last; from += windowSize) {
     signal.throwIfAborted()
     const upTo = Math.min(from + windowSize, last)
-    const slices = `(
-      select * from deals.event_slices where last_position > ${from} and last_position <= coalesce(
-        (select min(l.last_position) from deals.event_slices l where l.last_position >= ${upTo}), ${upTo}))`
+    const [position, end] = [sql.raw(String(from)), sql.raw(String(upTo))]
+    const slices = sql`(
+      select * from ${eventSlices} where ${eventSlices.lastPosition} > ${position}
+        and ${eventSlices.lastPosition} <= coalesce(
+          (select min(${s.lastPosition}) from ${eventSlices} ${s} where ${s.lastPosition} >= ${end}), ${end}))`
     const rows = await database.readWithin<{ event: EventRow }>(
       sql`with page as materialized (
-          select e.* from (${sql.raw(eventsBetween(String(from), { slices, upTo: String(upTo) }))}) e
-          where e.occurred_at < ${new Date(before).toISOString()}::text::timestamptz and ${over}
+          select e.* from (${eventsBetween(position, { slices, upTo: end })}) e
+          where ${e.occurredAt} < ${new Date(before).toISOString()}::text::timestamptz and ${over}
         )
         select to_json(e) as event from page e where ${free} order by e.position`,
       timeoutMs,
@@ -68,28 +74,28 @@ async function range(
   before: number,
 ): Promise<{ readonly first: number; readonly last: number }> {
   const [found] = await database.readWithin<{ first: string | null }>(
-    sql`select min(last_position - total + 1)::text as first from (
-      select * from deals.event_slices order by last_position limit 1) s`,
+    sql`select min(${s.lastPosition} - ${s.total} + 1)::text as first from (
+      select * from ${eventSlices} order by ${eventSlices.lastPosition} limit 1) ${s}`,
     timeoutMs,
   )
   const { first: next } = await findRecent(database, eventPositions, before + dayMs)
   return { first: Number(found?.first ?? 1), last: next - 1 }
 }
 
-const removeSql = `with free as materialized (
-    select * from json_to_recordset($1::text::json) as e(position bigint, bucket smallint, number bigint, id uuid,
-      deal_id uuid)
+const removeSql = textOf(sql`with free as materialized (
+    select * from json_to_recordset($1::text::json) as e(position bigint, ${namesOf(events, 'bucket')} smallint,
+      ${namesOf(events, 'number')} bigint, ${namesOf(events, 'id')} uuid, ${namesOf(events, 'dealId')} uuid)
     where ${isFree}
   ),
   gone as (
-    delete from deals.events e using free r
-    where e.bucket = r.bucket and e.number = r.number and e.id = r.id and ${isOver} returning 1
+    delete from ${events} ${e} using free r
+    where ${e.bucket} = ${r.bucket} and ${e.number} = ${r.number} and ${e.id} = ${r.id} and ${isOver} returning 1
   )
-  select count(*)::text as count from gone`
+  select count(*)::text as count from gone`)
 
 /** Removes those of these events that may still be removed. Resolves to how many they were. @throws Unavailable */
-export async function removeEvents(database: Pick<Database, 'write'>, events: readonly EventRow[]): Promise<number> {
-  const rows = events.map(({ position, bucket, number, id, deal_id }) => ({ position, bucket, number, id, deal_id }))
+export async function removeEvents(database: Pick<Database, 'write'>, removed: readonly EventRow[]): Promise<number> {
+  const rows = removed.map(({ position, bucket, number, id, deal_id }) => ({ position, bucket, number, id, deal_id }))
   const [row] = await database.write<{ count: string }>(removeSql, [JSON.stringify(rows)])
   return Number(row?.count ?? 0)
 }

@@ -1,5 +1,6 @@
 /** The event log in PostgreSQL: a sequence of slices, each of which is made once and read by everybody. */
 import type { Database } from '../../shared/platform/database/database.ts'
+import type { JsonRow } from '../../shared/platform/database/statement.ts'
 import { type History, requirePrimary } from '../../shared/platform/history/history.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { EventLog, EventPage, LoggedEvent, LogState, ReadOptions } from '../events/event-log.ts'
@@ -13,25 +14,11 @@ import {
   snapshotStatement,
 } from './events/event-statements.ts'
 import { rfc3339OfRow } from './rows.ts'
+import type { events } from './schema.ts'
 
-/** A row of `deals.events` with its position, in the form of `json_agg`. */
-export interface EventRow {
+/** A row of `deals.events` with its position. */
+export interface EventRow extends Omit<JsonRow<typeof events>, 'bucket' | 'number'> {
   readonly position: number
-  readonly id: string
-  readonly deal_id: string
-  readonly sequence: number
-  readonly deal_version: number
-  readonly type: string
-  readonly data: Readonly<Record<string, unknown>>
-  readonly currency: string
-  readonly occurred_at: string
-  readonly actor: string
-  readonly actor_user_id: string | null
-  readonly use_case: string
-  readonly style: string
-  readonly command_id: string | null
-  readonly correlation_id: string
-  readonly schema_version: number
   readonly is_hidden?: boolean
 }
 

@@ -11,6 +11,7 @@ import {
   createDigestCountExpiry,
   createUsedSignatureExpiry,
 } from '../../shared/protocol/authentication/credential-expiry.ts'
+import { e, s } from './aliases.ts'
 import { commands, deals, digestCounts, eventSlices, events, tasks, usedSignatures, webhookAttempts } from './schema.ts'
 
 /** Answers of commands that are no longer kept: what is left of the command says that it was carried out. */
@@ -106,13 +107,15 @@ const emptySlices: HousekeepingJob = {
       .delete(eventSlices)
       .where(
         sql`${eventSlices.lastPosition} in (
-          with oldest as materialized (select * from deals.event_slices order by last_position limit ${limit}),
+          with oldest as materialized (
+            select * from ${eventSlices} order by ${eventSlices.lastPosition} limit ${limit}
+          ),
           filled as materialized (
-            select oldest.last_position from oldest cross join lateral (
-              select distinct on (e.bucket) e.bucket from deals.events e
-              where e.bucket = oldest.bucket and e.number > oldest.upto - oldest.total and e.number <= oldest.upto) e
+            select ${s.lastPosition} from oldest s cross join lateral (
+              select distinct on (${e.bucket}) ${e.bucket} from ${events} ${e}
+              where ${e.bucket} = ${s.bucket} and ${e.number} > ${s.upto} - ${s.total} and ${e.number} <= ${s.upto}) e
           )
-          select last_position from oldest except select last_position from filled)`,
+          select ${s.lastPosition} from oldest s except select ${s.lastPosition} from filled s)`,
       )
       .returning({ one: sql<number>`1` })
     return removed.length

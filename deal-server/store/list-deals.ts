@@ -6,12 +6,15 @@
  * of the events since the first page.
  */
 import { and, inArray, or, type SQL, sql } from 'drizzle-orm'
-import type { Parameter, Reads } from '../../shared/platform/database/database.ts'
+import { alias } from 'drizzle-orm/pg-core'
+import type { Reads } from '../../shared/platform/database/database.ts'
+import { statementOf } from '../../shared/platform/database/statement.ts'
 import type { Page, Position } from '../../shared/platform/pagination.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEventType } from '../domain/events.ts'
 import { type LogHistory, wasThereIn } from '../events/position.ts'
 import type { DealList, DealSort, DealSortKey } from '../queries/ports.ts'
+import { e } from './aliases.ts'
 import { conditionsOf } from './deal-conditions.ts'
 import {
   type BeginOfWalk,
@@ -25,6 +28,10 @@ import { type Keyset, orderOf, rangesOf, readRanges } from './keyset.ts'
 import { historyColumn, type MarkedRow, outdatedCursor, readMarkedPage } from './marked-pages.ts'
 import { type DealRow, dealOfRow } from './rows.ts'
 import { deals, events } from './schema.ts'
+
+const earlier = alias(events, 'earlier')
+/** The first relevant event of each deal since a walk began. */
+const changed = alias(events, 'changed')
 
 interface SortKey {
   readonly value: SQL
@@ -45,39 +52,39 @@ const sortKeys: Readonly<Record<DealSortKey, SortKey>> = {
     value: sql`${deals.updatedAt}`,
     type: 'timestamptz',
     changes: {
-      before: sql`coalesce((select earlier.occurred_at from ${events} earlier
-        where earlier.deal_id = changed.deal_id and earlier.bucket = ${deals.bucket}
-          and earlier.sequence = changed.sequence - 1), ${deals.createdAt})`,
+      before: sql`coalesce((select ${earlier.occurredAt} from ${events} ${earlier}
+        where ${earlier.dealId} = ${changed.dealId} and ${earlier.bucket} = ${deals.bucket}
+          and ${earlier.sequence} = ${changed.sequence} - 1), ${deals.createdAt})`,
     },
   },
   name: {
     value: sql`${deals.name} collate "C"`,
     type: 'text',
-    changes: { types: ['deal.renamed'], before: sql`(changed.data ->> 'old') collate "C"` },
+    changes: { types: ['deal.renamed'], before: sql`(${changed.data} ->> 'old') collate "C"` },
   },
   price: {
     value: sql`${deals.price}`,
     type: 'bigint',
-    changes: { types: ['deal.price-changed'], before: sql`(changed.data ->> 'old')::bigint` },
+    changes: { types: ['deal.price-changed'], before: sql`(${changed.data} ->> 'old')::bigint` },
   },
   completionDate: {
     value: sql`${deals.completionDate}`,
     type: 'date',
     nullable: true,
-    changes: { types: ['deal.completion-date-changed'], before: sql`(changed.data ->> 'old')::date` },
+    changes: { types: ['deal.completion-date-changed'], before: sql`(${changed.data} ->> 'old')::date` },
   },
   status: {
     value: sql`${deals.status} collate "C"`,
     type: 'text',
     changes: {
       types: ['deal.completed', 'deal.cancelled', 'deal.reopened'],
-      before: sql`coalesce(changed.data ->> 'from', 'open') collate "C"`,
+      before: sql`coalesce(${changed.data} ->> 'from', 'open') collate "C"`,
     },
   },
   ownerId: {
     value: sql`${deals.ownerId} collate "C"`,
     type: 'text',
-    changes: { types: ['deal.owner-assigned'], before: sql`(changed.data ->> 'old') collate "C"` },
+    changes: { types: ['deal.owner-assigned'], before: sql`(${changed.data} ->> 'old') collate "C"` },
   },
 }
 
@@ -145,7 +152,9 @@ async function readDeals(database: Reads, { filter, sort, page }: DealList): Pro
     .from(sql`(${listed({ filter, sort, page }, begin)}) listed`)
     .orderBy(orderOf(keysetOf(sort, { key: sql`listed.key`, id: sql`listed.id` })))
     .limit(limit + 1)
-  const rows: ListedRow[] = isFrequent({ filter, sort }) ? await runPrepared(database, statement) : await statement
+  const rows: ListedRow[] = isFrequent({ filter, sort })
+    ? await database.query<ListedRow>(...statementOf(statement))
+    : await statement
   return begin ? rows.map((row) => ({ ...row, begin })) : rows
 }
 
@@ -155,11 +164,6 @@ async function readDeals(database: Reads, { filter, sort, page }: DealList): Pro
  */
 const isFrequent = ({ filter: { status: _status, ...rest }, sort }: Pick<DealList, 'filter' | 'sort'>): boolean =>
   sort.by === 'createdAt' && Object.values(rest).every((condition) => condition === undefined)
-
-function runPrepared(database: Reads, statement: { toSQL(): { sql: string; params: unknown[] } }) {
-  const { sql: text, params } = statement.toSQL()
-  return database.query<ListedRow>(text, params as Parameter[])
-}
 
 const keysetOf = ({ by, descending }: DealSort, { key, id }: { key: SQL; id: SQL }): Keyset => ({
   key: { expression: key, type: sortKeys[by].type },
@@ -174,7 +178,7 @@ function listed({ filter, sort, page: { limit, after } }: DealList, begin: Begin
   const conditions = conditionsOf(filter)
   const isMoving = changes !== undefined && begin !== undefined
   // The planner never estimates an array as large. With an estimate above 200,000 rows it would search without a hash.
-  const unchanged = sql`${deals.id} not in (select unnest(array(select deal_id from changed)))`
+  const unchanged = sql`${deals.id} not in (select unnest(array(select ${changed.dealId} from changed)))`
   const inPlace = readRanges(rangesOf(keysetOf(sort, { key: value, id: sql`${deals.id}` }), after), {
     limit,
     select: sql`select deals as deal, ${value} as key, ${deals.id} as id from ${deals}`,
@@ -184,8 +188,8 @@ function listed({ filter, sort, page: { limit, after } }: DealList, begin: Begin
   const moved = rangesOf(keysetOf(sort, { key: sql`moved.key`, id: sql`moved.id` }), after)
   const placedAsBefore = sql`(select moved.deal, moved.key, moved.id from (
       select deals as deal, ${changes.before} as key, ${deals.id} as id
-      from changed join ${deals} on ${deals.id} = changed.deal_id and ${deals.bucket} = changed.bucket
-      where ${and(...conditions, sql`changed.type <> 'deal.created'`)}
+      from changed join ${deals} on ${deals.id} = ${changed.dealId} and ${deals.bucket} = ${changed.bucket}
+      where ${and(...conditions, sql`${changed.type} <> 'deal.created'`)}
     ) moved where ${or(...moved.map(({ condition }) => condition))})`
   return sql`with ${eventsSince(begin)}, changed as materialized (${changedIn(changes.types)})
     ${inPlace} union all ${placedAsBefore}`
@@ -193,6 +197,6 @@ function listed({ filter, sort, page: { limit, after } }: DealList, begin: Begin
 
 /** The first relevant one of these events of each deal. For a deal that is newer, it is the creation. */
 const changedIn = (types: readonly DealEventType[] | undefined): SQL =>
-  sql`select distinct on (e.deal_id) e.deal_id, e.bucket, e.sequence, e.type, e.data from since e
-    where ${types === undefined ? sql`true` : inArray(sql`e.type`, ['deal.created', ...types])}
-    order by e.deal_id, e.sequence`
+  sql`select distinct on (${e.dealId}) ${e.dealId}, ${e.bucket}, ${e.sequence}, ${e.type}, ${e.data} from since e
+    where ${types === undefined ? sql`true` : inArray(e.type, ['deal.created', ...types])}
+    order by ${e.dealId}, ${e.sequence}`

@@ -1,19 +1,21 @@
 /** Lists of commands, events and tasks, by Drizzle. They block no writes. */
 import { and, eq, gte, isNull, or, type SQL, sql } from 'drizzle-orm'
 import type { Reads } from '../../shared/platform/database/database.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
 import { type History, historySqlOf, requirePrimary } from '../../shared/platform/history/history.ts'
 import { timeOfId } from '../../shared/platform/ids.ts'
 import type { Page, PageRequest, Position } from '../../shared/platform/pagination.ts'
 import type { CommandRecord } from '../commands/ports.ts'
 import type { StoredEvent } from '../events/event-log.ts'
 import type { AssignedTask, Assignee } from '../queries/ports.ts'
+import { e } from './aliases.ts'
 import { type EventRow, eventOfRow } from './event-log.ts'
 import { bucketOf } from './events/bucket.ts'
-import { positionOf } from './events/event-statements.ts'
+import { positionOfEvent } from './events/event-statements.ts'
 import { type Keyset, orderOf, rangesOf, readRanges } from './keyset.ts'
 import { historyColumn, readMarkedPage } from './marked-pages.ts'
 import { type CommandRow, commandOfRow } from './rows.ts'
-import { commands, deals, tasks } from './schema.ts'
+import { commands, deals, events, tasks } from './schema.ts'
 
 const commandOrder: Keyset = {
   key: { expression: sql`${commands.requestedAt}`, type: 'timestamptz' },
@@ -44,14 +46,15 @@ export function listCommands(database: Reads, dealId: string, page: PageRequest)
 }
 
 /** `$1`, `$2`: a deal and its bucket; `$3`: a sequence; `$4`: the limit. */
-const historyStatement = (history: string): string => `
+const historyStatement = (history: string) =>
+  textOf(sql`
   with stored as materialized (
-    select * from deals.events e
-    where e.deal_id = $1::text::uuid and e.bucket = $2::text::smallint and e.sequence > $3::text::int
-    order by e.sequence limit $4::text::int
+    select * from ${events} ${e}
+    where ${e.dealId} = $1::text::uuid and ${e.bucket} = $2::text::smallint and ${e.sequence} > $3::text::int
+    order by ${e.sequence} limit $4::text::int
   )
-  select to_json(p) as event, (select ${history}) as history
-  from (select ${positionOf('e')} as position, e.* from stored e) p order by p.sequence`
+  select to_json(p) as event, (select ${sql.raw(history)}) as history
+  from (select ${positionOfEvent} as position, e.* from stored e) p order by p.sequence`)
 
 /**
  * The events of a deal, oldest first. `slice` gives positions to those that have none.

@@ -1,80 +1,20 @@
 /** Converts rows in PostgreSQL's JSON form to domain objects and back. Column names are those of `schema.ts`. */
 import { getTableColumns } from 'drizzle-orm'
-import type { CommandOutcome, CommandRecord, DealCommit } from '../commands/ports.ts'
+import type { JsonRow } from '../../shared/platform/database/statement.ts'
+import type { CommandRecord, DealCommit } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
-import type { Completion } from '../domain/events.ts'
 import type { Task } from '../domain/task.ts'
 import { bucketOf, bucketOfPrincipal } from './events/bucket.ts'
-import { deals } from './schema.ts'
+import { type commands, deals, type events, type tasks } from './schema.ts'
 
-/** A row of `deals.deals` in the form of `to_json`: times in PostgreSQL's ISO form. */
-export interface DealRow {
-  readonly id: string
-  readonly name: string
-  readonly price: number
-  readonly currency: string
-  readonly description: string | null
-  readonly completion_date: string | null
-  readonly owner_id: string
-  readonly status: Deal['status']
-  readonly held: boolean
-  readonly hold_reason: string | null
-  readonly hold_reason_code: string | null
-  readonly held_at: string | null
-  readonly held_by: string | null
-  readonly price_reason: string | null
-  readonly completion_date_reason: string | null
-  readonly completion_date_penalty: number | null
-  readonly cancel_reason: string | null
-  readonly cancel_penalty: number | null
-  readonly cancelled_at: string | null
-  readonly completion: Completion | null
-  readonly penalty_total: number
-  readonly task_count: number
-  readonly version: number
-  readonly sequence: number
-  readonly created_at: string
-  readonly created_by: string
-  readonly updated_at: string
-  readonly updated_by: string
-  readonly deleted_at: string | null
-  readonly purge_at: string | null
-}
+/** A row of `deals.deals`. */
+export type DealRow = JsonRow<typeof deals>
 
 /** A row of `deals.tasks`. */
-export interface TaskRow {
-  readonly deal_id: string
-  readonly id: string
-  readonly ordinal: number
-  readonly title: string
-  readonly due_date: string | null
-  readonly assignee_id: string | null
-  readonly assignee_user_id: string | null
-  readonly status: Task['status']
-  readonly result: string | null
-  readonly created_at: string
-  readonly assigned_at: string | null
-  readonly done_at: string | null
-  readonly bucket: number
-}
+export type TaskRow = JsonRow<typeof tasks>
 
 /** A row of `deals.commands`. */
-export interface CommandRow {
-  readonly principal_id: string
-  readonly command_id: string
-  readonly deal_id: string
-  readonly use_case: string
-  readonly params: Readonly<Record<string, unknown>>
-  readonly fingerprint: string
-  readonly outcome: CommandOutcome | null
-  readonly style: string
-  readonly request_id: string
-  readonly requested_by: string
-  readonly requested_at: string
-  readonly expires_at: string
-  readonly signature: string | null
-  readonly bucket: number
-}
+export type CommandRow = JsonRow<typeof commands>
 
 /**
  * RFC 3339 in UTC with milliseconds, from a time in PostgreSQL's ISO form. PostgreSQL leaves out zeros at the end of
@@ -154,16 +94,15 @@ export const rowsOfTasks = ({ deal, tasks }: DealCommit): TaskRow[] =>
   }))
 
 /** The columns of a deal that its members fill, with their names; amounts are in minor units. */
-const dealColumns = Object.entries(getTableColumns(deals))
-  .map(([member, { name }]) => [name, member] as const)
-  .filter(([name]) => name !== 'bucket')
+const { bucket, ...filled } = getTableColumns(deals)
+const dealColumns = Object.entries(filled).map(([member, { name }]) => [name, member as keyof typeof filled] as const)
 
-const memberOf = (deal: Deal, member: string): unknown =>
-  member === 'taskCount' ? deal.tasks.length : deal[member as keyof Deal]
+const memberOf = (deal: Deal, member: keyof typeof filled): unknown =>
+  member === 'taskCount' ? deal.tasks.length : deal[member]
 
 /** The columns of a deal that differ from `before`; all columns of a new deal. */
 export function changedColumns(before: Deal | undefined, deal: Deal): Readonly<Record<string, unknown>> {
-  const changed: Record<string, unknown> = before ? {} : { bucket: bucketOf(deal.id) }
+  const changed: Record<string, unknown> = before ? {} : { [bucket.name]: bucketOf(deal.id) }
   for (const [column, member] of dealColumns) {
     const value = memberOf(deal, member)
     if (!before || value !== memberOf(before, member)) changed[column] = value
@@ -205,8 +144,13 @@ export const rowOfCommand = (command: CommandRecord): CommandRow => ({
   bucket: bucketOfPrincipal(command.key.principalId),
 })
 
+/** A row of `deals.events` before it is written. */
+interface NewEventRow extends Omit<JsonRow<typeof events>, 'number' | 'schema_version' | 'data'> {
+  readonly data: DealCommit['events'][number]['event']['data']
+}
+
 /** The rows of `deals.events` that a commit writes; the database adds the number. */
-export const rowsOfEvents = ({ deal, events, context }: DealCommit) =>
+export const rowsOfEvents = ({ deal, events, context }: DealCommit): NewEventRow[] =>
   events.map(({ id, sequence, useCase, event }) => ({
     id,
     deal_id: deal.id,

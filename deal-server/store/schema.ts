@@ -23,13 +23,16 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import { digestCountsTable, usedSignaturesTable } from '../../shared/protocol/authentication/credential-tables.ts'
+import type { CommandOutcome } from '../commands/ports.ts'
+import type { Completion } from '../domain/events.ts'
+import type { PauseReason } from '../webhooks/ports.ts'
 
 /** The schema of all tables of the deal server. */
 export const dealsSchema = pgSchema('deals')
 
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' })
+const time = <Name extends string>(name: Name) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' })
 /** Whole minor units; below 2^53, so exact as a JavaScript number. */
-const minorUnits = (name: string) => bigint(name, { mode: 'number' })
+const minorUnits = <Name extends string>(name: Name) => bigint(name, { mode: 'number' })
 /**
  * One of 1,024 parts of all deals and commands, see `events/bucket.ts`. It is the last column of every key, so that a
  * database can keep the rows of a bucket together, and find one without it.
@@ -59,7 +62,7 @@ export const deals = dealsSchema.table(
     cancelReason: text('cancel_reason'),
     cancelPenalty: minorUnits('cancel_penalty'),
     cancelledAt: time('cancelled_at'),
-    completion: jsonb('completion'),
+    completion: jsonb('completion').$type<Completion>(),
     penaltyTotal: minorUnits('penalty_total').notNull(),
     /** The number of its rows in `tasks`: a read of a deal without tasks skips that table. */
     taskCount: integer('task_count').notNull(),
@@ -134,13 +137,13 @@ export const commands = dealsSchema.table(
     commandId: text('command_id').notNull(),
     dealId: uuid('deal_id').notNull(),
     useCase: text('use_case').notNull(),
-    params: json('params').notNull(),
+    params: json('params').$type<Readonly<Record<string, unknown>>>().notNull(),
     fingerprint: text('fingerprint').notNull(),
     /**
      * Null after it expired. json, not jsonb, here and in `params`: a replay is the same response byte for byte, with
      * the same order of members.
      */
-    outcome: json('outcome'),
+    outcome: json('outcome').$type<CommandOutcome>(),
     style: text('style').notNull(),
     requestId: uuid('request_id').notNull(),
     requestedBy: text('requested_by').notNull(),
@@ -167,7 +170,7 @@ export const events = dealsSchema.table(
     sequence: integer('sequence').notNull(),
     dealVersion: integer('deal_version').notNull(),
     type: text('type').notNull(),
-    data: json('data').notNull(),
+    data: json('data').$type<Readonly<Record<string, unknown>>>().notNull(),
     /** The currency of the amounts in `data`, which are minor units. */
     currency: char('currency', { length: 3 }).notNull(),
     occurredAt: time('occurred_at').notNull(),
@@ -243,11 +246,11 @@ export const webhooks = dealsSchema.table(
     id: uuid('id').primaryKey(),
     url: text('url').notNull(),
     /** The wanted types and deals; all of them when empty. */
-    types: jsonb('types').notNull(),
-    deals: jsonb('deals').notNull(),
+    types: jsonb('types').$type<readonly string[]>().notNull(),
+    deals: jsonb('deals').$type<readonly string[]>().notNull(),
     description: text('description'),
     state: text('state', { enum: ['active', 'paused'] }).notNull(),
-    pausedReason: text('paused_reason'),
+    pausedReason: text('paused_reason').$type<PauseReason>(),
     pausedAt: time('paused_at'),
     /** False until the auth server has the pause in its audit log. */
     pauseReported: boolean('pause_reported').notNull(),

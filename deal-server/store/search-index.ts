@@ -1,4 +1,5 @@
 import type { TrigramIndex } from '../../shared/platform/database/trigram-index.ts'
+import { deals } from './schema.ts'
 
 /**
  * The index of the filter `q`: parts of names and descriptions. Commands that change neither do not write into it. The
@@ -8,6 +9,6 @@ export const dealSearchIndex: TrigramIndex = {
   schema: 'deals',
   table: 'deals',
   name: 'deals_by_text',
-  columns: ['name', 'description'],
-  where: 'deleted_at is null',
+  columns: [deals.name.name, deals.description.name],
+  where: `${deals.deletedAt.name} is null`,
 }

@@ -1,37 +1,12 @@
 /** Converts rows of webhooks in PostgreSQL's JSON form. Column names are those of `schema.ts`. */
+import type { JsonRow } from '../../shared/platform/database/statement.ts'
 import { markedPosition } from '../events/position.ts'
-import type { PauseReason, StoredAttempt, Webhook, WebhookView } from '../webhooks/ports.ts'
+import type { StoredAttempt, Webhook, WebhookView } from '../webhooks/ports.ts'
 import { rfc3339OfRow } from './rows.ts'
+import type { webhookAttempts, webhooks } from './schema.ts'
 
-/** A row of `deals.webhooks` in the form of `to_json`. */
-export interface WebhookRow {
-  readonly id: string
-  readonly url: string
-  readonly types: readonly string[]
-  readonly deals: readonly string[]
-  readonly description: string | null
-  readonly state: Webhook['state']
-  readonly paused_reason: PauseReason | null
-  readonly paused_at: string | null
-  readonly created_by: string
-  readonly created_at: string
-  readonly updated_at: string
-  readonly responsible: string
-  readonly responsible_user_id: string
-  readonly responsible_generation: number | null
-  readonly sees_deleted: boolean
-  readonly secret: string
-  readonly former_secret: string | null
-  readonly former_secret_until: string | null
-  readonly revision: number
-  readonly position: number
-  readonly failures: number
-  readonly last_success_at: string | null
-  readonly last_failure_at: string | null
-  readonly last_failure_status: number | null
-  readonly last_failure_reason: string | null
-  readonly held_until: string | null
-}
+/** A row of `deals.webhooks`. */
+export type WebhookRow = JsonRow<typeof webhooks>
 
 /** What is waiting for a webhook. */
 export interface WaitingRow {
@@ -40,20 +15,6 @@ export interface WaitingRow {
   /** When the first event after its position happened. */
   readonly behind_since: string | null
   readonly history: string
-}
-
-/** A row of `deals.webhook_attempts`. */
-export interface AttemptRow {
-  readonly id: number
-  readonly event_id: string
-  readonly type: string
-  readonly deal_id: string | null
-  readonly attempt: number
-  readonly at: string
-  readonly duration_ms: number
-  readonly outcome: StoredAttempt['outcome']
-  readonly status: number | null
-  readonly reason: string | null
 }
 
 const timeOf = (text: string | null): string | null => (text === null ? null : rfc3339OfRow(text))
@@ -105,15 +66,7 @@ export function viewOfRow({ webhook, blocked, behind_since, history }: WaitingRo
 }
 
 /** The attempt of a row. */
-export const attemptOfRow = (row: AttemptRow): StoredAttempt => ({
-  id: row.id,
-  eventId: row.event_id,
-  type: row.type,
-  dealId: row.deal_id,
-  attempt: row.attempt,
-  at: rfc3339OfRow(row.at),
-  durationMs: row.duration_ms,
-  outcome: row.outcome,
-  status: row.status,
-  reason: row.reason,
+export const attemptOfRow = ({ webhookId: _, at, ...row }: typeof webhookAttempts.$inferSelect): StoredAttempt => ({
+  at: rfc3339OfRow(at),
+  ...row,
 })

@@ -2,130 +2,168 @@
  * The statements of those who send events to webhooks. A lease says which server that is. Everything that a server
  * stores is stored only while it has the lease, the webhook is unchanged, and no other PostgreSQL server took over.
  */
-
+import { and, eq, isNull, lt, or, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { build, type JsonRow, namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import { historySql, requirePrimary } from '../../shared/platform/history/history.ts'
 import type { BlockedDeal, LoadedWebhook, PauseReason, Progress, WebhookHead, WebhookWork } from '../webhooks/ports.ts'
+import { a, b, e, w } from './aliases.ts'
 import { type EventRow, eventOfRow } from './event-log.ts'
 import { bucketOf } from './events/bucket.ts'
-import { isHidden, positionOf } from './events/event-statements.ts'
+import { isHidden, positionOfEvent } from './events/event-statements.ts'
 import { rfc3339OfRow } from './rows.ts'
+import { events, webhookAttempts, webhookBlocked, webhooks } from './schema.ts'
 import { type WebhookRow, webhookOfRow } from './webhook-rows.ts'
-import { rowOfAttempt } from './webhooks.ts'
+import { insertAttempts, rowOfAttempt } from './webhooks.ts'
+
+const history = sql.raw(historySql)
 
 /** So many attempts of a webhook are kept. */
 const keptAttempts = 200
 /** After this time another server reports a pause, in milliseconds. */
 const reportedLateMs = 60_000
 
-const headsStatement = `
-  select coalesce((select json_agg(json_build_object('id', id, 'revision', revision, 'owner', lease_owner,
-      'isFree', lease_until is null or lease_until < clock_timestamp())) from deals.webhooks where state = 'active'),
-      '[]') as active,
-    (select to_json(count(*)) from deals.webhooks where state = 'paused') as paused,
-    (select to_json(count(*) > 0) from deals.webhooks where not pause_reported
-      and paused_at < clock_timestamp() - interval '${reportedLateMs} ms') as "isReportMissing"`
+const isActive = eq(webhooks.state, sql`'active'`)
+const isPaused = eq(webhooks.state, sql`'paused'`)
+const isFree = or(isNull(webhooks.leaseUntil), lt(webhooks.leaseUntil, sql`clock_timestamp()`))
 
-const lease = (parameter: string) => `clock_timestamp() + ${parameter}::text::int * interval '1 ms'`
+const headsStatement = textOf(sql`
+  select coalesce((select json_agg(json_build_object('id', ${webhooks.id}, 'revision', ${webhooks.revision},
+      'owner', ${webhooks.leaseOwner}, 'isFree', ${isFree})) from ${webhooks} where ${isActive}), '[]') as active,
+    (select to_json(count(*)) from ${webhooks} where ${isPaused}) as paused,
+    (select to_json(count(*) > 0) from ${webhooks} where not ${webhooks.pauseReported}
+      and ${webhooks.pausedAt} < clock_timestamp() - interval '${sql.raw(String(reportedLateMs))} ms')
+      as "isReportMissing"`)
 
-/** `$1`: the server; `$2`: milliseconds. */
-const claimStatement = `
-  with free as materialized (
-    select w.id from deals.webhooks w
-    where w.state = 'active' and (w.lease_until is null or w.lease_until < clock_timestamp())
-    order by w.id for update skip locked
+/** `$1`: the server. */
+const isOwn = eq(webhooks.leaseOwner, sql`$1::text::uuid`)
+/** `$2`: milliseconds. */
+const lease = sql`clock_timestamp() + $2::text::int * interval '1 ms'`
+const itsId = { id: webhooks.id }
+
+const free = build
+  .$with('free')
+  .as(
+    build
+      .select(itsId)
+      .from(webhooks)
+      .where(and(isActive, isFree))
+      .orderBy(webhooks.id)
+      .for('update', { skipLocked: true }),
   )
-  update deals.webhooks w set lease_owner = $1::text::uuid, lease_until = ${lease('$2')}
-  from free where w.id = free.id
-  returning to_json(w.id) as id`
+const claimStatement = textOf(
+  build
+    .with(free)
+    .update(webhooks)
+    .set({ leaseOwner: sql`$1::text::uuid`, leaseUntil: lease })
+    .from(free)
+    .where(eq(webhooks.id, free.id))
+    .returning(itsId),
+)
 
-const renewStatement = `
-  update deals.webhooks set lease_until = ${lease('$2')}
-  where lease_owner = $1::text::uuid and state = 'active'
-  returning to_json(id) as id`
+const renewStatement = textOf(
+  build.update(webhooks).set({ leaseUntil: lease }).where(and(isOwn, isActive)).returning(itsId),
+)
 
-const releaseStatement = `
-  update deals.webhooks set lease_owner = null, lease_until = null where lease_owner = $1::text::uuid
-  returning to_json(id) as id`
+const releaseStatement = textOf(
+  build.update(webhooks).set({ leaseOwner: sql`null`, leaseUntil: sql`null` }).where(isOwn).returning(itsId),
+)
 
 /** `$1`: the server; `$2`: text of a uuid array. */
-const loadStatement = `
-  select to_json(w) as webhook, ${historySql} as history,
-    (select json_agg(b) from deals.webhook_blocked b where b.webhook_id = w.id) as blocked
-  from deals.webhooks w
-  where w.id = any($2::text::uuid[]) and w.lease_owner = $1::text::uuid and w.state = 'active'`
+const loadStatement = textOf(sql`
+  select to_json(w) as webhook, ${history} as history,
+    (select json_agg(b) from ${webhookBlocked} ${b} where ${b.webhookId} = ${w.id}) as blocked
+  from ${webhooks} ${w}
+  where ${w.id} = any($2::text::uuid[]) and ${w.leaseOwner} = $1::text::uuid and ${w.state} = 'active'`)
 
 /** `$1`: an id; `$2`: a credential generation. */
-const adoptGenerationStatement = `
-  update deals.webhooks set responsible_generation = $2::text::int
-  where id = $1::text::uuid and responsible_generation is null
-  returning to_json(id) as id`
+const adoptGenerationStatement = textOf(
+  build
+    .update(webhooks)
+    .set({ responsibleGeneration: sql`$2::text::int` })
+    .where(and(eq(webhooks.id, sql`$1::text::uuid`), isNull(webhooks.responsibleGeneration)))
+    .returning(itsId),
+)
 
-/** `$1`: `SavedRow`; `$2`, `$4`: rows of blocked deals and attempts; `$3`: text of a uuid array. */
-const saveStatement = `
+/** The columns of a webhook that progress changes. */
+type SavedRow = Omit<Partial<WebhookRow>, 'lease_until'>
+
+const r = alias(webhooks, 'r')
+const excluded = alias(webhookBlocked, 'excluded')
+const o = alias(webhookAttempts, 'o')
+
+/**
+ * `$1`: `SavedRow`; `$2`: milliseconds; `$3`: the history; `$4`, `$6`: rows of blocked deals and attempts; `$5`: text
+ * of a uuid array.
+ */
+const saveStatement = textOf(sql`
   with held as (
-    update deals.webhooks w set position = i.position, failures = i.failures, last_success_at = i.last_success_at,
-      last_failure_at = i.last_failure_at, last_failure_status = i.last_failure_status,
-      last_failure_reason = i.last_failure_reason, held_until = i.held_until,
-      lease_until = clock_timestamp() + i.lease_ms * interval '1 ms',
-      state = case when i.paused_reason is null then 'active' else 'paused' end, paused_reason = i.paused_reason,
-      paused_at = i.paused_at, pause_reported = i.paused_reason is null
-    from json_to_record($1::text::json) as i(id uuid, owner uuid, revision int, history text, lease_ms int,
-      position bigint, failures int, last_success_at timestamptz, last_failure_at timestamptz, last_failure_status int,
-      last_failure_reason text, held_until timestamptz, paused_reason text, paused_at timestamptz)
-    where w.id = i.id and w.lease_owner = i.owner and w.revision = i.revision and w.state = 'active'
-      and ${historySql} = i.history
-    returning w.id
+    update ${webhooks} ${w} set
+      (${namesOf(webhooks, 'position', 'failures', 'heldUntil')},
+        ${namesOf(webhooks, 'lastSuccessAt', 'lastFailureAt', 'lastFailureStatus', 'lastFailureReason')},
+        ${namesOf(webhooks, 'pausedReason', 'pausedAt', 'pauseReported', 'state', 'leaseUntil')}) =
+      (${r.position}, ${r.failures}, ${r.heldUntil},
+        ${r.lastSuccessAt}, ${r.lastFailureAt}, ${r.lastFailureStatus}, ${r.lastFailureReason},
+        ${r.pausedReason}, ${r.pausedAt}, ${r.pausedReason} is null,
+        case when ${r.pausedReason} is null then 'active' else 'paused' end, ${lease})
+    from json_populate_record(null::${webhooks}, $1::text::json) ${r}
+    where ${w.id} = ${r.id} and ${w.leaseOwner} = ${r.leaseOwner} and ${w.revision} = ${r.revision}
+      and ${w.state} = 'active' and ${history} = $3::text
+    returning ${w.id}
   ),
   blocked as (
-    insert into deals.webhook_blocked (webhook_id, deal_id, sequence, attempts, next_attempt_at, since)
-    select h.id, b.deal_id, b.sequence, b.attempts, b.next_attempt_at, b.since
-    from held h, json_populate_recordset(null::deals.webhook_blocked, $2::text::json) b
-    on conflict (webhook_id, deal_id) do update set sequence = excluded.sequence, attempts = excluded.attempts,
-      next_attempt_at = excluded.next_attempt_at, since = excluded.since
+    insert into ${webhookBlocked}
+      (${namesOf(webhookBlocked, 'webhookId', 'dealId', 'sequence', 'attempts', 'nextAttemptAt', 'since')})
+    select held.id, ${b.dealId}, ${b.sequence}, ${b.attempts}, ${b.nextAttemptAt}, ${b.since}
+    from held, json_populate_recordset(null::${webhookBlocked}, $4::text::json) ${b}
+    on conflict (${namesOf(webhookBlocked, 'webhookId', 'dealId')}) do update
+      set (${namesOf(webhookBlocked, 'sequence', 'attempts', 'nextAttemptAt', 'since')}) =
+        (${excluded.sequence}, ${excluded.attempts}, ${excluded.nextAttemptAt}, ${excluded.since})
   ),
   freed as (
-    delete from deals.webhook_blocked b using held h where b.webhook_id = h.id and b.deal_id = any($3::text::uuid[])
+    delete from ${webhookBlocked} ${b} using held where ${b.webhookId} = held.id and ${b.dealId} = any($5::text::uuid[])
   ),
-  noted as (
-    insert into deals.webhook_attempts (webhook_id, event_id, type, deal_id, attempt, at, duration_ms, outcome, status,
-      reason)
-    select h.id, a.event_id, a.type, a.deal_id, a.attempt, a.at, a.duration_ms, a.outcome, a.status, a.reason
-    from held h, json_populate_recordset(null::deals.webhook_attempts, $4::text::json) a
-  ),
+  noted as (${insertAttempts(sql`held`, sql`$6::text::json`)}),
   forgotten as (
-    delete from deals.webhook_attempts a using held h where a.webhook_id = h.id and a.id <= (
-      select o.id from deals.webhook_attempts o where o.webhook_id = h.id order by o.id desc
-      offset ${keptAttempts} limit 1)
+    delete from ${webhookAttempts} ${a} using held where ${a.webhookId} = held.id and ${a.id} <= (
+      select ${o.id} from ${webhookAttempts} ${o} where ${o.webhookId} = held.id order by ${o.id} desc
+      offset ${sql.raw(String(keptAttempts))} limit 1)
   )
-  select to_json(id) as id from held`
+  select id from held`)
 
 /**
  * `$1`: a deal; `$2`: a sequence; `$3`: a position; `$4`: the limit; `$5`: whether hidden events are marked; `$6`: the
  * deal's bucket.
  */
-const waitingStatement = `
+const waitingStatement = textOf(sql`
   with stored as materialized (
-    select e.*, $5::text::boolean and ${isHidden('$1::text::uuid', '$6::text::smallint')} as is_hidden
-    from deals.events e
-    where e.deal_id = $1::text::uuid and e.bucket = $6::text::smallint and e.sequence >= $2::text::int
-    order by e.sequence limit $4::text::int
+    select e.*, $5::text::boolean and ${isHidden(sql`$1::text::uuid`, sql`$6::text::smallint`)} as is_hidden
+    from ${events} ${e}
+    where ${e.dealId} = $1::text::uuid and ${e.bucket} = $6::text::smallint and ${e.sequence} >= $2::text::int
+    order by ${e.sequence} limit $4::text::int
   )
-  select ${historySql} as history, (
-    select json_agg(p order by p.sequence) from (select ${positionOf('e')} as position, e.* from stored e) p
-    where p.position <= $3::text::bigint) as events`
+  select ${history} as history, (
+    select json_agg(p order by p.sequence) from (select ${positionOfEvent} as position, e.* from stored e) p
+    where p.position <= $3::text::bigint) as events`)
 
 /** `$1`: milliseconds. */
-const unreportedStatement = `
-  select json_build_object('id', id, 'reason', paused_reason, 'pausedAt', paused_at) as pause from deals.webhooks
-  where not pause_reported and state = 'paused'
-    and ($1::text::int = 0 or paused_at < clock_timestamp() - $1::text::int * interval '1 ms')
-  order by id limit 100`
+const unreportedStatement = textOf(sql`
+  select json_build_object('id', ${webhooks.id}, 'reason', ${webhooks.pausedReason}, 'pausedAt', ${webhooks.pausedAt})
+    as pause from ${webhooks}
+  where not ${webhooks.pauseReported} and ${isPaused} and ($1::text::int = 0
+    or ${webhooks.pausedAt} < clock_timestamp() - $1::text::int * interval '1 ms')
+  order by ${webhooks.id} limit 100`)
 
 /** `$1`: text of a uuid array. */
-const reportedStatement = `
-  update deals.webhooks set pause_reported = true where id = any($1::text::uuid[]) returning to_json(id) as id`
+const reportedStatement = textOf(
+  build
+    .update(webhooks)
+    .set({ pauseReported: sql`true` })
+    .where(sql`${webhooks.id} = any($1::text::uuid[])`)
+    .returning(itsId),
+)
 
 interface LoadedRow {
   readonly webhook: WebhookRow
@@ -133,13 +171,7 @@ interface LoadedRow {
   readonly blocked: readonly BlockedRow[] | null
 }
 
-interface BlockedRow {
-  readonly deal_id: string
-  readonly sequence: number
-  readonly attempts: number
-  readonly next_attempt_at: string
-  readonly since: string
-}
+type BlockedRow = JsonRow<typeof webhookBlocked>
 
 interface HeadsRow {
   readonly active: readonly WebhookHead[]
@@ -151,7 +183,7 @@ type IdRow = { readonly id: string }
 
 /** The work for the webhooks of a database. */
 export function createWebhookWork(database: Database): WebhookWork {
-  const idsOf = async (text: string, parameters: readonly string[]): Promise<readonly string[]> =>
+  const idsOf = async (text: string, parameters: readonly (string | null)[]): Promise<readonly string[]> =>
     (await database.write<IdRow>(text, parameters)).map(({ id }) => id)
   return {
     heads: async () => {
@@ -198,14 +230,12 @@ const loadedOfRow = ({ webhook, history, blocked }: LoadedRow): LoadedWebhook =>
   ),
 })
 
-function parametersOf({ health, blocked, unblocked, attempts, ...progress }: Progress): string[] {
+function parametersOf({ health, blocked, unblocked, attempts, ...progress }: Progress): (string | null)[] {
   const { id, owner, revision, place, leaseMs, pausedReason, pausedAt } = progress
-  const saved = {
+  const saved: SavedRow = {
     id,
-    owner,
+    lease_owner: owner,
     revision,
-    history: place.history,
-    lease_ms: leaseMs,
     position: place.position,
     failures: health.failures,
     last_success_at: health.lastSuccessAt,
@@ -216,15 +246,19 @@ function parametersOf({ health, blocked, unblocked, attempts, ...progress }: Pro
     paused_reason: pausedReason,
     paused_at: pausedAt,
   }
-  const rows = blocked.map(({ dealId, sequence, attempts: failed, nextAttemptAt, since }) => ({
-    deal_id: dealId,
-    sequence,
-    attempts: failed,
-    next_attempt_at: rfc3339(nextAttemptAt),
-    since,
-  }))
+  const rows: Omit<BlockedRow, 'webhook_id'>[] = blocked.map(
+    ({ dealId, sequence, attempts: failed, nextAttemptAt, since }) => ({
+      deal_id: dealId,
+      sequence,
+      attempts: failed,
+      next_attempt_at: rfc3339(nextAttemptAt),
+      since,
+    }),
+  )
   return [
     JSON.stringify(saved),
+    String(leaseMs),
+    place.history ?? null,
     JSON.stringify(rows),
     `{${unblocked.join(',')}}`,
     JSON.stringify(attempts.map(rowOfAttempt)),

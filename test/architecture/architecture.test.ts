@@ -42,7 +42,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
   'deal-server/replicas': ['deal-server/store', 'deal-server/queries', 'shared'],
   'deal-server/webhooks': ['deal-server/events', 'shared', '*'],
   'deal-server/events': ['deal-server/domain', 'shared', '*'],
-  'deal-server/retention': ['deal-server/store/events', 'shared', '*'],
+  'deal-server/retention': ['deal-server/store', 'shared', '*'],
   'deal-server/files': ['shared', 'csv-parse', 'csv-stringify', 'node:crypto'],
   'deal-server/http': [
     'deal-server/commands',

@@ -1,14 +1,20 @@
 import { expect, it } from 'vitest'
 import { sourceFiles } from './source.ts'
 
-const writing =
-  /\b(insert into|delete from|update (auth|deals|\$\{\w+\})\b)|for (no key )?update\b|\bdeals\.(commit|slice_events)\(/
+const writing = new RegExp(
+  [
+    /\b(insert into|delete from|update (auth|deals)\b|update \$\{\w+\})|for (no key )?update\b/,
+    /\bdeals\.(commit|slice_events)\(|\bbuild\b[^;]*?\.(insert|update|delete)\(/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+)
 
-/** The texts that a file names: `const readSql = ...`, a template or a function that gives one. */
+/** The statements that a file names: `const readSql = ...`, a text, a function that gives one, or what is built. */
 function writingTexts(code: string): string[] {
-  const definitions = code.matchAll(/^(?:export )?const (\w+) =((?:[^`'"\n]|\n(?= ))*)(`[^`]*`|'[^'\n]*'|"[^"\n]*")/gm)
+  const definitions = code.matchAll(/^(?:export )?const (\w+) =(.*(?:\n(?: .*|[)\]}].*))*)/gm)
   return Array.from(definitions)
-    .filter(([, , , text = '']) => writing.test(text))
+    .filter(([, , text = '']) => writing.test(text))
     .map(([, name = '']) => name)
 }
 
@@ -17,7 +23,9 @@ function writingTexts(code: string): string[] {
  * one (`const text = useSql(schema)`) counts as that one.
  */
 function readStatements(code: string): string[] {
-  const calls = code.matchAll(/\.query(?:<[^(]*>)?\(\s*(\w+|`[^`]*`|'[^'\n]*'|"[^"\n]*")/g)
+  const calls = code.matchAll(
+    /\.query(?:<[^(]*>)?\(\s*(?:\.\.\.statementOf\(\s*)?(build[^;]*?\)\)|\w+|`[^`]*`|'[^'\n]*'|"[^"\n]*")/g,
+  )
   return Array.from(calls, ([, statement = '']) => statement)
 }
 
@@ -51,6 +59,11 @@ it('would notice a statement that writes over the sessions of reads', () => {
   expect(wrong([{ path: 'a.ts', code }])).toEqual(['a.ts: useSql'])
   const direct = 'await database.query(`update auth.users set name = $1`, [name])'
   expect(wrong([{ path: 'b.ts', code: direct }])).toHaveLength(1)
+  const built =
+    'const endSql = textOf(\n  build\n    .delete(users)\n    .where(isIt),\n)\nawait database.query(endSql, [])'
+  expect(wrong([{ path: 'd.ts', code: built }])).toEqual(['d.ts: endSql'])
+  const atOnce = 'await database.query(...statementOf(build.update(users).set(name)))'
+  expect(wrong([{ path: 'e.ts', code: atOnce }])).toHaveLength(1)
   const call = "await database.query('select id from deals.commit($1, $2, $3, $4, $5)', rows)"
   expect(wrong([{ path: 'c.ts', code: call }])).toHaveLength(1)
 })

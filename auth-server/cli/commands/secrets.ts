@@ -1,9 +1,11 @@
 /** `ops secrets …`: SERVICE_SECRET and SECRETS_KEY, and their rotation (docs/contract/operators.md#secrets). */
 import { Argument, type Command } from 'commander'
+import { isNull, max } from 'drizzle-orm'
 import { type Clock, rfc3339 } from '../../../shared/platform/clock.ts'
 import type { IdSource } from '../../../shared/platform/ids.ts'
 import { withProgress } from '../../../shared/platform/terminal/progress.ts'
 import { type Report, type ReportAction, table } from '../../../shared/platform/terminal/report.ts'
+import { loginFamilies } from '../../store/schema.ts'
 import type { AuthData, OpenAuthData } from '../offline/auth-data.ts'
 import { withExample, withText } from '../terminal/help.ts'
 
@@ -89,9 +91,9 @@ async function reencryptAll(data: AuthData, { clock, operator }: Operator): Prom
 
 /** The expiry of the last refresh token in milliseconds; the current time when there is none. */
 async function lastRefreshExpiry({ database }: AuthData, clock: Clock): Promise<number> {
-  const [row] = await database.query<{ last: { at: number | null } }>(
-    `select json_build_object('at', round(extract(epoch from max(refresh_expires_at)) * 1000)) as last
-      from auth.login_families where ended_at is null`,
-  )
-  return Math.max(row?.last.at ?? 0, clock.now())
+  const [row] = await database.drizzle
+    .select({ last: max(loginFamilies.refreshExpiresAt) })
+    .from(loginFamilies)
+    .where(isNull(loginFamilies.endedAt))
+  return Math.max(row?.last?.getTime() ?? 0, clock.now())
 }

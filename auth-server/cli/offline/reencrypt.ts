@@ -3,11 +3,16 @@
  * meanwhile: a value is replaced only if it has not changed since it was read. An interrupted run can be repeated at
  * any time.
  */
+import { type SQL, sql } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Database } from '../../../shared/platform/database/database.ts'
+import { textOf } from '../../../shared/platform/database/statement.ts'
 import { apiKeySecretData } from '../../api-keys/key-material.ts'
 import { refreshTokenData } from '../../logins/refresh.ts'
 import { totpSecretData } from '../../second-factors/factor-state.ts'
+import { apiKeys, digestSecrets, loginFamilies } from '../../store/schema.ts'
 import { type AssociatedData, createSealing, type Sealing } from '../../store/sealing.ts'
+import { secondFactors } from '../../store/second-factor-tables.ts'
 import { digestSecretData } from '../../users/digest-secrets.ts'
 import type { AuthData } from './auth-data.ts'
 
@@ -26,53 +31,49 @@ export interface Reencrypted {
 /** A column with encrypted values. */
 interface EncryptedColumn {
   readonly name: string
-  readonly table: string
-  readonly column: string
-  readonly id: string
-  /** SQL of the part of the associated data that is not the id. */
-  readonly detail: string
+  readonly table: PgTable
+  readonly column: PgColumn
+  readonly id: PgColumn
+  /** SQL of the part of the associated data that is not the id; nothing when left out. */
+  readonly detail?: SQL
   associatedData(id: string, detail: string): AssociatedData
 }
 
 const columns: readonly EncryptedColumn[] = [
   {
     name: 'API key secrets',
-    table: 'auth.api_keys',
-    column: 'secret_sealed',
-    id: 'id',
-    detail: "''",
+    table: apiKeys,
+    column: apiKeys.secretSealed,
+    id: apiKeys.id,
     associatedData: (id) => apiKeySecretData(id),
   },
   {
     name: 'former API key secrets',
-    table: 'auth.api_keys',
-    column: 'former_secret_sealed',
-    id: 'id',
-    detail: "''",
+    table: apiKeys,
+    column: apiKeys.formerSecretSealed,
+    id: apiKeys.id,
     associatedData: (id) => apiKeySecretData(id),
   },
   {
     name: 'Digest secrets',
-    table: 'auth.digest_secrets',
-    column: 'ha1_sealed',
-    id: 'user_id',
-    detail: "''",
+    table: digestSecrets,
+    column: digestSecrets.ha1Sealed,
+    id: digestSecrets.userId,
     associatedData: (id) => digestSecretData(id),
   },
   {
     name: 'secrets of one-time codes',
-    table: 'auth.second_factors',
-    column: 'secret_sealed',
-    id: 'id',
-    detail: "''",
+    table: secondFactors,
+    column: secondFactors.secretSealed,
+    id: secondFactors.id,
     associatedData: (id) => totpSecretData(id),
   },
   {
     name: 'refresh tokens',
-    table: 'auth.login_families',
-    column: 'successor_sealed',
-    id: 'id',
-    detail: 'counter::text',
+    table: loginFamilies,
+    column: loginFamilies.successorSealed,
+    id: loginFamilies.id,
+    detail: sql`${loginFamilies.counter}::text`,
     associatedData: (id, counter) => refreshTokenData(id, Number(counter)),
   },
 ]
@@ -141,15 +142,14 @@ async function reencryptColumn(column: EncryptedColumn, work: Work): Promise<Ree
   return { resealed, unreadable, left }
 }
 
-const otherKey = ({ column }: EncryptedColumn) => `split_part(${column}, '.', 2) <> $1::text`
+const otherKey = ({ column }: EncryptedColumn) => sql`split_part(${column}, '.', 2) <> $1::text`
 
 async function encryptedRows(column: EncryptedColumn, work: Work, after: string): Promise<EncryptedRow[]> {
-  const { id, detail, table } = column
-  const rows = await work.database.query<{ row: EncryptedRow }>(
-    `select json_build_object('id', ${id}, 'detail', ${detail}, 'ciphertext', ${column.column}) as row from ${table}
-      where ${otherKey(column)} and ${id} > $2::text::uuid order by ${id} limit $3::int`,
-    [work.keyId, after, work.batchSize],
-  )
+  const { id, detail = sql`''`, table } = column
+  const text = textOf(sql`
+    select json_build_object('id', ${id}, 'detail', ${detail}, 'ciphertext', ${column.column}) as row from ${table}
+    where ${otherKey(column)} and ${id} > $2::text::uuid order by ${id} limit $3::int`)
+  const rows = await work.database.query<{ row: EncryptedRow }>(text, [work.keyId, after, work.batchSize])
   return rows.map(({ row }) => row)
 }
 
@@ -177,20 +177,19 @@ async function replace(
   database: Pick<Database, 'write'>,
   changes: readonly Replacement[],
 ): Promise<number> {
-  const rows = await database.write(
-    `update ${table} t set ${column} = c.after
-      from json_to_recordset($1::text::json) as c(id uuid, before text, after text)
-      where t.${id} = c.id and t.${column} = c.before returning 1 as one`,
-    [JSON.stringify(changes)],
-  )
-  return rows.length
+  const text = textOf(sql`update ${table} set ${sql.identifier(column.name)} = c.after
+    from json_to_recordset($1::text::json) as c(id uuid, before text, after text)
+    where ${id} = c.id and ${column} = c.before returning 1 as one`)
+  return (await database.write(text, [JSON.stringify(changes)])).length
 }
 
 async function countLeft(
   column: EncryptedColumn,
   { database, keyId }: Pick<Work, 'database' | 'keyId'>,
 ): Promise<number> {
-  const sql = `select json_build_object('count', count(*)) as "left" from ${column.table} where ${otherKey(column)}`
-  const [row] = await database.query<{ left: { count: number } }>(sql, [keyId])
+  const text = textOf(
+    sql`select json_build_object('count', count(*)) as "left" from ${column.table} where ${otherKey(column)}`,
+  )
+  const [row] = await database.query<{ left: { count: number } }>(text, [keyId])
   return row?.left.count ?? 0
 }

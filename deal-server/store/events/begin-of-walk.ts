@@ -4,8 +4,16 @@
  * means the same in every copy of the database.
  */
 import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
+import { textOf } from '../../../shared/platform/database/statement.ts'
 import type { Place } from '../../events/position.ts'
+import { e } from '../aliases.ts'
+import { eventCounters, eventLog, eventSlices, events, slicedCounters } from '../schema.ts'
 import { historiesColumn } from './event-statements.ts'
+
+const c = alias(eventCounters, 'c')
+const s = alias(slicedCounters, 's')
+const l = alias(eventSlices, 'l')
 
 /** The log as the first page saw it. */
 export interface BeginOfWalk extends Place {
@@ -13,13 +21,13 @@ export interface BeginOfWalk extends Place {
   readonly beyond: readonly (readonly [bucket: number, count: number])[]
 }
 
-const lastPosition = sql.raw('(select last_position from deals.event_log)')
-const beyondSlices = sql.raw(`(select coalesce(json_agg(json_build_array(c.bucket, c.count - s.upto)), '[]')
-    from deals.event_counters c join deals.sliced_counters s on s.bucket = c.bucket where c.count > s.upto)`)
+const lastPosition = sql`(select ${eventLog.lastPosition} from ${eventLog})`
+const beyondSlices = sql`(select coalesce(json_agg(json_build_array(${c.bucket}, ${c.count} - ${s.upto})), '[]')
+    from ${eventCounters} ${c} join ${slicedCounters} ${s} on ${s.bucket} = ${c.bucket} where ${c.count} > ${s.upto})`
 
 /** SQL for a `BeginOfWalk`, in the statement that reads the first page. Only walks need what is beyond the slices. */
 export const beginColumn = (isWalk: boolean): SQL =>
-  sql`(select json_build_object('position', ${lastPosition}, 'beyond', ${isWalk ? beyondSlices : sql.raw("'[]'::json")}))`
+  sql`(select json_build_object('position', ${lastPosition}, 'beyond', ${isWalk ? beyondSlices : sql`'[]'::json`}))`
 
 /** The text in a cursor: `57`, or `57:rs.1,a.2`. */
 export const textOfBegin = ({ position, beyond }: BeginOfWalk): string =>
@@ -48,27 +56,27 @@ export function beginOfText(text: string): BeginOfWalk | undefined {
  * bucket they are the last ones: behind those up to the place, and those beyond it.
  */
 export const eventsSince = ({ position, beyond }: BeginOfWalk): SQL => sql`
-  counted as materialized (select c.bucket, c.count from deals.event_counters c where c.count > 0),
+  counted as materialized (select ${c.bucket}, ${c.count} from ${eventCounters} ${c} where ${c.count} > 0),
   ranges as materialized (
-    select c.bucket, coalesce(f.before, s.upto) + coalesce(b.count, 0) as before
-    from counted c join deals.sliced_counters s on s.bucket = c.bucket
+    select ${c.bucket}, coalesce(f.before, ${s.upto}) + coalesce(b.count, 0) as before
+    from counted c join ${slicedCounters} ${s} on ${s.bucket} = ${c.bucket}
       left join (
-        select l.bucket, min(l.upto - l.total) as before from deals.event_slices l
-        where l.last_position > ${String(position)}::text::bigint group by l.bucket
-      ) f on f.bucket = c.bucket
+        select ${l.bucket}, min(${l.upto} - ${l.total}) as before from ${eventSlices} ${l}
+        where ${l.lastPosition} > ${String(position)}::text::bigint group by ${l.bucket}
+      ) f on f.bucket = ${c.bucket}
       left join (
         select (p ->> 0)::smallint as bucket, (p ->> 1)::bigint as count
         from json_array_elements(${JSON.stringify(beyond)}::text::json) p
-      ) b on b.bucket = c.bucket
-    where c.count > coalesce(f.before, s.upto) + coalesce(b.count, 0)
+      ) b on b.bucket = ${c.bucket}
+    where ${c.count} > coalesce(f.before, ${s.upto}) + coalesce(b.count, 0)
   ),
   since as (
     select e.* from ranges r cross join lateral (
-      select distinct on (e.bucket, e.number) e.* from deals.events e
-      where e.bucket = r.bucket and e.number > r.before order by e.bucket, e.number
+      select distinct on (${e.bucket}, ${e.number}) e.* from ${events} ${e}
+      where ${e.bucket} = r.bucket and ${e.number} > r.before order by ${e.bucket}, ${e.number}
     ) e
   )`
 
 /** Whether the log has come to the position `$1`, and in which histories its slices were made. */
-export const hasPositionStatement = `
-  select to_json(last_position >= $1::text::bigint) as "hasPosition", ${historiesColumn} from deals.event_log`
+export const hasPositionStatement = textOf(sql`
+  select to_json(${eventLog.lastPosition} >= $1::text::bigint) as "hasPosition", ${historiesColumn} from ${eventLog}`)

@@ -2,19 +2,19 @@
  * Measures a table for people who plan storage: rows, bytes and growth. A table of any size costs a bounded number of
  * pages: large ones are sampled, or searched by a number that grows with time. Knows no table.
  */
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { Database } from './database.ts'
 
-/** One kind of data, and the table that holds it. The texts are SQL of the program, never of a caller. */
+/** One kind of data, and the table that holds it. */
 export interface StoredKind {
   /** For people: `audit entries`. */
   readonly name: string
   /** With its schema: `auth.audit_entries`. */
   readonly table: string
   /** The time at which a row was made; undefined where rows have none. */
-  readonly madeAt?: string
+  readonly madeAt?: SQLWrapper
   /** A column with an index of its own that counts the rows, with few gaps: it finds those of the last days exactly. */
-  readonly number?: string
+  readonly number?: SQLWrapper
   /** The same where no column counts the rows. */
   readonly numbered?: NumberedRows
   /** True when nothing removes rows by itself: then the table grows for ever. */
@@ -25,17 +25,17 @@ export interface StoredKind {
    * The time, with an index, from which on housekeeping removes a row, and what the row must meet beside it. Rows over
    * an hour behind it say that housekeeping does not keep up.
    */
-  readonly removedFrom?: string
+  readonly removedFrom?: SQLWrapper
   /** So many days behind it; at once when left out. */
   readonly removedAfterDays?: number
-  readonly removedIf?: string
+  readonly removedIf?: SQLWrapper
 }
 
 /** Where numbers of rows and their times are found. */
 export interface NumberedRows {
-  readonly table: string
-  readonly number: string
-  readonly madeAt: string
+  readonly table: SQLWrapper
+  readonly number: SQLWrapper
+  readonly madeAt: SQLWrapper
 }
 
 /** What a table holds. Rows and growth are estimates where the table is large. */
@@ -148,12 +148,11 @@ interface Sample {
 
 async function takeSample(
   database: Pick<Database, 'readWithin'>,
-  { table, madeAt = 'null::timestamptz' }: StoredKind,
+  { table, madeAt: made = sql`null::timestamptz` }: StoredKind,
   { sizes, since, samplePages }: { readonly sizes: Sizes; readonly since: number; readonly samplePages: number },
 ): Promise<Sample> {
   const isWhole = sizes.pages <= samplePages
   const share = isWhole ? 100 : (samplePages / sizes.pages) * 100
-  const made = sql.raw(madeAt)
   const rows = await database.readWithin<{ sample: Omit<Sample, 'isWhole' | 'pages'> }>(
     sql`select json_build_object('rows', count(*), 'recent', count(*) filter (where ${made} >= ${time(since)}),
         'oldest', ${millisecondsOf(sql`min(${made})`)}) as sample
@@ -166,7 +165,7 @@ async function takeSample(
 
 const time = (milliseconds: number): SQL => sql`${new Date(milliseconds).toISOString()}::text::timestamptz`
 
-const millisecondsOf = (time: SQL): SQL => sql`round(extract(epoch from ${time}) * 1000)`
+const millisecondsOf = (time: SQLWrapper): SQL => sql`round(extract(epoch from ${time}) * 1000)`
 
 interface Recent {
   readonly rows: number
@@ -187,7 +186,7 @@ async function countRecent(
   if (kind.madeAt === undefined) return undefined
   if (sample.isWhole) return { rows: sample.recent, oldest: sample.oldest }
   const { table, madeAt, number } = kind
-  const numbered = kind.numbered ?? (number === undefined ? undefined : { table, madeAt, number })
+  const numbered = kind.numbered ?? (number === undefined ? undefined : { table: sql.raw(table), madeAt, number })
   if (numbered) return findRecent(database, numbered, since)
   return { rows: sample.rows === 0 ? 0 : (rows * sample.recent) / sample.rows, oldest: sample.oldest }
 }
@@ -201,21 +200,20 @@ export async function findRecent(
   { table, number, madeAt }: NumberedRows,
   since: number,
 ): Promise<FoundRecent> {
-  const [column, from] = [sql.raw(number), sql.raw(table)]
   const look = async (order: SQL): Promise<{ number: number; at: number } | undefined> => {
     const rows = await database.readWithin<{ row: { number: number; at: number } }>(
-      sql`select json_build_object('number', ${column}, 'at', ${millisecondsOf(sql.raw(madeAt))}) as row
-        from ${from} ${order} limit 1`,
+      sql`select json_build_object('number', ${number}, 'at', ${millisecondsOf(madeAt)}) as row
+        from ${table} ${order} limit 1`,
       timeoutMs,
     )
     return rows[0]?.row
   }
-  const [first, last] = [await look(sql`order by ${column}`), await look(sql`order by ${column} desc`)]
+  const [first, last] = [await look(sql`order by ${number}`), await look(sql`order by ${number} desc`)]
   if (first === undefined || last === undefined) return { rows: 0, oldest: null, first: 1 }
   let [low, high] = [first.number, last.number + 1]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const found = await look(sql`where ${column} >= ${String(middle)}::text::bigint order by ${column}`)
+    const found = await look(sql`where ${number} >= ${String(middle)}::text::bigint order by ${number}`)
     if (found === undefined || found.at >= since) high = middle
     else low = found.number + 1
   }
@@ -225,14 +223,14 @@ export async function findRecent(
 /** Rows that housekeeping should have removed an hour ago, as far as `mostOverdueRows`. */
 async function countOverdue(
   database: Pick<Database, 'readWithin'>,
-  { table, removedFrom, removedAfterDays = 0, removedIf = 'true' }: StoredKind,
+  { table, removedFrom, removedAfterDays = 0, removedIf = sql`true` }: StoredKind,
   now: number,
 ): Promise<number> {
   if (removedFrom === undefined) return 0
   const by = now - removedAfterDays * dayMs - 3_600_000
   const rows = await database.readWithin<{ count: string }>(
     sql`select count(*)::text as count from (select from ${sql.raw(table)}
-      where ${sql.raw(removedFrom)} < ${time(by)} and ${sql.raw(removedIf)} limit ${mostOverdueRows}) as o`,
+      where ${removedFrom} < ${time(by)} and ${removedIf} limit ${mostOverdueRows}) as o`,
     timeoutMs,
   )
   return Number(rows[0]?.count ?? 0)

@@ -10,7 +10,8 @@ import { archiveEvents, verifyEventFile } from '../../../auth-server/cli/offline
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { beginning, type Place } from '../../../deal-server/events/position.ts'
 import { createEventLog } from '../../../deal-server/store/event-log.ts'
-import { positionOf } from '../../../deal-server/store/events/event-statements.ts'
+import { positionOfEvent } from '../../../deal-server/store/events/event-statements.ts'
+import { textOf } from '../../../shared/platform/database/statement.ts'
 import type { Report } from '../../../shared/platform/terminal/report.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
@@ -53,7 +54,7 @@ describeOnDatabases('the archive of events', (open) => {
   const rows = async (): Promise<Row[]> => {
     const [row] = await opened.database.query<{ all: Row[] }>(
       `select coalesce(json_agg(json_build_object('position', position, 'id', id, 'deal', deal_id, 'sequence', sequence)
-        order by position), '[]'::json) as all from (select e.*, ${positionOf('e')} as position from deals.events e) e`,
+        order by position), '[]'::json) as all from (select e.*, ${textOf(positionOfEvent)} as position from deals.events e) e`,
     )
     return row?.all ?? []
   }

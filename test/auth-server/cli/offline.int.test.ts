@@ -218,7 +218,7 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
     const racing = {
       query: (text: string, parameters: never) => database.query(text, parameters),
       write: async (text: string, parameters: never) => {
-        if (/update auth.login_families t/.test(text)) await set(latest)
+        if (/update "auth"."login_families"/.test(text)) await set(latest)
         return database.write(text, parameters)
       },
     } as typeof database

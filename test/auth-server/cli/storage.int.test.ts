@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { addStorageCommand } from '../../../auth-server/cli/commands/storage.ts'
@@ -76,7 +77,7 @@ describeOnDatabases('what is stored', (open) => {
         from generate_series(1, 20000) n`,
       [new Date(now).toISOString()],
     )
-    const events = { name: 'rows', table: 'deals.large', madeAt: 'at', kept: true, removal: '' }
+    const events = { name: 'rows', table: 'deals.large', madeAt: sql`at`, kept: true, removal: '' }
     // A third of the pages: chance alone takes the estimate past no bound below.
     const options = { now, days: 5, samplePages: 120 }
     const read: number[] = []
@@ -95,7 +96,7 @@ describeOnDatabases('what is stored', (open) => {
     expect(sampled?.rowsPerDay).toBeGreaterThan(300)
     expect(sampled?.rowsPerDay).toBeLessThan(4000)
     // By its numbers, of which each row takes three here, it is found to the row.
-    const found = await measureTable(opened.database, { ...events, number: 'number' }, options)
+    const found = await measureTable(opened.database, { ...events, number: sql`number` }, options)
     expect(found?.rowsPerDay).toBe(Math.round((5 * 1440 * 3 + 3) / 5))
     await opened.database.write('drop table deals.large')
   })
@@ -118,7 +119,11 @@ describeOnDatabases('what is stored', (open) => {
         const values = `(select * from json_to_recordset('${JSON.stringify(rows)}') as r(id bigint, at timestamptz)) as t`
         const recent = rows.filter((row) => Date.parse(row.at) >= now - days * day)
         const numbers = recent.length === 0 ? 0 : (rows.at(-1)?.id ?? 0) + 1 - (recent[0]?.id ?? 0)
-        const found = await findRecent(database, { table: values, madeAt: 'at', number: 'id' }, now - days * day)
+        const found = await findRecent(
+          database,
+          { table: sql.raw(values), madeAt: sql`at`, number: sql`id` },
+          now - days * day,
+        )
         expect(found.rows).toBe(numbers)
       }),
       runs,

@@ -7,11 +7,12 @@ import { createEventStreams } from '../../../deal-server/events/event-streams.ts
 import { beginning, isBefore, type Place } from '../../../deal-server/events/position.ts'
 import { createEventLog } from '../../../deal-server/store/event-log.ts'
 import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
-import { positionOf } from '../../../deal-server/store/events/event-statements.ts'
+import { positionOfEvent } from '../../../deal-server/store/events/event-statements.ts'
 import { eventCounters, events } from '../../../deal-server/store/schema.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
+import { textOf } from '../../../shared/platform/database/statement.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { Backend } from '../../support/stores/backends.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
@@ -84,6 +85,8 @@ const openStreams = () =>
     { log: createEventLog(database), represent: ({ id }) => ({ id }), clock: systemClock, logger },
     { pollMs: 20, pageSize: 5 },
   )
+
+const position = textOf(positionOfEvent)
 
 describeDealStores('the event log', (openBackend) => {
   beforeAll(async () => {
@@ -205,7 +208,7 @@ describeDealStores('the event log', (openBackend) => {
     type Row = { position: number; id: string }
     const written = await database.query<Row>(
       `with stored as materialized (select * from deals.events)
-        select to_json(${positionOf('e')}) as position, to_json(e.id) as id from stored e order by ${positionOf('e')}`,
+        select to_json(${position}) as position, to_json(e.id) as id from stored e order by ${position}`,
     )
     expect(written.length).toBeGreaterThan(100)
     await eventually(() => expect(client.events()).toEqual(written.map(({ id }) => id)))

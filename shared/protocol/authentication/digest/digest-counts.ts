@@ -8,10 +8,13 @@
  * that was promoted may lack the row, and counts that were used would be good again. Auth servers and deal servers
  * count separately, since no request is valid at both.
  */
+import { sql } from 'drizzle-orm'
+import { alias, pgSchema } from 'drizzle-orm/pg-core'
 import type { Cache } from '../../../platform/cache/cache.ts'
 import { laneKey, laneOf } from '../../../platform/cache/lanes.ts'
 import { windowWidth } from '../../../platform/cache/number-window.ts'
 import type { Database } from '../../../platform/database/database.ts'
+import { namesOf, textOf } from '../../../platform/database/statement.ts'
 import {
   type History,
   historySql,
@@ -20,6 +23,7 @@ import {
   requirePrimary,
 } from '../../../platform/history/history.ts'
 import { Unavailable } from '../../../platform/problems/errors.ts'
+import { digestCountsTable } from '../credential-tables.ts'
 import { type DigestNonce, markDigits, nonceMark } from './digest-nonce.ts'
 
 /** The result of a use. `stale`: it is no longer known whether the count was used. */
@@ -40,6 +44,8 @@ export interface DigestCountsOptions {
   readonly history: Pick<KnownHistory, 'observe'>
 }
 
+type CountsTable = ReturnType<typeof digestCountsTable>
+
 /**
  * How much longer than its lifetime a nonce is remembered, in milliseconds. It is far more than the clock tolerance: a
  * count that a server forgets too early could be used twice.
@@ -50,21 +56,26 @@ export const rememberedMs = 600_000
  * `used = 0` means that the counts are in the cache. Parameters: nonce, count, `used` of a new row, expiry, the mark of
  * the nonce.
  */
-const useSql = (schema: string) => `insert into ${schema}.digest_counts as c (nonce, highest, used, expires_at)
+const useSql = (counts: CountsTable) => {
+  const c = alias(counts, 'c')
+  const width = sql.raw(String(windowWidth))
+  return textOf(sql`insert into ${counts} as ${c} (${namesOf(counts, 'nonce', 'highest', 'used', 'expiresAt')})
   select $1::text, $2::int, $3::bigint, $4::timestamptz
-  where left(${markSql}, ${markDigits}) = $5::text
-    and ($2::int <= ${windowWidth} or exists (select 1 from ${schema}.digest_counts where nonce = $1::text))
-  on conflict (nonce) do update set
-    highest = greatest(c.highest, $2::int),
-    used = case when $2::int - c.highest >= ${windowWidth} then 1
-      when $2::int > c.highest then (c.used << ($2::int - c.highest)) | 1
-      else c.used | (1::bigint << (c.highest - $2::int)) end
-  where c.used <> 0 and $2::int - c.highest > -${windowWidth}
-    and ($2::int > c.highest or (c.used >> (c.highest - $2::int)) & 1 = 0)
-  returning case when xmax = 0 then 'new' else 'used' end as outcome`
+  where left(${sql.raw(markSql)}, ${sql.raw(String(markDigits))}) = $5::text
+    and ($2::int <= ${width} or exists (select 1 from ${counts} where ${counts.nonce} = $1::text))
+  on conflict (${namesOf(counts, 'nonce')}) do update set (${namesOf(counts, 'highest', 'used')}) = (
+    greatest(${c.highest}, $2::int),
+    case when $2::int - ${c.highest} >= ${width} then 1
+      when $2::int > ${c.highest} then (${c.used} << ($2::int - ${c.highest})) | 1
+      else ${c.used} | (1::bigint << (${c.highest} - $2::int)) end)
+  where ${c.used} <> 0 and $2::int - ${c.highest} > -${width}
+    and ($2::int > ${c.highest} or (${c.used} >> (${c.highest} - $2::int)) & 1 = 0)
+  returning case when xmax = 0 then 'new' else 'used' end as outcome`)
+}
 
-const lookSql = (schema: string) => `select ${historySql} as history,
-  (select (used = 0)::text from ${schema}.digest_counts where nonce = $1) as "inCache"`
+const lookSql = (counts: CountsTable) =>
+  textOf(sql`select ${sql.raw(historySql)} as history,
+  (select (${counts.used} = 0)::text from ${counts} where ${counts.nonce} = $1) as "inCache"`)
 
 interface Looked {
   /** Null on a standby. */
@@ -75,7 +86,8 @@ interface Looked {
 
 /** Counts in the cache, with the database behind it. */
 export function createDigestCounts({ cache, database, schema, history }: DigestCountsOptions): DigestCounts {
-  const [useText, lookText] = [useSql(schema), lookSql(schema)]
+  const table = digestCountsTable(pgSchema(schema))
+  const [useText, lookText] = [useSql(table), lookSql(table)]
   const useCached = async (key: string, number: number, ttlSeconds: number) => {
     try {
       return await cache.useNumber(key, { number, ttlSeconds })

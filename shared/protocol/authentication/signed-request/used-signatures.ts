@@ -2,8 +2,12 @@
  * Used signatures of unsafe requests, which work once. They are rows in the server's own PostgreSQL, so that a restart
  * or another process does not forget them. Without the database, no such request is accepted.
  */
+import { sql } from 'drizzle-orm'
+import { pgSchema } from 'drizzle-orm/pg-core'
 import { type Clock, rfc3339 } from '../../../platform/clock.ts'
 import type { Database } from '../../../platform/database/database.ts'
+import { namesOf, textOf } from '../../../platform/database/statement.ts'
+import { usedSignaturesTable } from '../credential-tables.ts'
 
 /**
  * The longest SIGNATURE_TTL, in seconds. Used signatures are remembered for this time, whatever the setting is: when
@@ -33,13 +37,16 @@ export type ServerSchema = 'auth' | 'deals'
  * Of concurrent uses, exactly one is the first: the others wait for its row. Then they may still not see the row in the
  * snapshot of their own statement.
  */
-const useSql = (schema: ServerSchema): string => `
+function useSql(schema: ServerSchema): string {
+  const signatures = usedSignaturesTable(pgSchema(schema))
+  return textOf(sql`
   with used as (
-    insert into ${schema}.used_signatures (key_id, signature, used_at, expires_at)
+    insert into ${signatures} (${namesOf(signatures, 'keyId', 'signature', 'usedAt', 'expiresAt')})
     values ($1::text, $2::text, $3::text::timestamptz, $4::text::timestamptz) on conflict do nothing returning 1)
   select json_build_object('isFirst', exists(select 1 from used), 'usedAt', (
-    select round(extract(epoch from s.used_at) * 1000)::bigint from ${schema}.used_signatures s
-    where s.key_id = $1::text and s.signature = $2::text)) as use`
+    select round(extract(epoch from ${signatures.usedAt}) * 1000)::bigint from ${signatures}
+    where ${signatures.keyId} = $1::text and ${signatures.signature} = $2::text)) as use`)
+}
 
 /** The used signatures of a server. */
 export function createUsedSignatures(

@@ -1,0 +1,32 @@
+import { is } from 'drizzle-orm'
+import { getTableConfig, PgTable } from 'drizzle-orm/pg-core'
+import { expect, it } from 'vitest'
+import * as auditTables from '../../auth-server/store/audit-tables.ts'
+import * as authTables from '../../auth-server/store/schema.ts'
+import * as secondFactorTables from '../../auth-server/store/second-factor-tables.ts'
+import * as dealTables from '../../deal-server/store/schema.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { migrateBoth } from '../support/stores/migrate-both.ts'
+
+const exported = [authTables, auditTables, secondFactorTables, dealTables].flatMap((file) => Object.values(file))
+const tables = exported.filter((value) => is(value, PgTable))
+
+describeBackends('the schemas', (openBackend) => {
+  it('name tables and columns that the migrations have made', async () => {
+    const backend = await openBackend()
+    const database = backend.openDatabase()
+    await migrateBoth(database)
+    expect(tables.length).toBeGreaterThan(25)
+    const missing: string[] = []
+    for (const table of tables) {
+      await database.drizzle
+        .select()
+        .from(table)
+        .limit(0)
+        .catch((error: Error) => missing.push(`${getTableConfig(table).name}: ${error.message}`))
+    }
+    expect(missing).toEqual([])
+    await database.close()
+    await backend.close()
+  })
+})
