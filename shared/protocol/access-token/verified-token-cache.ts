@@ -12,22 +12,46 @@ interface RightToken {
   readonly claims: { readonly exp: number }
 }
 
+/** Keys and clock by which a remembered verdict is checked. */
+interface CachePorts {
+  readonly keys: VerificationKeys
+  readonly clock: Clock
+}
+
 /**
  * A verifier with a cache of valid tokens, by their whole text. For a cached token, each call still checks its expiry
- * and whether its key is still known. Only valid tokens are cached, so invalid ones take no room.
+ * and whether its key is still known, and gives the verdict at once. Only valid tokens are cached, so invalid ones take
+ * no room.
  */
 export function rememberVerifiedTokens<Verdict extends RightToken | { readonly ok: false }>(
   verify: (token: string) => Verdict,
-  { keys, clock }: { readonly keys: VerificationKeys; readonly clock: Clock },
+  ports: CachePorts,
 ): (token: string) => Verdict {
+  const verified = createVerifiedTokenCache<Verdict>(ports)
+  return (token) => verified.find(token) ?? verified.keep(token, verify(token))
+}
+
+/** The same for a verifier that is awaited. */
+export function rememberAwaitedTokens<Verdict extends RightToken | { readonly ok: false }>(
+  verify: (token: string) => Promise<Verdict>,
+  ports: CachePorts,
+): (token: string) => Verdict | Promise<Verdict> {
+  const verified = createVerifiedTokenCache<Verdict>(ports)
+  return (token) => verified.find(token) ?? verify(token).then((verdict) => verified.keep(token, verdict))
+}
+
+function createVerifiedTokenCache<Verdict extends RightToken | { readonly ok: false }>({ keys, clock }: CachePorts) {
   const verified = createBoundedCache<Verdict & RightToken>(remembered)
-  return (token) => {
-    const known = verified.get(token)
-    if (known && keys.key(known.kid) && known.claims.exp > unixSeconds(clock.now())) return known
-    const verdict = verify(token)
-    if (isRight(verdict)) verified.set(token, verdict)
-    else if (known) verified.delete(token)
-    return verdict
+  return {
+    find: (token: string): Verdict | undefined => {
+      const known = verified.get(token)
+      return known && keys.key(known.kid) && known.claims.exp > unixSeconds(clock.now()) ? known : undefined
+    },
+    keep: (token: string, verdict: Verdict): Verdict => {
+      if (isRight(verdict)) verified.set(token, verdict)
+      else verified.delete(token)
+      return verdict
+    },
   }
 }
 
