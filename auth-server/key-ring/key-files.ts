@@ -22,7 +22,7 @@ export async function newKeyPair(
   { bits, passphrase, clock }: NewKeyOptions,
 ): Promise<{ entry: KeyEntry; pem: string }> {
   const privateKey = createPrivateKey(new NodeRSA().generateKeyPair(bits, 65_537).exportKey('pkcs8-private-pem'))
-  const kid = await calculateJwkThumbprint(createPublicKey(privateKey).export({ format: 'jwk' }))
+  const kid = await calculateJwkThumbprint(createPublicKey(privateKey))
   const now = rfc3339(clock.now())
   const entry: KeyEntry = {
     kid,

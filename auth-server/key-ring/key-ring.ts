@@ -216,7 +216,11 @@ function verifyingKeys(keys: readonly LoadedKey[]) {
 const activeFirst = (a: LoadedKey, b: LoadedKey) =>
   Number(b.entry.state === 'active') - Number(a.entry.state === 'active')
 
-function publicJwk({ entry, publicKey }: LoadedKey): PublicJwk {
-  const { n = '', e = '' } = publicKey.export({ format: 'jwk' })
-  return { kty: 'RSA', kid: entry.kid, use: 'sig', alg: entry.alg, n, e }
-}
+const publicJwk = ({ entry, jwk: { n = '', e = '' } }: LoadedKey): PublicJwk => ({
+  kty: 'RSA',
+  kid: entry.kid,
+  use: 'sig',
+  alg: entry.alg,
+  n,
+  e,
+})

@@ -1,13 +1,15 @@
 import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign, verify } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { calculateJwkThumbprint } from 'jose'
+import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose'
 import { type KeyEntry, KeyRingError, keyRingFileName, parseKeyRingFile } from './keyring-file.ts'
 
 /** A key pair with its entry. Only the public half leaves this process. */
 export interface LoadedKey {
   readonly entry: KeyEntry
   readonly publicKey: KeyObject
+  /** The public key as JWK: `kty`, `n` and `e`. */
+  readonly jwk: JWK
   readonly privateKey: KeyObject
 }
 
@@ -49,12 +51,13 @@ async function loadKey(entry: KeyEntry, place: KeyRingPlace): Promise<LoadedKey>
     throw new KeyRingError(`${path} must be an RSA key of at least ${minModulusBits} bits with exponent 65537`)
   }
   const publicKey = createPublicKey(privateKey)
-  const thumbprint = await calculateJwkThumbprint(publicKey.export({ format: 'jwk' }))
+  const jwk = await exportJWK(publicKey)
+  const thumbprint = await calculateJwkThumbprint(jwk)
   if (thumbprint !== entry.kid)
     throw new KeyRingError(`${path} is not the key ${entry.kid} that ${keyRingFileName} names`)
   if (!isPair(privateKey, publicKey))
     throw new KeyRingError(`${path} is damaged: its private key does not sign for ${entry.kid}`)
-  return { entry, publicKey, privateKey }
+  return { entry, publicKey, jwk, privateKey }
 }
 
 /**

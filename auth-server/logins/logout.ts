@@ -1,5 +1,5 @@
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import type { VerifyAccessToken } from '../../shared/protocol/access-token/verify-access-token.ts'
+import type { AccessTokenVerdict, VerifyAccessToken } from '../../shared/protocol/access-token/verify-access-token.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { RefreshTokenFamilies } from './refresh-token-families.ts'
 import type { RevokeLogin } from './revoke-login.ts'
@@ -24,7 +24,7 @@ export type LogOut = (token: string) => Promise<boolean>
 /** Creates the logout over these ports. */
 export function createLogOut(ports: LogoutPorts): LogOut {
   return async function logOut(token) {
-    const loginId = ports.refreshTokens.read(token)?.loginId ?? loginIdOf(ports.verifyAccessToken(token))
+    const loginId = ports.refreshTokens.read(token)?.loginId ?? loginIdOf(await ports.verifyAccessToken(token))
     if (loginId === undefined) throw new ProblemError('invalid-token', 'This is no token of this server.')
     const family = await ports.refreshTokenFamilies.find(loginId)
     if (!family) return false
@@ -33,5 +33,5 @@ export function createLogOut(ports: LogoutPorts): LogOut {
   }
 }
 
-const loginIdOf = (verdict: ReturnType<VerifyAccessToken>): string | undefined =>
+const loginIdOf = (verdict: AccessTokenVerdict): string | undefined =>
   verdict.ok || verdict.problem === 'token-expired' ? verdict.claims.sid : undefined

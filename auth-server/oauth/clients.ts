@@ -97,7 +97,8 @@ export function createClientAuthentication(ports: ClientPorts): AuthenticateClie
 async function checkAssertion(ports: ClientPorts, assertion: ClientAssertion): Promise<StoredSigningKey | undefined> {
   const key = await ports.apiKeys.material(assertion.clientId)
   const accepted = [key?.publicKeyPem, key?.former?.publicKeyPem]
-  if (!accepted.some((pem) => pem != null && assertion.isSignedBy(pem))) return undefined
+  const isSigned = await Promise.all(accepted.map((pem) => pem != null && assertion.isSignedBy(pem)))
+  if (!isSigned.includes(true)) return undefined
   return (await useOnce(ports, assertion)) ? key : undefined
 }
 

@@ -36,7 +36,7 @@ export async function readActiveToken(ports: InspectPorts, token: string): Promi
 }
 
 async function activeAccessToken(ports: InspectPorts, token: string): Promise<ActiveToken | undefined> {
-  const verdict = ports.verifyAccessToken(token)
+  const verdict = await ports.verifyAccessToken(token)
   if (!verdict.ok) return undefined
   const { scope, sub, gen, sid, client_id, ...claims } = verdict.claims
   const owner = await ports.principal(sub)
@@ -90,7 +90,7 @@ export async function issueOfToken(
   const keySigned = ports.verifyKeySignedToken(token)
   if (keySigned.ok || keySigned.problem === 'token-expired')
     return { clientId: loginClientId, ends: 'key-signed-token' }
-  const access = ports.verifyAccessToken(token)
+  const access = await ports.verifyAccessToken(token)
   if (!access.ok && access.problem !== 'token-expired') return undefined
   const clientId = access.claims.client_id
   return { clientId, ends: clientId === loginClientId ? 'login' : 'token' }

@@ -33,7 +33,7 @@ export type RevokeToken = (token: string) => Promise<void>
 /** Creates the revocation of single tokens. */
 export function createTokenRevocation({ database, clock, publisher, ...verifiers }: RevokeTokenPorts): RevokeToken {
   return async function revokeToken(token) {
-    const access = verifiers.verifyAccessToken(token)
+    const access = await verifiers.verifyAccessToken(token)
     const verdict = access.ok ? access : verifiers.verifyKeySignedToken(token)
     if (!verdict.ok) return
     const { jti: id, sub, exp } = verdict.claims

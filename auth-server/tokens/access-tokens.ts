@@ -3,9 +3,9 @@
  * their verification.
  */
 import type { KeyObject } from 'node:crypto'
+import { SignJWT } from 'jose'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { accessTokenAlg, accessTokenTyp, loginMethods } from '../../shared/protocol/access-token/access-token.ts'
-import { signRs256 } from './jws.ts'
 
 /** The source of the private key that signs now. */
 export interface SigningKeys {
@@ -51,24 +51,26 @@ export interface AccessTokenIssuerPorts {
 /** Issues one access token. */
 export type IssueAccessToken = (subject: AccessTokenSubject) => Promise<string>
 
-/** Creates the issuer of access tokens. */
+/** Creates the issuer of access tokens. jose imports each key once, and signs in libuv's thread pool. */
 export function createAccessTokenIssuer(ports: AccessTokenIssuerPorts): IssueAccessToken {
-  return (subject) => {
+  return function issueAccessToken(subject) {
     const { kid, privateKey } = ports.keys.signingKey('jwt')
     const { rights, proof } = subject
-    const header = { alg: accessTokenAlg, typ: accessTokenTyp, kid }
-    return signRs256(privateKey, header, {
+    const claims = {
       client_id: subject.clientId,
       sid: subject.loginId,
       gen: subject.generation,
-      ...(rights === undefined ? {} : { scope: rights.join(' ') }),
-      ...(proof === undefined ? {} : { auth_time: proof.at, amr: loginMethods(proof.factor) }),
+      // JSON has no member whose value is undefined.
+      scope: rights?.join(' '),
+      auth_time: proof?.at,
+      amr: proof && loginMethods(proof.factor),
       iss: ports.issuer,
       sub: subject.username,
       aud: ports.audience,
       iat: subject.issuedAt,
       exp: subject.expiresAt,
       jti: ports.ids.uuid(),
-    })
+    }
+    return new SignJWT(claims).setProtectedHeader({ alg: accessTokenAlg, typ: accessTokenTyp, kid }).sign(privateKey)
   }
 }

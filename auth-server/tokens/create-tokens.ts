@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
-import { rememberVerifiedTokens } from '../../shared/protocol/access-token/verified-token-cache.ts'
+import { rememberAwaitedTokens } from '../../shared/protocol/access-token/verified-token-cache.ts'
 import {
   createAccessTokenVerifier,
   type VerificationKeys,
@@ -36,7 +36,7 @@ export function createTokens(
   const verify = createAccessTokenVerifier({ keys, issuer, audience, clock })
   return {
     issueAccessToken: createAccessTokenIssuer({ keys: keyRing, ids, issuer, audience }),
-    verifyAccessToken: rememberVerifiedTokens(verify, { keys, clock }),
+    verifyAccessToken: rememberAwaitedTokens(verify, { keys, clock }),
     refreshTokens: createRefreshTokens({ secretsKeys, ids, issuer }),
     issueKeySignedToken: createKeySignedIssuer(keyRing),
   }

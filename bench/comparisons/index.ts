@@ -58,7 +58,7 @@ export const measurements: Measurements = {
   start: { summary: 'starts until ready, and a command of the operators (node)', run: measureStarts },
   profiles: { summary: 'where read, command, refresh and login spend their time', run: measureProfiles },
   'key-signed': compared('verification of a key-signed token, in process (publicDecrypt)', verifyKeySigned),
-  'verify-tokens': compared('verification of access tokens and jose, in process (crypto.verify)', verifyTokens),
+  'verify-tokens': compared('verification of access tokens, in process (crypto.verify)', verifyTokens),
   ...Object.fromEntries(
     batchSizes.map((size) => [
       `commits-${size}`,
@@ -66,7 +66,7 @@ export const measurements: Measurements = {
     ]),
   ),
   'verify-beside-hashes': {
-    summary: 'latencies of one verification and jose beside Argon2id hashes, in process',
+    summary: 'latencies of one verification beside Argon2id hashes, in process',
     run: ({ settings }) => measureVerifyingBesideHashes(settings),
   },
   'freshness-records': compared('finding a principal record, in process (Map.get)', compareRecords),

@@ -8,7 +8,10 @@ import type { WithHashingPermit } from '../../shared/platform/crypto/hashing-per
 import type { Database } from '../../shared/platform/database/database.ts'
 import { createKnownHistory } from '../../shared/platform/history/history.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
-import { rememberVerifiedTokens } from '../../shared/protocol/access-token/verified-token-cache.ts'
+import {
+  rememberAwaitedTokens,
+  rememberVerifiedTokens,
+} from '../../shared/protocol/access-token/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../../shared/protocol/access-token/verify-access-token.ts'
 import {
   type Authentication,
@@ -120,7 +123,7 @@ function bearer(
 ): Scheme {
   const verify = createAccessTokenVerifier({ keys: keys.jwt, issuer, audience, clock })
   return createBearerScheme({
-    verify: rememberVerifiedTokens(verify, { keys: keys.jwt, clock }),
+    verify: rememberAwaitedTokens(verify, { keys: keys.jwt, clock }),
     findKey: keys.jwt.findKey,
     resourceMetadata: resourceMetadataUrl(publicOrigin),
   })

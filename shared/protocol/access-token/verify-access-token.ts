@@ -1,30 +1,18 @@
-/**
- * Verifies access tokens. Accepts nothing that jose refuses; a test compares the two.
- *
- * The verification is our own and synchronous. jose was measured in its place (`npm run bench -- verify`; CPU time,
- * Node.js 20, two cores that other work shared; `bench/README.md` has all runs):
- *
- * - One token that is not cached: 76 to 84 µs here, 265 to 289 µs by jose's `jwtVerify` with the same schema of claims,
- *   180 to 198 µs when 32 are verified at once.
- * - A GET of one deal with such a token: jose adds 106 to 128 µs of CPU time, which was 15 to 33 %. The limit for using
- *   jose was 3 %.
- * - Beside Argon2id hashes: jose uses libuv's thread pool, which has four threads. With four hashes at once, its p99
- *   was 236 to 850 ms; here it was 0.8 to 6.6 ms. With fewer hashes, other work on the machine blurs the figures.
- *
- * So jose costs too much on deal servers, and it waits on every server whose `HASH_CONCURRENCY` is four or more.
- */
+/** Verifies access tokens by jose, after the form and the header, and judges what jose does not. */
 
 import type { KeyObject } from 'node:crypto'
+import { errors, type JWSHeaderParameters, type JWTPayload, jwtVerify } from 'jose'
 import { type Clock, unixSeconds } from '../../platform/clock.ts'
 import { clockToleranceSeconds } from '../clock-tolerance.ts'
 import {
   type AccessTokenClaims,
   accessTokenAlg,
   accessTokenClaimsSchema,
+  accessTokenTyp,
   maxAccessTokenLength,
   maxAccessTokenTtlSeconds,
 } from './access-token.ts'
-import { isSignedRs256, namesForeignKey, parseCompactJws, parseJsonObject } from './compact-jws.ts'
+import { namesForeignKey, readJwsHeader } from './jws-header.ts'
 
 /** The public keys that tokens are verified with. */
 export interface VerificationKeys {
@@ -55,28 +43,31 @@ export interface AccessTokenExpectations {
   readonly clock: Clock
 }
 
-/** Verifies one access token (RFC 9068 §4, RFC 8725). Never throws. */
-export type VerifyAccessToken = (token: string) => AccessTokenVerdict
+/** Verifies one access token (RFC 9068 §4, RFC 8725): at once where the verdict is remembered. Never throws. */
+export type VerifyAccessToken = (token: string) => AccessTokenVerdict | Promise<AccessTokenVerdict>
 
-/** A verifier of access tokens. */
-export function createAccessTokenVerifier(expectations: AccessTokenExpectations): VerifyAccessToken {
-  return (token) => {
+/** A verifier of access tokens that remembers none. */
+export function createAccessTokenVerifier(
+  expectations: AccessTokenExpectations,
+): (token: string) => Promise<AccessTokenVerdict> {
+  return async function verifyAccessToken(token) {
     if (token.length > maxAccessTokenLength) return invalid('longer than any access token')
-    const jws = parseCompactJws(token)
-    if (typeof jws === 'string') return invalid(jws)
-    const problem = headerProblem(jws.header)
+    const header = readJwsHeader(token)
+    if (typeof header === 'string') return invalid(header)
+    const problem = headerProblem(header)
     if (problem) return invalid(problem)
-    const kid = String(jws.header.kid)
+    const kid = String(header.kid)
     const key = expectations.keys.key(kid)
     if (!key) return { ...invalid('signed with an unknown key'), unknownKid: kid }
-    if (!isSignedRs256(jws, key)) return invalid('the signature is not right')
-    return judgeClaims(parseJsonObject(jws.payload), kid, expectations)
+    const now = expectations.clock.now()
+    const signed = await verifySigned(token, key, { ...expectations, now })
+    return typeof signed === 'string' ? invalid(signed) : judgeClaims(signed, { kid, now: unixSeconds(now) })
   }
 }
 
 const invalid = (reason: string) => ({ ok: false, problem: 'invalid-token', reason }) as const
 
-function headerProblem(header: Readonly<Record<string, unknown>>): string | undefined {
+function headerProblem(header: JWSHeaderParameters): string | undefined {
   if (header.alg !== accessTokenAlg) return 'not signed with RS256'
   if (typeof header.typ !== 'string' || !/^(application\/)?at\+jwt$/i.test(header.typ)) return 'not an access token'
   if (typeof header.kid !== 'string' || header.kid === '' || header.kid.length > 128) return 'no usable kid'
@@ -84,23 +75,57 @@ function headerProblem(header: Readonly<Record<string, unknown>>): string | unde
   return undefined
 }
 
+/** Claims under a right signature, with the right issuer, audience and `nbf`. */
+interface SignedClaims {
+  readonly payload: JWTPayload
+  readonly hasExpired: boolean
+}
+
+interface SignedExpectations extends Pick<AccessTokenExpectations, 'issuer' | 'audience'> {
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** The claims if jose accepts the token, or accepts all but its expiry; otherwise a phrase that says what is wrong. */
+async function verifySigned(
+  token: string,
+  key: KeyObject,
+  { issuer, audience, now }: SignedExpectations,
+): Promise<SignedClaims | string> {
+  const expected = { algorithms: [accessTokenAlg], typ: accessTokenTyp, issuer, audience }
+  try {
+    // jose imports each KeyObject once.
+    const { payload } = await jwtVerify(token, key, { ...expected, currentDate: new Date(now) })
+    return { payload, hasExpired: false }
+  } catch (error) {
+    return error instanceof errors.JWTExpired ? { payload: error.payload, hasExpired: true } : reasonOf(error)
+  }
+}
+
+const claimReasons: Readonly<Record<string, string>> = {
+  iss: 'of another issuer',
+  aud: 'for another audience',
+  nbf: 'not valid yet',
+}
+
+const wrongClaim = 'a claim is missing or of the wrong type'
+
+/** What an error of jose means. An error without a class of jose is of a key that cannot verify RS256. */
+function reasonOf(error: unknown): string {
+  if (error instanceof errors.JWTInvalid) return wrongClaim
+  if (!(error instanceof errors.JWTClaimValidationFailed)) return 'the signature is not right'
+  return (error.reason === 'check_failed' && claimReasons[error.claim]) || wrongClaim
+}
+
 function judgeClaims(
-  payload: Record<string, unknown> | undefined,
-  kid: string,
-  { issuer, audience, clock }: AccessTokenExpectations,
+  { payload, hasExpired }: SignedClaims,
+  { kid, now }: { readonly kid: string; readonly now: number },
 ): AccessTokenVerdict {
   const parsed = accessTokenClaimsSchema.safeParse(payload)
-  if (!parsed.success) return invalid('a claim is missing or of the wrong type')
+  if (!parsed.success) return invalid(wrongClaim)
   const claims = parsed.data
-  const now = unixSeconds(clock.now())
-  if (claims.iss !== issuer) return invalid('of another issuer')
-  if (typeof claims.aud === 'string' ? claims.aud !== audience : !claims.aud.includes(audience)) {
-    return invalid('for another audience')
-  }
   if (claims.iat > now + clockToleranceSeconds) return invalid('issued in the future')
-  if (claims.nbf !== undefined && claims.nbf > now) return invalid('not valid yet')
   if (claims.exp <= claims.iat || claims.exp - claims.iat > maxAccessTokenTtlSeconds)
     return invalid('of no sane lifetime')
-  if (claims.exp <= now) return { ok: false, problem: 'token-expired', claims }
-  return { ok: true, kid, claims }
+  return hasExpired ? { ok: false, problem: 'token-expired', claims } : { ok: true, kid, claims }
 }

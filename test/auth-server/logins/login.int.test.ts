@@ -44,10 +44,10 @@ describeOnDatabases('login', (open) => {
     const names = ['amr', 'aud', 'auth_time', 'client_id', 'exp', 'gen', 'iat', 'iss', 'jti', 'sid', 'sub']
     expect(Object.keys(access).sort()).toEqual(names)
     expect((access.exp ?? 0) - (access.iat ?? 0)).toBe(answer.expires_in)
-    expect(core.verifyAccessToken(answer.access_token)).toMatchObject({ ok: true })
+    expect(await core.verifyAccessToken(answer.access_token)).toMatchObject({ ok: true })
     expect(decodeProtectedHeader(answer.refresh_token)).toMatchObject({ alg: 'HS256', typ: 'refresh+jwt' })
     expect(decodeJwt(answer.refresh_token)).toMatchObject({ aud: `${issuer}/refresh`, sid: access.sid, ctr: 0 })
-    expect(core.verifyAccessToken(answer.refresh_token)).toMatchObject({ problem: 'invalid-token' })
+    expect(await core.verifyAccessToken(answer.refresh_token)).toMatchObject({ problem: 'invalid-token' })
   })
 
   it('refuses everybody it does not know in the same words', async () => {

@@ -97,7 +97,7 @@ export async function compare(model: Model, { core, clock, username }: Real): Pr
       (login.generation === record.generation ||
         (record.keptLogin?.id === login.sid && record.keptLogin.generation === login.generation)) &&
       !record.revokedIds.includes(login.sid)
-    const verdict = core.verifyAccessToken(login.accessToken)
+    const verdict = await core.verifyAccessToken(login.accessToken)
     expect(verdict.ok).toBe(login.accessExpiresAt > clock.now())
     if (verdict.ok) expect(accepted).toBe(isCurrent(model, login) && !login.ended)
 

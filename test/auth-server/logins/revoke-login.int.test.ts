@@ -24,7 +24,7 @@ describeOnDatabases('logins that are revoked at once', (open) => {
       Array.from({ length: logins }, async (_, index) => {
         const username = names[index % users] ?? ''
         const tokens = await server.logIn({ username, password: goodPassword })
-        return { username, ...tokens, id: server.verifyAccessToken(tokens.access_token) }
+        return { username, ...tokens, id: await server.verifyAccessToken(tokens.access_token) }
       }),
     )
     const ids = started.map(({ id }) => (id.ok ? (id.claims.sid ?? '') : ''))

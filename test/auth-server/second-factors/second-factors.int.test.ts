@@ -215,7 +215,7 @@ describeOnDatabases('second factors', (open) => {
     const user = await newUser()
     const other = await logIn(user)
     const own = await logIn(user)
-    const { claims } = core.verifyAccessToken(own.access_token) as { claims: { sid: string; gen: number } }
+    const { claims } = (await core.verifyAccessToken(own.access_token)) as { claims: { sid: string; gen: number } }
     const login = { id: claims.sid, generation: claims.gen }
     const { secret, challenge } = core.secondFactors.beginTotp(user)
     await core.secondFactors.confirmTotp({ ...user, login }, { challenge, code: codeOf(secret) })

@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { createHash, type KeyObject } from 'node:crypto'
 import { createPasswordChanges, type OwnPasswordChange } from '../../../auth-server/logins/change-password.ts'
 import { createLogIn, type LoginRequest } from '../../../auth-server/logins/login.ts'
 import { createLogOut } from '../../../auth-server/logins/logout.ts'
@@ -24,6 +24,7 @@ import type { Database } from '../../../shared/platform/database/database.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
 import { createAccessTokenVerifier } from '../../../shared/protocol/access-token/verify-access-token.ts'
 import { createLoginThrottle } from '../../../shared/server/login-throttle/count-attempts.ts'
+import { rsaPair } from '../../support/rsa-pair.ts'
 
 /** What test servers are called. */
 export const issuer = 'https://auth.example'
@@ -39,7 +40,7 @@ export const testKey = generateTestKey()
 
 /** A signing key under a kid of the right form. */
 export function generateTestKey(): { kid: string; privateKey: KeyObject; publicKey: KeyObject } {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const { privateKey, publicKey } = rsaPair()
   const kid = createHash('sha256')
     .update(publicKey.export({ type: 'spki', format: 'der' }))
     .digest('base64url')

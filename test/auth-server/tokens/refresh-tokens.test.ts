@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { decodeJwt, SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
@@ -50,5 +51,35 @@ describe('a refresh token', () => {
     ] as const) {
       expect(await tokens.read(await sign(typ, { ...claims, ...changes }))).toBeUndefined()
     }
+  })
+
+  it('is nothing when a part was changed, or under a header that no token of this server has', () => {
+    const tokens = tokensUnder(key(1))
+    const token = tokens.issue(issued)
+    const [header = '', payload = '', signature = ''] = token.split('.')
+    const encode = (members: object) => Buffer.from(JSON.stringify(members)).toString('base64url')
+    const changed = encode({ ...decodeJwt(token), gen: 4 })
+    const shorter = Buffer.from(signature, 'base64url').subarray(0, 16).toString('base64url')
+    const { id: kid, derive } = parseSecretsKeys(key(1))[0]
+    const signed = (members: object) => {
+      const input = `${encode(members)}.${payload}`
+      return `${input}.${createHmac('sha256', derive('refresh tokens')).update(input).digest('base64url')}`
+    }
+    const right = { alg: 'HS256', typ: 'refresh+jwt', kid }
+    expect(signed(right)).toBe(token)
+    for (const text of [
+      '',
+      `${header}.${changed}.${signature}`,
+      `${header}.${payload}.${shorter}`,
+      `${header}.${payload}.`,
+      `${header}.${payload}`,
+      `${token}=`,
+      `${token}.x`,
+      signed({ ...right, alg: 'none' }),
+      signed({ ...right, alg: 'RS256' }),
+      signed({ ...right, crit: ['b64'] }),
+      signed({ alg: 'HS256', typ: 'refresh+jwt' }),
+    ])
+      expect(tokens.read(text), text).toBeUndefined()
   })
 })

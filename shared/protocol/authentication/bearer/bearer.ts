@@ -23,6 +23,11 @@ export function createBearerScheme({ verify, findKey, resourceMetadata }: Bearer
   const challenge = `Bearer realm="${realm}"${discovery}`
   // RFC 6750 §3.1.
   const headers = { 'www-authenticate': [`Bearer realm="${realm}", error="invalid_token"${discovery}`] }
+  /** Verifies the token again if its key is found only now. */
+  const lookForKey = (token: string) => async (verdict: AccessTokenVerdict) => {
+    const unknownKid = !verdict.ok && 'unknownKid' in verdict ? verdict.unknownKid : undefined
+    return unknownKid !== undefined && (await findKey(unknownKid)) ? verify(token) : verdict
+  }
   return {
     name: 'bearer',
     isSentByBrowsers: false,
@@ -32,13 +37,9 @@ export function createBearerScheme({ verify, findKey, resourceMetadata }: Bearer
     verify: (token) => {
       const verdict = verify(token)
       // The principal record does not show a revoked key: only the verifier does.
-      const recheck = async () => void credentialOf(verify(token), { headers })
-      if (!verdict.ok && 'unknownKid' in verdict && verdict.unknownKid !== undefined) {
-        return findKey(verdict.unknownKid).then((found) =>
-          credentialOf(found ? verify(token) : verdict, { headers, recheck }),
-        )
-      }
-      return credentialOf(verdict, { headers, recheck })
+      const recheck = async () => void credentialOf(await verify(token), { headers })
+      if (!(verdict instanceof Promise)) return credentialOf(verdict, { headers, recheck })
+      return verdict.then(lookForKey(token)).then((found) => credentialOf(found, { headers, recheck }))
     },
   }
 }
