@@ -8,7 +8,7 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import { findRecent } from '../../shared/platform/database/measure-table.ts'
 import { type JsonRow, namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import { b, d, e, s, w } from '../store/aliases.ts'
-import { eventsBetween } from '../store/events/event-statements.ts'
+import { eventsBetween } from '../store/event-statements.ts'
 import { deals, eventSlices, events, webhookBlocked, webhooks } from '../store/schema.ts'
 import { eventPositions } from './stored-kinds.ts'
 

@@ -9,8 +9,8 @@ import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } fro
 import type { Deal } from '../domain/deal.ts'
 import type { DealReader, DealText } from '../queries/ports.ts'
 import { readTexts } from './deal-text.ts'
+import { sliceStatement } from './event-statements.ts'
 import { bucketOf, bucketOfPrincipal } from './events/bucket.ts'
-import { sliceStatement } from './events/event-statements.ts'
 import { listDeals } from './list-deals.ts'
 import { listAssignedTasks, listCommands, readHistory } from './reading.ts'
 import {

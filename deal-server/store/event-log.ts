@@ -5,14 +5,14 @@ import { type History, requirePrimary } from '../../shared/platform/history/hist
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { EventLog, EventPage, LoggedEvent, LogState, ReadOptions } from '../events/event-log.ts'
 import { beginning, isBefore, type LogHistory, type Place } from '../events/position.ts'
-import { bucketOf } from './events/bucket.ts'
 import {
   findLastStatement,
   lookStatement,
   readStatements,
   sliceStatement,
   snapshotStatement,
-} from './events/event-statements.ts'
+} from './event-statements.ts'
+import { bucketOf } from './events/bucket.ts'
 import { rfc3339OfRow } from './rows.ts'
 import type { events } from './schema.ts'
 

@@ -15,7 +15,6 @@ import type { DealEventType } from '../domain/events.ts'
 import { type LogHistory, wasThereIn } from '../events/position.ts'
 import type { DealList, DealSort, DealSortKey } from '../queries/ports.ts'
 import { e } from './aliases.ts'
-import { conditionsOf } from './deal-conditions.ts'
 import {
   type BeginOfWalk,
   beginColumn,
@@ -23,7 +22,8 @@ import {
   eventsSince,
   hasPositionStatement,
   textOfBegin,
-} from './events/begin-of-walk.ts'
+} from './begin-of-walk.ts'
+import { conditionsOf } from './deal-conditions.ts'
 import { type Keyset, orderOf, rangesOf, readRanges } from './keyset.ts'
 import { historyColumn, type MarkedRow, outdatedCursor, readMarkedPage } from './marked-pages.ts'
 import { type DealRow, dealOfRow } from './rows.ts'

@@ -14,7 +14,7 @@ import type {
   WebhookView,
 } from '../webhooks/ports.ts'
 import { a, b, e, w } from './aliases.ts'
-import { happenedAfter, positionOfEvent } from './events/event-statements.ts'
+import { happenedAfter, positionOfEvent } from './event-statements.ts'
 import { events, webhookAttempts, webhookBlocked, webhooks } from './schema.ts'
 import { attemptOfRow, viewOfRow, type WaitingRow } from './webhook-rows.ts'
 

@@ -1,11 +1,9 @@
 /** `ops secrets …`: SERVICE_SECRET and SECRETS_KEY, and their rotation (docs/contract/operators.md#secrets). */
 import { Argument, type Command } from 'commander'
-import { isNull, max } from 'drizzle-orm'
 import { type Clock, rfc3339 } from '../../../shared/platform/clock.ts'
 import type { IdSource } from '../../../shared/platform/ids.ts'
 import { withProgress } from '../../../shared/platform/terminal/progress.ts'
 import { type Report, type ReportAction, table } from '../../../shared/platform/terminal/report.ts'
-import { loginFamilies } from '../../store/schema.ts'
 import type { AuthData, OpenAuthData } from '../offline/auth-data.ts'
 import { withExample, withText } from '../terminal/help.ts'
 
@@ -68,7 +66,7 @@ async function fresh(names: readonly string[], ids: IdSource): Promise<Report> {
 type Operator = Pick<SecretCommandPorts, 'clock' | 'operator'>
 
 async function reencryptAll(data: AuthData, { clock, operator }: Operator): Promise<Report> {
-  const { reencrypt } = await import('../offline/reencrypt.ts')
+  const { lastRefreshExpiry, reencrypt } = await import('../offline/reencrypt.ts')
   const { recordReencryption } = await import('../offline/record-operation.ts')
   const done = await withProgress('values', (onProgress) => reencrypt(data, { onProgress }))
   await recordReencryption({ ...data, clock, operator })
@@ -87,13 +85,4 @@ async function reencryptAll(data: AuthData, { clock, operator }: Operator): Prom
       'their owners replace them.'
   const text = `${table(['SEALED', 'ANEW', 'UNREADABLE', 'LEFT'], rows)}\n${verdict}`
   return { json: { done, complete: isComplete, neededUntil }, text, exitCode: isComplete ? 0 : 1 }
-}
-
-/** The expiry of the last refresh token in milliseconds; the current time when there is none. */
-async function lastRefreshExpiry({ database }: AuthData, clock: Clock): Promise<number> {
-  const [row] = await database.drizzle
-    .select({ last: max(loginFamilies.refreshExpiresAt) })
-    .from(loginFamilies)
-    .where(isNull(loginFamilies.endedAt))
-  return Math.max(row?.last?.getTime() ?? 0, clock.now())
 }

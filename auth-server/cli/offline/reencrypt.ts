@@ -3,8 +3,9 @@
  * meanwhile: a value is replaced only if it has not changed since it was read. An interrupted run can be repeated at
  * any time.
  */
-import { type SQL, sql } from 'drizzle-orm'
+import { isNull, max, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import type { Clock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { textOf } from '../../../shared/platform/database/statement.ts'
 import { apiKeySecretData } from '../../api-keys/key-material.ts'
@@ -192,4 +193,13 @@ async function countLeft(
   )
   const [row] = await database.query<{ left: { count: number } }>(text, [keyId])
   return row?.left.count ?? 0
+}
+
+/** The expiry of the last refresh token in milliseconds; the current time when there is none. */
+export async function lastRefreshExpiry({ database }: Pick<AuthData, 'database'>, clock: Clock): Promise<number> {
+  const [row] = await database.drizzle
+    .select({ last: max(loginFamilies.refreshExpiresAt) })
+    .from(loginFamilies)
+    .where(isNull(loginFamilies.endedAt))
+  return Math.max(row?.last?.getTime() ?? 0, clock.now())
 }

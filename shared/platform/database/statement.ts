@@ -29,7 +29,7 @@ export function textOf(statement: SQLWrapper): string {
   return text
 }
 
-/** The name of a table with its schema: `deals.events`. */
+/** The name of a table with its schema: `shop.orders`. */
 export function nameOfTable(table: PgTable): string {
   const { schema, name } = getTableConfig(table)
   return `${schema}.${name}`

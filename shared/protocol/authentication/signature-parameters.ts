@@ -8,3 +8,9 @@ export const isSignatureParameter = (name: string): boolean =>
 /** Lower case of ASCII letters only, without locales and without folding of other scripts. */
 export const lowerCase = (text: string): string =>
   /[A-Z]/.test(text) ? text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : text
+
+/**
+ * The longest SIGNATURE_TTL, in seconds. Used signatures are remembered for this time, whatever the setting is: when
+ * the setting is raised, a forgotten one could be accepted again.
+ */
+export const maxSignatureTtlSeconds = 3_600

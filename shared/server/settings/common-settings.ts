@@ -21,7 +21,7 @@ import {
   type Values,
 } from '../../platform/settings/settings.ts'
 import { type SchemeName, schemeNames } from '../../protocol/authentication/scheme.ts'
-import { maxSignatureTtlSeconds } from '../../protocol/authentication/signed-request/used-signatures.ts'
+import { maxSignatureTtlSeconds } from '../../protocol/authentication/signature-parameters.ts'
 import { tracingConfig, tracingSettings } from './tracing-settings.ts'
 
 const trustProxy: Setting<TrustedProxies> = {

@@ -10,7 +10,7 @@ import { archiveEvents, verifyEventFile } from '../../../auth-server/cli/offline
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { beginning, type Place } from '../../../deal-server/events/position.ts'
 import { createEventLog } from '../../../deal-server/store/event-log.ts'
-import { positionOfEvent } from '../../../deal-server/store/events/event-statements.ts'
+import { positionOfEvent } from '../../../deal-server/store/event-statements.ts'
 import { textOf } from '../../../shared/platform/database/statement.ts'
 import type { Report } from '../../../shared/platform/terminal/report.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'

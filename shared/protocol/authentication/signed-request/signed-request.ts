@@ -11,12 +11,12 @@ import { ProblemError } from '../../../platform/problems/errors.ts'
 import type { Traced } from '../../../platform/trace-context.ts'
 import { clockToleranceSeconds } from '../../clock-tolerance.ts'
 import { isSafeMethod, type RequestSignature, type Scheme, type VerifiedCredential } from '../scheme.ts'
-import { lowerCase } from '../signature-parameters.ts'
+import { lowerCase, maxSignatureTtlSeconds } from '../signature-parameters.ts'
 import { readFieldSignature } from './field-signature.ts'
 import { readQuerySignature } from './query-signature.ts'
 import { bodyHashRequired, invalidSignature, methodRequired, type ReceivedSignature } from './request-signature.ts'
 import { isSignedBy, type SigningKey } from './signing-key.ts'
-import { maxSignatureTtlSeconds, type UseSignature } from './used-signatures.ts'
+import type { UseSignature } from './used-signatures.ts'
 
 /** The keys, used signatures and settings of the scheme. */
 export interface SignedRequestPorts {

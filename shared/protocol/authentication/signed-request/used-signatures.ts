@@ -9,12 +9,6 @@ import type { Database } from '../../../platform/database/database.ts'
 import { namesOf, textOf } from '../../../platform/database/statement.ts'
 import { usedSignaturesTable } from '../credential-tables.ts'
 
-/**
- * The longest SIGNATURE_TTL, in seconds. Used signatures are remembered for this time, whatever the setting is: when
- * the setting is raised, a forgotten one could be accepted again.
- */
-export const maxSignatureTtlSeconds = 3_600
-
 /** A signature to be used. */
 export interface SignatureUse {
   readonly keyId: string

@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import type { HttpRequest } from '../../../../../shared/platform/http/request.ts'
 import { ProblemError, Unavailable } from '../../../../../shared/platform/problems/errors.ts'
 import type { Scheme, VerifiedCredential } from '../../../../../shared/protocol/authentication/scheme.ts'
+import { maxSignatureTtlSeconds } from '../../../../../shared/protocol/authentication/signature-parameters.ts'
 import {
   createSignedRequestScheme,
   type SignedRequestPorts,
@@ -10,7 +11,6 @@ import {
   type SigningKey,
   signingKeyOf,
 } from '../../../../../shared/protocol/authentication/signed-request/signing-key.ts'
-import { maxSignatureTtlSeconds } from '../../../../../shared/protocol/authentication/signed-request/used-signatures.ts'
 import { type PlainRequest, plainRequest } from '../../../../support/clients/plain-request.ts'
 import { canonical, signText } from '../../../../support/clients/signing.ts'
 import { readSignedRequestVectors } from '../../../../vectors/signed-request-vectors.ts'

@@ -1,9 +1,9 @@
 /** The statements over the log of events. */
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { textOf } from '../../../shared/platform/database/statement.ts'
-import { historySql } from '../../../shared/platform/history/history.ts'
-import { d, e, s } from '../aliases.ts'
-import { deals, eventCounters, eventLog, eventSlices, events, eventTimelines, slicedCounters } from '../schema.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
+import { historySql } from '../../shared/platform/history/history.ts'
+import { d, e, s } from './aliases.ts'
+import { deals, eventCounters, eventLog, eventSlices, events, eventTimelines, slicedCounters } from './schema.ts'
 
 const history = sql.raw(historySql)
 

@@ -5,11 +5,11 @@
  */
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import { textOf } from '../../../shared/platform/database/statement.ts'
-import type { Place } from '../../events/position.ts'
-import { e } from '../aliases.ts'
-import { eventCounters, eventLog, eventSlices, events, slicedCounters } from '../schema.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
+import type { Place } from '../events/position.ts'
+import { e } from './aliases.ts'
 import { historiesColumn } from './event-statements.ts'
+import { eventCounters, eventLog, eventSlices, events, slicedCounters } from './schema.ts'
 
 const c = alias(eventCounters, 'c')
 const s = alias(slicedCounters, 's')
