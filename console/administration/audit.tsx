@@ -1,29 +1,25 @@
 /** The audit log, with filters. */
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import type { Page } from '../frame/console.tsx'
+import type { AuthPage } from '../frame/auth-api.ts'
 import { type Column, Pager, Table, Time } from '../frame/content.tsx'
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
-import type { ListPage } from '../parts/sessions.tsx'
 import { strings } from '../texts/account.ts'
 import { administration } from '../texts/administration.ts'
-import { type AuditEntry, auditPath, auditQuery, auditRight, filtersOf } from './audit-query.ts'
+import { type AuditEntries, auditPath, auditQuery, auditRight, filtersOf } from './audit-query.ts'
 import { userPath, usersRight } from './user-parts.tsx'
 
 const { audit: texts } = administration
 
 /** `/account/audit`. */
-export const auditPage = (): Page => ({
+export const auditPage = (): AuthPage => ({
   methods: ['GET'],
   path: auditPath,
   right: auditRight,
   render: async ({ request: { query }, api, caller, reader }) => {
     const cursor = query.get('cursor') ?? undefined
     const page = { limit: query.get('limit') ?? undefined, cursor }
-    const reply = await api.call<ListPage<AuditEntry>>({
-      route: 'GET /audit',
-      query: { ...auditQuery(query), ...page },
-    })
+    const reply = await api.call('GET /audit', { query: { ...auditQuery(query), ...page } })
     const problem = reply.ok ? undefined : reply.problem
     const columns = columnsFor(reader, caller.rights.has(usersRight))
     return {
@@ -110,7 +106,7 @@ function Filters({ query, problem }: FiltersParts) {
   )
 }
 
-const columnsFor = (reader: Reader, hasUserPages: boolean): Column<AuditEntry>[] => [
+const columnsFor = (reader: Reader, hasUserPages: boolean): Column<AuditEntries['items'][number]>[] => [
   { title: texts.time, cell: ({ at }) => <Time time={at} reader={reader} /> },
   { title: texts.who, cell: ({ actor }) => <UserName name={actor} isLink={hasUserPages} /> },
   {

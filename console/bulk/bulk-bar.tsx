@@ -1,5 +1,6 @@
 /** The form around a list of deals that changes those that are selected. */
 import type { Child } from 'hono/jsx'
+import type { Right } from '../../auth-server/users/rights.ts'
 import { Field } from '../frame/fields.tsx'
 import { batchTexts } from '../texts/batch.ts'
 import { bulkTexts as texts } from '../texts/lists.ts'
@@ -7,7 +8,7 @@ import { bulkTexts as texts } from '../texts/lists.ts'
 /** What can be done with several deals at once. */
 export type BulkAction = keyof typeof texts.actions
 
-const rightOf: Readonly<Record<BulkAction, string>> = {
+const rightOf: Readonly<Record<BulkAction, Right>> = {
   hold: 'deal.hold',
   unhold: 'deal.unhold',
   assign: 'deal.assign-owner',

@@ -2,7 +2,6 @@
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import type { PasswordChanges } from '../../logins/change-password.ts'
 import type { LogInKeySigned } from '../../logins/key-signed-login.ts'
-import type { Endpoint } from '../pipeline/endpoint.ts'
 import { type ApiKeysEndpointPorts, apiKeysEndpoints } from './api-keys.ts'
 import { type AuditEndpointPorts, auditEndpoint } from './audit.ts'
 import { type DigestSecretEndpointPorts, digestSecretEndpoint } from './digest-secret.ts'
@@ -50,7 +49,7 @@ export interface ServedSchemes {
 }
 
 /** Creates all endpoints. Users can list and end their logins without the scheme `session` too. */
-export const createEndpoints = (serves: ServedSchemes, ports: EndpointPorts): Endpoint[] => [
+export const createEndpoints = (serves: ServedSchemes, ports: EndpointPorts) => [
   loginEndpoint(ports),
   refreshEndpoint(ports),
   logoutEndpoint(ports),
