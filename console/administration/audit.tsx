@@ -1,9 +1,9 @@
 /** The audit log, with filters. */
-import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import type { AuthPage } from '../frame/auth-api.ts'
 import { type Column, Pager, Table, Time } from '../frame/content.tsx'
-import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import type { FieldParts } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
+import { SearchForm } from '../parts/search-form.tsx'
 import { strings } from '../texts/account.ts'
 import { administration } from '../texts/administration.ts'
 import { type AuditEntries, auditPath, auditQuery, auditRight, filtersOf } from './audit-query.ts'
@@ -31,7 +31,16 @@ export const auditPage = (): AuthPage => ({
             <h1>{texts.title}</h1>
             {reply.ok && reply.body.items.length > 0 && <ExportLinks query={filtersOf(query)} />}
           </div>
-          <Filters query={query} problem={problem} />
+          <SearchForm
+            path={auditPath}
+            fields={fieldsOf(query)}
+            query={query}
+            problem={problem}
+            submit={texts.show}
+            class="filters wide"
+          >
+            <Outcomes />
+          </SearchForm>
           {reply.ok && (
             <>
               <Table caption={texts.title} columns={columns} rows={reply.body.items} empty={texts.none} />
@@ -76,35 +85,13 @@ function fieldsOf(query: URLSearchParams): FieldParts[] {
   ]
 }
 
-interface FiltersParts {
-  readonly query: URLSearchParams
-  readonly problem: ProblemDocument | undefined
-}
-
-function Filters({ query, problem }: FiltersParts) {
-  const errors = fieldErrors(problem)
-  const fields = fieldsOf(query)
-  return (
-    <>
-      <ErrorSummary problem={problem} fields={fields} />
-      <form method="get" action={auditPath} class="filters wide">
-        <datalist id="outcomes">
-          {['succeeded', 'invalid-credentials', 'missing-right', 'invalid-value'].map((outcome) => (
-            <option value={outcome} />
-          ))}
-        </datalist>
-        {fields.map((field) => (
-          <Field {...field} isFilter value={query.get(field.name) ?? ''} error={errors[field.name]} />
-        ))}
-        <p class="actions">
-          <button type="submit" class="quiet">
-            {texts.show}
-          </button>
-        </p>
-      </form>
-    </>
-  )
-}
+const Outcomes = () => (
+  <datalist id="outcomes">
+    {['succeeded', 'invalid-credentials', 'missing-right', 'invalid-value'].map((outcome) => (
+      <option value={outcome} />
+    ))}
+  </datalist>
+)
 
 const columnsFor = (reader: Reader, hasUserPages: boolean): Column<AuditEntries['items'][number]>[] => [
   { title: texts.time, cell: ({ at }) => <Time time={at} reader={reader} /> },

@@ -28,9 +28,9 @@ export const userPage = (): AuthPage => ({
     const { request, api, form } = visit
     const path = { username: request.pathParameters.username ?? '' }
     const user = await api.get('GET /users/:username', { path })
-    const action = form.get('action') ?? ''
-    if (request.method !== 'POST' || !Object.hasOwn(work, action)) return shownUser(visit, user)
-    return work[action as ActionName](visit, user)
+    // Only forms have an action.
+    const act = byAction.get(form.get('action') ?? '')
+    return act ? act(visit, user) : shownUser(visit, user)
   },
 })
 
@@ -126,6 +126,8 @@ const work: Readonly<Record<ActionName, Work>> = {
   factors: removeFactors,
   delete: remove,
 }
+
+const byAction: ReadonlyMap<string, Work> = new Map(Object.entries(work))
 
 function shownUser({ request, form, reader, caller }: AuthVisit, user: User, refused?: Refused): ShownPage {
   const grants = refused?.action === 'grants' ? refused.problem : undefined

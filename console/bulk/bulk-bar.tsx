@@ -8,6 +8,8 @@ import { bulkTexts as texts } from '../texts/lists.ts'
 /** What can be done with several deals at once. */
 export type BulkAction = keyof typeof texts.actions
 
+const bulkActions: readonly BulkAction[] = ['hold', 'unhold', 'assign']
+
 const rightOf: Readonly<Record<BulkAction, Right>> = {
   hold: 'deal.hold',
   unhold: 'deal.unhold',
@@ -16,7 +18,7 @@ const rightOf: Readonly<Record<BulkAction, Right>> = {
 
 /** The actions that these rights allow, in order. */
 export const bulkActionsOf = (rights: ReadonlySet<string>): readonly BulkAction[] =>
-  (Object.keys(rightOf) as BulkAction[]).filter((action) => rights.has(rightOf[action]))
+  bulkActions.filter((action) => rights.has(rightOf[action]))
 
 /** What was entered, for a form that is shown again. */
 export interface BulkEntries {

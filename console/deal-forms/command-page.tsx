@@ -4,6 +4,7 @@ import { dealCommands } from '../../deal-server/use-cases/index.ts'
 import type { HttpRequest } from '../../shared/platform/http/request.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import type { PageResult } from '../frame/console.tsx'
 import type { DealPage, DealVisit } from '../frame/deal-api.ts'
 import { ErrorSummary } from '../frame/fields.tsx'
@@ -20,7 +21,7 @@ import {
 } from './command-form.tsx'
 import { Conflict } from './conflict.tsx'
 import { type DealView, pathOfCommand, peopleOf, readDeal } from './deal-view.ts'
-import { type FormFaults, faultsOf } from './faults.ts'
+import { faultsOf } from './faults.ts'
 import { Following, follower } from './following.tsx'
 import { decodeForm, fieldsOf } from './form-fields.ts'
 import { reasonsOf } from './reasons.ts'
@@ -86,7 +87,7 @@ interface OpenForm {
   readonly deal: DealView
   readonly values: ReadonlyMap<string, string>
   readonly commandId: string
-  readonly faults?: FormFaults
+  readonly faults?: ProblemDocument
 }
 
 function showForm(visit: DealVisit, { command, deal, values, commandId, faults }: OpenForm): PageResult {

@@ -4,13 +4,14 @@ import { currencyExponents } from '../../deal-server/domain/currency.ts'
 import { createDeal } from '../../deal-server/use-cases/create-deal.ts'
 import { parseUuid } from '../../deal-server/use-cases/parameters.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import type { PageResult } from '../frame/console.tsx'
 import type { DealPage, DealVisit } from '../frame/deal-api.ts'
 import { ErrorSummary } from '../frame/fields.tsx'
 import { pathOfDeal } from '../parts/deal-parts.tsx'
 import { dealTexts as texts } from '../texts/deal.ts'
 import { CommandForm, fieldPartsOf, hiddenFields, Suggestions, shownFieldsOf } from './command-form.tsx'
-import { type FormFaults, faultsOf } from './faults.ts'
+import { faultsOf } from './faults.ts'
 import { decodeForm } from './form-fields.ts'
 import { commandHeaders, outcomeOf } from './send-command.ts'
 
@@ -37,7 +38,7 @@ async function create(visit: DealVisit, ids: IdSource): Promise<PageResult> {
 interface OpenForm {
   readonly values?: ReadonlyMap<string, string>
   readonly id: string
-  readonly faults?: FormFaults
+  readonly faults?: ProblemDocument
 }
 
 function showForm({ caller }: DealVisit, { values, id, faults }: OpenForm): PageResult {

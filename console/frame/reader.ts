@@ -1,4 +1,5 @@
 /** The reader of a page: times, dates, numbers and amounts in the form of his locale (`Accept-Language`). */
+import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
 import type { HttpRequest } from '../../shared/platform/http/request.ts'
 
 /** Writes values for a reader. */
@@ -12,37 +13,46 @@ export interface Reader {
   number(value: number | string): string
   /** @param amount major units; text loses nothing @param currency ISO 4217 */
   money(amount: number | string, currency: string): string
+  /** `3 days`. */
+  duration(count: number, unit: 'second' | 'minute' | 'hour' | 'day'): string
 }
 
 const fallback = 'en-GB'
 
+/** Readers by locale: to make their formats takes longer than all else of a page. */
+const readers = createBoundedCache<Reader>({ maxEntries: 50, maxBytes: 1_000_000 })
+
 /** The reader who made this request. */
 export function readerOf(request: Pick<HttpRequest, 'header'>): Reader {
   const locale = localeOf(request.header('accept-language'))
-  let times: Intl.DateTimeFormat | undefined
-  let dates: Intl.DateTimeFormat | undefined
-  let numbers: Intl.NumberFormat | undefined
-  /** At most one for each currency; gone with the request. */
-  const amounts = new Map<string, Intl.NumberFormat>()
+  const known = readers.get(locale)
+  if (known) return known
+  const reader = createReader(locale)
+  readers.set(locale, reader)
+  return reader
+}
+
+function createReader(locale: string): Reader {
+  const times = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
+  const dates = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
+  const numbers = new Intl.NumberFormat(locale)
+  /** By currency or unit. */
+  const formats = createBoundedCache<Intl.NumberFormat>({ maxEntries: 20, maxBytes: 100_000 })
+  function formatOf(key: string, options: Intl.NumberFormatOptions): Intl.NumberFormat {
+    const known = formats.get(key)
+    if (known) return known
+    const format = new Intl.NumberFormat(locale, options)
+    formats.set(key, format)
+    return format
+  }
   return {
     locale,
-    time: (time) => {
-      times ??= new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
-      return `${times.format(new Date(time))} UTC`
-    },
-    date: (date) => {
-      dates ??= new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
-      return dates.format(new Date(`${date}T00:00:00Z`))
-    },
-    number: (value) => {
-      numbers ??= new Intl.NumberFormat(locale)
-      return numbers.format(value as Intl.StringNumericLiteral | number)
-    },
-    money: (amount, currency) => {
-      const format = amounts.get(currency) ?? new Intl.NumberFormat(locale, { style: 'currency', currency })
-      amounts.set(currency, format)
-      return format.format(amount as Intl.StringNumericLiteral | number)
-    },
+    time: (time) => `${times.format(new Date(time))} UTC`,
+    date: (date) => dates.format(new Date(`${date}T00:00:00Z`)),
+    number: (value) => numbers.format(value as Intl.StringNumericLiteral | number),
+    money: (amount, currency) =>
+      formatOf(currency, { style: 'currency', currency }).format(amount as Intl.StringNumericLiteral | number),
+    duration: (count, unit) => formatOf(unit, { style: 'unit', unit, unitDisplay: 'long' }).format(count),
   }
 }
 
