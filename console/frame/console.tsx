@@ -21,7 +21,7 @@ import type { ProblemDocument } from '../../shared/platform/problems/problem-doc
 import type { Authenticate, Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { RefuseCrossSite } from '../../shared/protocol/authentication/cross-site.ts'
 import { explainedProblems, type ServerName } from '../../shared/protocol/problems/catalogue.ts'
-import { pageResponse } from '../../shared/server/html/page.ts'
+import { htmlType, pageHeaders } from '../../shared/server/html/page.ts'
 import { firstPages } from '../../shared/server/pages/first-pages.ts'
 import { strings } from '../texts/common.ts'
 import { type Api, type ApiRefusal, createApi, innerRequestOf, RefusedCall, type RouteTable } from './api.ts'
@@ -238,8 +238,7 @@ export function shownResponse(
     'form-action': ["'self'", ...origins],
   }
   // No cache keeps a page: after a sign-out, the button Back shows nothing.
-  const response = pageResponse(request, { text, policy, cacheControl: 'no-store', headers })
-  return { ...response, status }
+  return { status, headers: { 'content-type': htmlType, ...noStore, ...pageHeaders(policy), ...headers }, body: text }
 }
 
 interface Interrupted {

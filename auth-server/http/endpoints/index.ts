@@ -48,7 +48,10 @@ export interface ServedSchemes {
   readonly session: boolean
 }
 
-/** Creates all endpoints. Users can list and end their logins without the scheme `session` too. */
+/**
+ * Creates all endpoints. Users can list and end their logins without the scheme `session` too. The inferred type names
+ * every route: the console takes the types of its calls from it.
+ */
 export const createEndpoints = (serves: ServedSchemes, ports: EndpointPorts) => [
   loginEndpoint(ports),
   refreshEndpoint(ports),
