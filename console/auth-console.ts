@@ -18,7 +18,8 @@ import { allKeys, ownKeys } from './api-keys/api-key.ts'
 import { apiKeyListPage } from './api-keys/list.tsx'
 import { newApiKeyPage } from './api-keys/new.tsx'
 import { apiKeyPage } from './api-keys/one.tsx'
-import { type ConsolePorts, type ConsoleSettings, consoleRoutes, type OpenPage, type Page } from './frame/console.tsx'
+import type { AuthPage, AuthRoutes, OpenAuthPage } from './frame/auth-api.ts'
+import { type ConsolePorts, type ConsoleSettings, consoleRoutes } from './frame/console.tsx'
 import type { Download } from './frame/downloads.ts'
 import { signInPage } from './sign-in/sign-in.tsx'
 
@@ -33,7 +34,7 @@ export interface AuthConsolePorts extends ConsolePorts {
   readonly download: Download
 }
 
-const accountPages = (hasRoute: (path: string) => boolean): (Page | OpenPage)[] => [
+const accountPages = (hasRoute: (path: string) => boolean): (AuthPage | OpenAuthPage)[] => [
   overviewPage(),
   passwordPage(),
   securityPage(),
@@ -41,7 +42,7 @@ const accountPages = (hasRoute: (path: string) => boolean): (Page | OpenPage)[] 
   tokensPage({ keySigned: hasRoute('/key-signed-tokens') }),
 ]
 
-const administrationPages = ({ keyRules }: AuthConsoleSettings, { clock, download }: AuthConsolePorts): Page[] => [
+const administrationPages = ({ keyRules }: AuthConsoleSettings, { clock, download }: AuthConsolePorts): AuthPage[] => [
   usersPage(),
   createUserPage(),
   userSessionsPage(),
@@ -65,7 +66,7 @@ const apiKeyPages = [ownKeys, allKeys].flatMap((place) => [
 export const authConsoleRoutes = (settings: AuthConsoleSettings, ports: AuthConsolePorts): Route[] => {
   const hasRoute = (path: string) => ports.routes.some((route) => route.path === path)
   return [
-    ...consoleRoutes(settings, ports, [
+    ...consoleRoutes<AuthRoutes>(settings, ports, [
       signInPage(),
       resetPasswordPage(),
       ...accountPages(hasRoute),

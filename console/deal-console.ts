@@ -6,6 +6,7 @@ import { bulkPage } from './bulk/bulk-page.tsx'
 import { dashboardPage } from './dashboard/dashboard-page.tsx'
 import { dealPages } from './deal/index.ts'
 import { type ConsolePorts, type ConsoleSettings, consoleRoutes } from './frame/console.tsx'
+import type { DealRoutes } from './frame/deal-api.ts'
 import type { Download } from './frame/downloads.ts'
 import { dealsPage } from './lists/deals-page.tsx'
 import { signedOutPage } from './sign-in/signed-out.ts'
@@ -25,7 +26,7 @@ export interface DealConsolePorts extends ConsolePorts {
 
 /** The routes of all pages. */
 export const dealConsoleRoutes = (settings: ConsoleSettings, ports: DealConsolePorts): Route[] =>
-  consoleRoutes(settings, ports, [
+  consoleRoutes<DealRoutes>(settings, ports, [
     dashboardPage(ports.clock),
     dealsPage(ports.clock),
     bulkPage(),

@@ -1,27 +1,20 @@
 /** The first page of the account: who the reader is, and what he may do. */
 
 import { firstPages } from '../../shared/server/pages/first-pages.ts'
-import type { Page } from '../frame/console.tsx'
+import type { AuthPage } from '../frame/auth-api.ts'
 import { Time } from '../frame/content.tsx'
 import { RightsInWords } from '../parts/rights.tsx'
 import { strings } from '../texts/account.ts'
 import { AccountFrame } from './tabs.tsx'
 
-interface Me {
-  readonly username: string
-  readonly roles: readonly string[]
-  readonly rights: readonly string[]
-  readonly expiresAt: string | null
-}
-
 const { overview: texts } = strings
 
 /** `/account`. */
-export const overviewPage = (): Page => ({
+export const overviewPage = (): AuthPage => ({
   methods: ['GET'],
   path: '/account',
   render: async ({ request, api, reader, publicOrigins }) => {
-    const me = await api.get<Me>({ route: 'GET /me' })
+    const me = await api.get('GET /me')
     return {
       title: strings.account,
       content: (

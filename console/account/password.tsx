@@ -1,7 +1,8 @@
 /** The page on which readers change their own password. */
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { atFields } from '../frame/at-fields.ts'
-import type { Page, ShownPage, SignedInVisit } from '../frame/console.tsx'
+import type { AuthPage, AuthVisit } from '../frame/auth-api.ts'
+import type { ShownPage } from '../frame/console.tsx'
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { doneAt, formProblem } from '../parts/forms.ts'
 import { strings } from '../texts/account.ts'
@@ -11,7 +12,7 @@ const { password: texts } = strings
 const path = '/account/password'
 
 /** `/account/password`. */
-export const passwordPage = (): Page => ({
+export const passwordPage = (): AuthPage => ({
   methods: ['GET', 'POST'],
   path,
   render: async (visit) => {
@@ -19,10 +20,9 @@ export const passwordPage = (): Page => ({
     if (request.method !== 'POST') return passwordForm(visit)
     const problem = repeatedPasswordProblem(form) ?? (form.get('oldPassword') ? undefined : oldPasswordMissing)
     if (problem) return passwordForm(visit, problem)
-    const reply = await api.call({
-      route: 'PUT /users/:username/password',
+    const reply = await api.call('PUT /users/:username/password', {
       path: { username: caller.username },
-      body: { oldPassword: form.get('oldPassword'), newPassword: form.get('newPassword') },
+      body: { oldPassword: form.get('oldPassword'), newPassword: form.get('newPassword') ?? '' },
     })
     if (reply.ok) return doneAt(path, 'password-changed')
     return passwordForm(visit, atFields(reply.problem, { 'wrong-password': 'oldPassword' }))
@@ -49,7 +49,7 @@ const fields: readonly FieldParts[] = [
   ...newPasswordFields,
 ]
 
-function passwordForm({ request, caller }: SignedInVisit, problem?: ProblemDocument): ShownPage {
+function passwordForm({ request, caller }: AuthVisit, problem?: ProblemDocument): ShownPage {
   const errors = fieldErrors(problem)
   return {
     title: texts.title,

@@ -1,7 +1,8 @@
 /** The second step of setting a factor up: the first code of an app, or the answer of the browser. */
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { atFields } from '../frame/at-fields.ts'
-import type { PageResult, ShownPage, SignedInVisit } from '../frame/console.tsx'
+import type { AuthRoutes, AuthVisit } from '../frame/auth-api.ts'
+import type { PageResult, ShownPage } from '../frame/console.tsx'
 import { ErrorSummary, Field, fieldErrors } from '../frame/fields.tsx'
 import { doneAt, textOf } from '../parts/forms.ts'
 import { SetUpSecret, totpOf } from '../parts/set-up-secret.tsx'
@@ -43,7 +44,7 @@ export function totpSetUp({ uri, challenge, problem }: Begun & { readonly uri: s
 }
 
 /** The page whose script makes the passkey. */
-export const passkeySetUp = ({ publicKey, challenge }: Begun & { readonly publicKey: object | undefined }): ShownPage =>
+export const passkeySetUp = ({ publicKey, challenge }: Begun & { readonly publicKey: object }): ShownPage =>
   page(
     texts.passkeyBegin,
     undefined,
@@ -83,28 +84,29 @@ const page = (title: string, problem: ProblemDocument | undefined, content: Show
 
 /** Sends the answer of the app or of the browser. */
 export async function confirmFactor(
-  { api, form }: SignedInVisit,
+  { api, form }: AuthVisit,
   action: 'confirm-totp' | 'confirm-passkey',
 ): Promise<PageResult> {
   const challenge = form.get('challenge') ?? ''
   const common = { challenge, name: textOf(form, 'name') }
   const isTotp = action === 'confirm-totp'
   const reply = isTotp
-    ? await api.call({
-        route: 'POST /me/second-factors/totp/confirm',
-        body: { ...common, code: form.get('code') ?? '' },
-      })
-    : await api.call({ route: 'POST /me/second-factors/passkeys', body: { ...common, passkey: passkeyIn(form) } })
+    ? await api.call('POST /me/second-factors/totp/confirm', { body: { ...common, code: form.get('code') ?? '' } })
+    : await api.call('POST /me/second-factors/passkeys', { body: { ...common, passkey: passkeyIn(form) } })
   if (reply.ok) return doneAt(securityPath, 'factor-added')
   const problem = atFields(reply.problem, { 'second-factor-not-confirmed': 'code', 'too-many-attempts': 'code' })
   if (isTotp) return totpSetUp({ uri: form.get('uri') ?? '', challenge, problem })
   return page(texts.passkeyBegin, problem, <ErrorSummary problem={problem} fields={[]} />)
 }
 
-function passkeyIn(form: ReadonlyMap<string, string>): unknown {
+/** The answer of the browser as the script wrote it. The API checks it, and refuses what is none. */
+function passkeyIn(
+  form: ReadonlyMap<string, string>,
+): AuthRoutes['POST /me/second-factors/passkeys']['body']['passkey'] {
+  const text = form.get('passkey') ?? ''
   try {
-    return JSON.parse(form.get('passkey') ?? '')
+    return JSON.parse(text)
   } catch {
-    return {}
+    return JSON.parse('{}')
   }
 }

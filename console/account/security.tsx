@@ -2,8 +2,10 @@
  * The reader's own second factors: what is set up, set up more, remove, recovery codes. Passkeys alone need a script.
  */
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import type { ApiRefusal } from '../frame/api.ts'
 import { atFields } from '../frame/at-fields.ts'
-import type { Page, PageResult, ShownPage, SignedInVisit } from '../frame/console.tsx'
+import type { AuthPage, AuthReply, AuthVisit } from '../frame/auth-api.ts'
+import type { PageResult, ShownPage } from '../frame/console.tsx'
 import { type Column, Table, Time } from '../frame/content.tsx'
 import { ErrorSummary, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
@@ -13,20 +15,6 @@ import { shownOnce } from '../parts/show-once.tsx'
 import { security as texts } from '../texts/security.ts'
 import { confirmFactor, passkeySetUp, securityPath as path, totpSetUp } from './security-set-up.tsx'
 import { AccountFrame } from './tabs.tsx'
-
-interface Factor {
-  readonly id: string
-  readonly kind: 'totp' | 'passkey'
-  readonly name: string
-  readonly createdAt: string
-  readonly lastUsedAt: string | null
-}
-
-interface Factors {
-  readonly required: boolean
-  readonly factors: readonly Factor[]
-  readonly recoveryCodes: number
-}
 
 const actions = ['totp', 'passkey', 'recovery', 'remove'] as const
 
@@ -38,7 +26,7 @@ interface Refused {
 }
 
 /** `/account/security`. */
-export const securityPage = (): Page => ({
+export const securityPage = (): AuthPage => ({
   methods: ['GET', 'POST'],
   path,
   render: (visit) => {
@@ -51,35 +39,26 @@ export const securityPage = (): Page => ({
   },
 })
 
-const routes = {
-  totp: 'POST /me/second-factors/totp',
-  passkey: 'POST /me/second-factors/passkeys/options',
-  recovery: 'POST /me/second-factors/recovery-codes',
-  remove: 'DELETE /me/second-factors/enrolled/:id',
-} as const satisfies Record<Action, string>
-
 /** Sends a form with the proof. */
-async function act(visit: SignedInVisit, action: Action): Promise<PageResult> {
+async function act(visit: AuthVisit, action: Action): Promise<PageResult> {
   const { api, form } = visit
-  const id = form.get('id') ?? ''
   const body = { password: textOf(form, 'password') }
-  const reply = await api.call<SetUp>({ route: routes[action], path: { id }, body })
-  if (!reply.ok) {
-    const refused = { of: action, problem: atFields(reply.problem) }
-    return action === 'remove' ? removal(visit, id, refused) : overview(visit, refused)
+  const refused = ({ problem }: ApiRefusal): Refused => ({ of: action, problem: atFields(problem) })
+  if (action === 'totp') {
+    const reply = await api.call('POST /me/second-factors/totp', { body })
+    return reply.ok ? totpSetUp(reply.body) : overview(visit, refused(reply))
   }
-  if (action === 'remove') return doneAt(path, 'factor-removed')
-  const { uri = '', challenge = '', publicKey, codes = [] } = reply.body
-  if (action === 'totp') return totpSetUp({ uri, challenge })
-  return action === 'passkey' ? passkeySetUp({ publicKey, challenge }) : recoveryCodes(codes)
-}
-
-/** The members of the three answers together. */
-interface SetUp {
-  readonly uri?: string
-  readonly challenge?: string
-  readonly publicKey?: object
-  readonly codes?: readonly string[]
+  if (action === 'passkey') {
+    const reply = await api.call('POST /me/second-factors/passkeys/options', { body })
+    return reply.ok ? passkeySetUp(reply.body) : overview(visit, refused(reply))
+  }
+  if (action === 'recovery') {
+    const reply = await api.call('POST /me/second-factors/recovery-codes', { body })
+    return reply.ok ? recoveryCodes(reply.body.codes) : overview(visit, refused(reply))
+  }
+  const id = form.get('id') ?? ''
+  const reply = await api.call('DELETE /me/second-factors/enrolled/:id', { path: { id }, body })
+  return reply.ok ? doneAt(path, 'factor-removed') : removal(visit, id, refused(reply))
 }
 
 const recoveryCodes = (codes: readonly string[]): ShownPage =>
@@ -90,8 +69,8 @@ const recoveryCodes = (codes: readonly string[]): ShownPage =>
     back: { path, text: texts.back },
   })
 
-async function overview({ request, api, reader }: SignedInVisit, refused?: Refused): Promise<ShownPage> {
-  const state = await api.get<Factors>({ route: 'GET /me/second-factors' })
+async function overview({ request, api, reader }: AuthVisit, refused?: Refused): Promise<ShownPage> {
+  const state = await api.get('GET /me/second-factors')
   const problemOf = (of: Action) => (refused?.of === of ? refused.problem : undefined)
   return {
     title: texts.title,
@@ -133,7 +112,7 @@ async function overview({ request, api, reader }: SignedInVisit, refused?: Refus
   }
 }
 
-const columns = (reader: Reader): Column<Factor>[] => [
+const columns = (reader: Reader): Column<AuthReply<'GET /me/second-factors'>['factors'][number]>[] => [
   { title: texts.name, cell: ({ name }) => name },
   { title: texts.kind, cell: ({ kind }) => texts.kinds[kind] },
   { title: texts.createdAt, cell: ({ createdAt }) => <Time time={createdAt} reader={reader} /> },
@@ -151,8 +130,8 @@ const columns = (reader: Reader): Column<Factor>[] => [
   },
 ]
 
-async function removal({ request, api }: SignedInVisit, id: string, refused?: Refused): Promise<ShownPage> {
-  const { factors } = await api.get<Factors>({ route: 'GET /me/second-factors' })
+async function removal({ request, api }: AuthVisit, id: string, refused?: Refused): Promise<ShownPage> {
+  const { factors } = await api.get('GET /me/second-factors')
   const factor = factors.find((one) => one.id === id)
   const title = factor ? texts.removeTitle(factor.name) : texts.title
   return {

@@ -1,8 +1,9 @@
 /** The reader's own sessions and logins. */
-import { type Page, problemPage } from '../frame/console.tsx'
+import type { AuthPage } from '../frame/auth-api.ts'
+import { problemPage } from '../frame/console.tsx'
 import { Pager } from '../frame/content.tsx'
 import { doneAt } from '../parts/forms.ts'
-import { type ListPage, type Login, otherLogins, SessionTable } from '../parts/sessions.tsx'
+import { otherLogins, SessionTable } from '../parts/sessions.tsx'
 import { strings } from '../texts/account.ts'
 import { AccountFrame } from './tabs.tsx'
 
@@ -10,7 +11,7 @@ const { sessions: texts } = strings
 const path = '/account/sessions'
 
 /** `/account/sessions`. */
-export const sessionsPage = (): Page => ({
+export const sessionsPage = (): AuthPage => ({
   methods: ['GET', 'POST'],
   path,
   render: async ({ request, api, form, reader }) => {
@@ -18,14 +19,14 @@ export const sessionsPage = (): Page => ({
       const isOne = form.get('action') !== 'end-others'
       const ids = isOne ? [form.get('id') ?? ''] : await otherLogins(api)
       for (const id of ids) {
-        const reply = await api.call({ route: 'DELETE /sessions/:key', path: { key: id } })
+        const reply = await api.call('DELETE /sessions/:key', { path: { key: id } })
         // One that is gone by now is no error when all others are to end.
         if (!reply.ok && (isOne || reply.status !== 404)) return problemPage(reply.problem)
       }
       return doneAt(path, isOne ? 'session-ended' : 'sessions-ended')
     }
     const cursor = request.query.get('cursor') ?? undefined
-    const { items, nextCursor } = await api.get<ListPage<Login>>({ route: 'GET /sessions', query: { cursor } })
+    const { items, nextCursor } = await api.get('GET /sessions', { query: { cursor } })
     const hasOthers = items.some(({ current }) => !current) || nextCursor !== null
     return {
       title: texts.title,

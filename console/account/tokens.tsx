@@ -1,8 +1,9 @@
 /** The reader's Digest secret and key-signed tokens: each is made here, and shown once. */
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { atFields } from '../frame/at-fields.ts'
+import type { AuthPage, AuthReply, AuthVisit } from '../frame/auth-api.ts'
 import { Checkboxes, chosenOf } from '../frame/choices.tsx'
-import type { Page, PageResult, ShownPage, SignedInVisit } from '../frame/console.tsx'
+import type { PageResult, ShownPage } from '../frame/console.tsx'
 import { Time } from '../frame/content.tsx'
 import { ErrorSummary, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
@@ -26,7 +27,7 @@ interface Refused {
 }
 
 /** `/account/tokens`. */
-export const tokensPage = (serves: ServedTokens): Page => ({
+export const tokensPage = (serves: ServedTokens): AuthPage => ({
   methods: ['GET', 'POST'],
   path,
   render: (visit) => {
@@ -37,16 +38,9 @@ export const tokensPage = (serves: ServedTokens): Page => ({
   },
 })
 
-/** A new Digest secret. */
-export interface DigestSecret {
-  readonly username: string
-  readonly realm: string
-  readonly secret: string
-}
-
 /** The page that shows a new Digest secret. */
 export const digestShown = (
-  { username, realm, secret }: DigestSecret,
+  { username, realm, secret }: AuthReply<'PUT /users/:username/digest-secret'>,
   to: { readonly path: string; readonly text: string },
 ): ShownPage =>
   shownOnce({
@@ -63,10 +57,9 @@ export const digestShown = (
     ),
   })
 
-async function makeDigest(visit: SignedInVisit, serves: ServedTokens): Promise<PageResult> {
+async function makeDigest(visit: AuthVisit, serves: ServedTokens): Promise<PageResult> {
   const { api, caller, form } = visit
-  const reply = await api.call<DigestSecret>({
-    route: 'PUT /users/:username/digest-secret',
+  const reply = await api.call('PUT /users/:username/digest-secret', {
     path: { username: caller.username },
     body: { password: textOf(form, 'password') },
   })
@@ -74,21 +67,14 @@ async function makeDigest(visit: SignedInVisit, serves: ServedTokens): Promise<P
   return digestShown(reply.body, back)
 }
 
-interface KeySignedToken {
-  readonly token: string
-  readonly kid: string
-  readonly expires_at: number
-}
-
 const parts = (['username', 'ip', 'password'] as const).map((value) => ({ value, ...texts.parts[value] }))
 
-async function makeToken(visit: SignedInVisit, serves: ServedTokens): Promise<PageResult> {
+async function makeToken(visit: AuthVisit, serves: ServedTokens): Promise<PageResult> {
   const { api, caller, form, reader } = visit
   const refused = (problem: ProblemDocument) => tokenForms(visit, serves, { of: 'key-signed', problem })
   const password = textOf(form, 'password')
   if (password === undefined) return refused(formProblem({ password: strings.password.missing }))
-  const reply = await api.call<KeySignedToken>({
-    route: 'POST /key-signed-tokens',
+  const reply = await api.call('POST /key-signed-tokens', {
     body: { username: caller.username, password, include: chosenOf(form, 'include', parts) },
   })
   if (!reply.ok) return refused(atFields(reply.problem))
@@ -112,7 +98,7 @@ async function makeToken(visit: SignedInVisit, serves: ServedTokens): Promise<Pa
   })
 }
 
-function tokenForms({ request, form }: SignedInVisit, serves: ServedTokens, refused?: Refused): ShownPage {
+function tokenForms({ request, form }: AuthVisit, serves: ServedTokens, refused?: Refused): ShownPage {
   const included = refused?.of === 'key-signed' ? chosenOf(form, 'include', parts) : ['username']
   const problemOf = (of: Refused['of']) => (refused?.of === of ? refused.problem : undefined)
   return {

@@ -6,11 +6,9 @@
 import { stringify } from 'csv-stringify/sync'
 import { type HttpResponse, noStore } from '../../shared/platform/http/response.ts'
 import { writeInTime } from '../../shared/platform/http/stream.ts'
-import type { Api } from '../frame/api.ts'
-import type { Page } from '../frame/console.tsx'
+import type { AuthApi, AuthPage } from '../frame/auth-api.ts'
 import type { Download } from '../frame/downloads.ts'
-import type { ListPage } from '../parts/sessions.tsx'
-import { type AuditEntry, auditPath, auditQuery, auditRight } from './audit-query.ts'
+import { type AuditEntries, auditPath, auditQuery, auditRight } from './audit-query.ts'
 
 const pageSize = 100
 
@@ -26,7 +24,7 @@ const columns = [
 interface FileForm {
   readonly contentType: string
   readonly head: string
-  linesOf(entries: readonly AuditEntry[]): string
+  linesOf(entries: AuditEntries['items']): string
 }
 
 const forms: Readonly<Record<'csv' | 'ndjson', FileForm>> = {
@@ -45,7 +43,7 @@ const forms: Readonly<Record<'csv' | 'ndjson', FileForm>> = {
 }
 
 /** `/account/audit/export?format=csv|ndjson`, with the filters of the page. */
-export const auditExportPage = (download: Download): Page => ({
+export const auditExportPage = (download: Download): AuthPage => ({
   methods: ['GET'],
   path: `${auditPath}/export`,
   right: auditRight,
@@ -59,9 +57,9 @@ export const auditExportPage = (download: Download): Page => ({
     }),
 })
 
-type ReadPage = (cursor: string | undefined) => Promise<ListPage<AuditEntry>>
+type ReadPage = (cursor: string | undefined) => Promise<AuditEntries>
 
-function fileResponse(name: keyof typeof forms, first: ListPage<AuditEntry>, readPage: ReadPage): HttpResponse {
+function fileResponse(name: keyof typeof forms, first: AuditEntries, readPage: ReadPage): HttpResponse {
   const { contentType, head, linesOf } = forms[name]
   return {
     status: 200,
@@ -84,6 +82,6 @@ function fileResponse(name: keyof typeof forms, first: ListPage<AuditEntry>, rea
 }
 
 const pageReader =
-  (api: Api, query: URLSearchParams): ReadPage =>
+  (api: AuthApi, query: URLSearchParams): ReadPage =>
   (cursor) =>
-    api.get<ListPage<AuditEntry>>({ route: 'GET /audit', query: { ...auditQuery(query), limit: pageSize, cursor } })
+    api.get('GET /audit', { query: { ...auditQuery(query), limit: pageSize, cursor } })

@@ -1,19 +1,8 @@
 /** The filters of the audit log: from the form of the page to the query of the API. */
+import type { AuthReply } from '../frame/auth-api.ts'
 
-/** An entry, as the API gives it. */
-export interface AuditEntry {
-  readonly seq: number
-  readonly at: string
-  readonly actor: string | null
-  readonly action: string
-  readonly target: string | null
-  readonly outcome: string
-  readonly scheme: string | null
-  readonly address: string | null
-  readonly requestId: string | null
-  readonly count: number
-  readonly reason?: string | null
-}
+/** A page of entries. */
+export type AuditEntries = AuthReply<'GET /audit'>
 
 /** The filters as the page has them. */
 export const filterNames = ['actor', 'action', 'target', 'outcome', 'from', 'to', 'order'] as const

@@ -1,29 +1,25 @@
 /** The audit log, with filters. */
-import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import type { Page } from '../frame/console.tsx'
+import type { AuthPage } from '../frame/auth-api.ts'
 import { type Column, Pager, Table, Time } from '../frame/content.tsx'
-import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import type { FieldParts } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
-import type { ListPage } from '../parts/sessions.tsx'
+import { SearchForm } from '../parts/search-form.tsx'
 import { strings } from '../texts/account.ts'
 import { administration } from '../texts/administration.ts'
-import { type AuditEntry, auditPath, auditQuery, auditRight, filtersOf } from './audit-query.ts'
+import { type AuditEntries, auditPath, auditQuery, auditRight, filtersOf } from './audit-query.ts'
 import { userPath, usersRight } from './user-parts.tsx'
 
 const { audit: texts } = administration
 
 /** `/account/audit`. */
-export const auditPage = (): Page => ({
+export const auditPage = (): AuthPage => ({
   methods: ['GET'],
   path: auditPath,
   right: auditRight,
   render: async ({ request: { query }, api, caller, reader }) => {
     const cursor = query.get('cursor') ?? undefined
     const page = { limit: query.get('limit') ?? undefined, cursor }
-    const reply = await api.call<ListPage<AuditEntry>>({
-      route: 'GET /audit',
-      query: { ...auditQuery(query), ...page },
-    })
+    const reply = await api.call('GET /audit', { query: { ...auditQuery(query), ...page } })
     const problem = reply.ok ? undefined : reply.problem
     const columns = columnsFor(reader, caller.rights.has(usersRight))
     return {
@@ -35,7 +31,16 @@ export const auditPage = (): Page => ({
             <h1>{texts.title}</h1>
             {reply.ok && reply.body.items.length > 0 && <ExportLinks query={filtersOf(query)} />}
           </div>
-          <Filters query={query} problem={problem} />
+          <SearchForm
+            path={auditPath}
+            fields={fieldsOf(query)}
+            query={query}
+            problem={problem}
+            submit={texts.show}
+            class="filters wide"
+          >
+            <Outcomes />
+          </SearchForm>
           {reply.ok && (
             <>
               <Table caption={texts.title} columns={columns} rows={reply.body.items} empty={texts.none} />
@@ -80,37 +85,15 @@ function fieldsOf(query: URLSearchParams): FieldParts[] {
   ]
 }
 
-interface FiltersParts {
-  readonly query: URLSearchParams
-  readonly problem: ProblemDocument | undefined
-}
+const Outcomes = () => (
+  <datalist id="outcomes">
+    {['succeeded', 'invalid-credentials', 'missing-right', 'invalid-value'].map((outcome) => (
+      <option value={outcome} />
+    ))}
+  </datalist>
+)
 
-function Filters({ query, problem }: FiltersParts) {
-  const errors = fieldErrors(problem)
-  const fields = fieldsOf(query)
-  return (
-    <>
-      <ErrorSummary problem={problem} fields={fields} />
-      <form method="get" action={auditPath} class="filters wide">
-        <datalist id="outcomes">
-          {['succeeded', 'invalid-credentials', 'missing-right', 'invalid-value'].map((outcome) => (
-            <option value={outcome} />
-          ))}
-        </datalist>
-        {fields.map((field) => (
-          <Field {...field} isFilter value={query.get(field.name) ?? ''} error={errors[field.name]} />
-        ))}
-        <p class="actions">
-          <button type="submit" class="quiet">
-            {texts.show}
-          </button>
-        </p>
-      </form>
-    </>
-  )
-}
-
-const columnsFor = (reader: Reader, hasUserPages: boolean): Column<AuditEntry>[] => [
+const columnsFor = (reader: Reader, hasUserPages: boolean): Column<AuditEntries['items'][number]>[] => [
   { title: texts.time, cell: ({ at }) => <Time time={at} reader={reader} /> },
   { title: texts.who, cell: ({ actor }) => <UserName name={actor} isLink={hasUserPages} /> },
   {

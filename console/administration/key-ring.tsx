@@ -2,26 +2,14 @@
 
 import { nextSteps, type Step, stepFor } from '../../auth-server/key-ring/life-cycle.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
-import type { Page } from '../frame/console.tsx'
+import type { AuthPage, AuthReply } from '../frame/auth-api.ts'
 import { type Column, Table, Time } from '../frame/content.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { administration } from '../texts/administration.ts'
 
 const { ring: texts } = administration
 
-interface Key {
-  readonly kid: string
-  readonly use: 'jwt' | 'key-signed'
-  readonly alg: string
-  readonly state: 'pending' | 'active' | 'retired' | 'removed'
-  readonly createdAt: string
-  readonly publishedAt: string | null
-  readonly activatedAt: string | null
-  readonly retiredAt: string | null
-  readonly removeAt: string | null
-  readonly revokedAt: string | null
-  readonly revokedReason: string | null
-}
+type Key = AuthReply<'GET /keys'>['items'][number]
 
 /** The clock, and how long a key signs (`KEY_MAX_AGE_DAYS`). */
 export interface KeyRingPageParts {
@@ -30,12 +18,12 @@ export interface KeyRingPageParts {
 }
 
 /** `/account/keys`. */
-export const keyRingPage = ({ clock, rules }: KeyRingPageParts): Page => ({
+export const keyRingPage = ({ clock, rules }: KeyRingPageParts): AuthPage => ({
   methods: ['GET'],
   path: '/account/keys',
   right: 'key.read',
   render: async ({ api, reader }) => {
-    const { items } = await api.get<{ readonly items: readonly Key[] }>({ route: 'GET /keys' })
+    const { items } = await api.get('GET /keys')
     const steps = nextSteps({ keys: items }, rules)
     const now = clock.now()
     const ofUse = (use: Key['use']) => items.filter((key) => key.use === use).sort(byState)
@@ -45,7 +33,7 @@ export const keyRingPage = ({ clock, rules }: KeyRingPageParts): Page => ({
         <>
           <h1>{texts.title}</h1>
           <p class="hint">{texts.intro}</p>
-          {(Object.keys(texts.uses) as Key['use'][]).map((use) => (
+          {uses.map((use) => (
             <section class="block">
               <h2>{texts.uses[use]}</h2>
               <Table caption={texts.uses[use]} columns={columnsFor({ reader, steps, now })} rows={ofUse(use)} />
@@ -57,6 +45,9 @@ export const keyRingPage = ({ clock, rules }: KeyRingPageParts): Page => ({
     }
   },
 })
+
+/** In the order of their sections. */
+const uses: readonly Key['use'][] = ['jwt', 'key-signed']
 
 const order: readonly Key['state'][] = ['active', 'pending', 'retired', 'removed']
 const byState = (a: Key, b: Key) => order.indexOf(a.state) - order.indexOf(b.state)

@@ -3,30 +3,30 @@
 import { allRoles } from '../../auth-server/users/rights.ts'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { atFields } from '../frame/at-fields.ts'
+import type { AuthPage, AuthVisit } from '../frame/auth-api.ts'
 import { Checkboxes, chosenOf } from '../frame/choices.tsx'
-import type { Page, ShownPage, SignedInVisit } from '../frame/console.tsx'
+import type { ShownPage } from '../frame/console.tsx'
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { doneAt } from '../parts/forms.ts'
 import { chosenRights, RightsFields } from '../parts/rights.tsx'
 import { strings } from '../texts/account.ts'
 import { administration } from '../texts/administration.ts'
-import { type User, userPath, usersPath, usersRight } from './user-parts.tsx'
+import { userPath, usersPath, usersRight } from './user-parts.tsx'
 
 const { users: texts } = administration
 
 /** `POST /account/users`. */
-export const createUserPage = (): Page => ({
+export const createUserPage = (): AuthPage => ({
   methods: ['POST'],
   path: usersPath,
   right: usersRight,
   render: async (visit) => {
     const { api, form } = visit
-    const reply = await api.call<User>({
-      route: 'POST /users',
+    const reply = await api.call('POST /users', {
       body: {
         username: form.get('username') ?? '',
         password: form.get('password') ?? '',
-        roles: chosenOf(form, 'roles', roleChoices),
+        roles: chosenRoles(form),
         rights: chosenRights(form),
         enabled: form.get('enabled') === 'true',
       },
@@ -71,7 +71,7 @@ const fields: readonly FieldParts[] = [
 ]
 
 /** The page with the form, and with the problem of the form that was sent. */
-export function newUserForm({ form }: SignedInVisit, problem?: ProblemDocument): ShownPage {
+export function newUserForm({ form }: AuthVisit, problem?: ProblemDocument): ShownPage {
   const errors = fieldErrors(problem)
   const all = [...fields, { name: 'roles', label: texts.roles }, { name: 'rights', label: texts.directRights }]
   return {

@@ -2,7 +2,8 @@
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { newPasswordFields, repeatedPasswordProblem } from '../account/password.tsx'
 import { atFields } from '../frame/at-fields.ts'
-import type { OpenPage, ShownPage, Visit } from '../frame/console.tsx'
+import type { AuthVisit, OpenAuthPage } from '../frame/auth-api.ts'
+import type { ShownPage } from '../frame/console.tsx'
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { signInPath } from '../frame/navigation.ts'
 import { strings } from '../texts/account.ts'
@@ -13,7 +14,7 @@ const { reset: texts } = administration
 const path = '/account/reset-password'
 
 /** `/account/reset-password`. A script takes the code out of the fragment of the address. */
-export const resetPasswordPage = (): OpenPage => ({
+export const resetPasswordPage = (): OpenAuthPage => ({
   isOpen: true,
   methods: ['GET', 'POST'],
   path,
@@ -22,9 +23,8 @@ export const resetPasswordPage = (): OpenPage => ({
     if (request.method !== 'POST') return resetForm(visit)
     const problem = repeatedPasswordProblem(form)
     if (problem) return resetForm(visit, problem)
-    const reply = await api.call({
-      route: 'POST /password-resets',
-      body: { code: (form.get('code') ?? '').trim(), newPassword: form.get('newPassword') },
+    const reply = await api.call('POST /password-resets', {
+      body: { code: (form.get('code') ?? '').trim(), newPassword: form.get('newPassword') ?? '' },
     })
     if (!reply.ok) return resetForm(visit, atFields(reply.problem, { 'invalid-reset-code': 'code' }))
     return {
@@ -51,7 +51,7 @@ const fields: readonly FieldParts[] = [
   ...newPasswordFields,
 ]
 
-function resetForm({ form }: Visit, problem?: ProblemDocument): ShownPage {
+function resetForm({ form }: Pick<AuthVisit, 'form'>, problem?: ProblemDocument): ShownPage {
   const errors = fieldErrors(problem)
   return {
     title: texts.title,

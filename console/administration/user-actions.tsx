@@ -18,42 +18,45 @@ interface AccountActionsParts {
 
 /** All forms but that of the roles and rights, each closed until the reader opens it. */
 export function AccountActions({ user, refused }: AccountActionsParts) {
-  const common = { user, refused }
-  const confirm = { name: 'confirm', label: texts.removeName(user.username), form: 'delete', isRequired: true }
-  const state = user.enabled ? 'disable' : 'enable'
-  const errors = fieldErrors(refused?.problem)
+  const of = { user, refused }
   return (
     <>
-      <Action
-        {...common}
-        {...{ name: state, title: texts[state], hint: texts[`${state}Hint`], button: texts[state] }}
-      />
-      <Action {...common} {...{ name: 'log-out', title: texts.logOut, hint: texts.logOutHint, button: texts.logOut }}>
-        <Field {...{ name: 'everything', label: texts.everything, kind: 'checkbox', form: 'log-out' }} />
+      {user.enabled ? (
+        <Action {...of} name="disable" title={texts.disable} hint={texts.disableHint} button={texts.disable} />
+      ) : (
+        <Action {...of} name="enable" title={texts.enable} hint={texts.enableHint} button={texts.enable} />
+      )}
+      <Action {...of} name="log-out" title={texts.logOut} hint={texts.logOutHint} button={texts.logOut}>
+        <Field name="everything" label={texts.everything} kind="checkbox" form="log-out" />
       </Action>
-      <Action {...common} {...{ name: 'reset', title: texts.reset, hint: texts.resetHint, button: texts.resetMake }} />
-      {(['digest', 'factors'] as const).map((name) => (
-        <Action
-          {...common}
-          {...{ name, title: texts[name], hint: texts[`${name}Hint`], button: texts[`${name}Make`] }}
-          fields={[{ name: 'password', label: proofLabel, form: name }]}
-        >
-          <ProofField form={name} error={refused?.action === name ? errors.password : undefined} />
-        </Action>
-      ))}
-      <Action
-        {...common}
-        {...{ name: 'delete', title: texts.remove, hint: texts.removeHint, button: texts.removeYes, isDanger: true }}
-        fields={[confirm]}
-      >
-        <Field
-          {...confirm}
-          error={refused?.action === 'delete' ? errors.confirm : undefined}
-          autocomplete="off"
-          maxLength={64}
-        />
-      </Action>
+      <Action {...of} name="reset" title={texts.reset} hint={texts.resetHint} button={texts.resetMake} />
+      <ProvedAction {...of} name="digest" title={texts.digest} hint={texts.digestHint} button={texts.digestMake} />
+      <ProvedAction {...of} name="factors" title={texts.factors} hint={texts.factorsHint} button={texts.factorsMake} />
+      <RemoveAction {...of} />
     </>
+  )
+}
+
+/** An action that needs the password, or a login of the last five minutes. */
+function ProvedAction(parts: ActionParts) {
+  const { name, refused } = parts
+  const error = refused?.action === name ? fieldErrors(refused.problem).password : undefined
+  return (
+    <Action {...parts} fields={[{ name: 'password', label: proofLabel, form: name }]}>
+      <ProofField form={name} error={error} />
+    </Action>
+  )
+}
+
+function RemoveAction({ user, refused }: AccountActionsParts) {
+  const name = 'delete'
+  const field = { name: 'confirm', label: texts.removeName(user.username), form: name, isRequired: true }
+  const error = refused?.action === name ? fieldErrors(refused.problem).confirm : undefined
+  const of = { user, refused, name, fields: [field] } as const
+  return (
+    <Action {...of} title={texts.remove} hint={texts.removeHint} button={texts.removeYes}>
+      <Field {...field} error={error} autocomplete="off" maxLength={64} />
+    </Action>
   )
 }
 
@@ -62,12 +65,11 @@ interface ActionParts extends AccountActionsParts {
   readonly title: string
   readonly hint: string
   readonly button: string
-  readonly isDanger?: boolean
   readonly fields?: readonly Pick<FieldParts, 'name' | 'label' | 'form'>[]
   readonly children?: Child
 }
 
-function Action({ user, refused, name, title, hint, button, isDanger, fields, children }: ActionParts) {
+function Action({ user, refused, name, title, hint, button, fields, children }: ActionParts) {
   const problem = refused?.action === name ? refused.problem : undefined
   return (
     <details open={problem !== undefined} class="action">
@@ -77,7 +79,7 @@ function Action({ user, refused, name, title, hint, button, isDanger, fields, ch
         <input type="hidden" name="action" value={name} />
         <p class="hint">{hint}</p>
         {children}
-        <button type="submit" class={isDanger || name === 'disable' ? 'danger' : 'quiet'}>
+        <button type="submit" class={name === 'delete' || name === 'disable' ? 'danger' : 'quiet'}>
           {button}
         </button>
       </form>

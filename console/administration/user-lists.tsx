@@ -1,11 +1,12 @@
 /** The sessions and logins of a user, and the API keys of a user. */
 
-import { type ApiKey, allKeys, allKeysRight } from '../api-keys/api-key.ts'
+import { allKeys, allKeysRight } from '../api-keys/api-key.ts'
 import { ApiKeyTable } from '../api-keys/list.tsx'
-import { type Page, problemPage } from '../frame/console.tsx'
+import type { AuthPage } from '../frame/auth-api.ts'
+import { problemPage } from '../frame/console.tsx'
 import { Pager } from '../frame/content.tsx'
 import { doneAt } from '../parts/forms.ts'
-import { type ListPage, type Login, SessionTable } from '../parts/sessions.tsx'
+import { SessionTable } from '../parts/sessions.tsx'
 import { strings } from '../texts/account.ts'
 import { UserFrame, userSessionsRight } from './user-frame.tsx'
 import { userPath, usersPath } from './user-parts.tsx'
@@ -13,7 +14,7 @@ import { userPath, usersPath } from './user-parts.tsx'
 const { sessions, keys } = strings
 
 /** `/account/users/:username/sessions`. */
-export const userSessionsPage = (): Page => ({
+export const userSessionsPage = (): AuthPage => ({
   methods: ['GET', 'POST'],
   path: `${usersPath}/:username/sessions`,
   right: userSessionsRight,
@@ -23,16 +24,13 @@ export const userSessionsPage = (): Page => ({
     if (request.method === 'POST') {
       const isAll = form.get('action') === 'end-all'
       const reply = isAll
-        ? await api.call({ route: 'DELETE /users/:username/sessions', path: { username } })
-        : await api.call({
-            route: 'DELETE /users/:username/sessions/:id',
-            path: { username, id: form.get('id') ?? '' },
-          })
+        ? await api.call('DELETE /users/:username/sessions', { path: { username } })
+        : await api.call('DELETE /users/:username/sessions/:id', { path: { username, id: form.get('id') ?? '' } })
       return reply.ok ? doneAt(path, isAll ? 'sessions-ended' : 'session-ended') : problemPage(reply.problem)
     }
     const cursor = request.query.get('cursor') ?? undefined
-    const list = { route: 'GET /users/:username/sessions', path: { username }, query: { cursor } }
-    const { items, nextCursor } = await api.get<ListPage<Login>>(list)
+    const call = { path: { username }, query: { cursor } }
+    const { items, nextCursor } = await api.get('GET /users/:username/sessions', call)
     return {
       title: `${sessions.title} · ${username}`,
       content: (
@@ -57,14 +55,14 @@ export const userSessionsPage = (): Page => ({
 })
 
 /** `/account/users/:username/api-keys`. */
-export const userApiKeysPage = (): Page => ({
+export const userApiKeysPage = (): AuthPage => ({
   methods: ['GET'],
   path: `${usersPath}/:username/api-keys`,
   right: allKeysRight,
   render: async ({ request, api, reader, caller }) => {
     const username = request.pathParameters.username ?? ''
     const cursor = request.query.get('cursor') ?? undefined
-    const page = await api.get<ListPage<ApiKey>>({ route: 'GET /api-keys', query: { username, cursor } })
+    const page = await api.get('GET /api-keys', { query: { username, cursor } })
     const path = `${userPath(username)}/api-keys`
     return {
       title: `${keys.title} · ${username}`,

@@ -1,16 +1,9 @@
 /** What the pages about users have in common. */
+import type { AuthReply } from '../frame/auth-api.ts'
 import { administration } from '../texts/administration.ts'
 
-/** A user as the API gives it. `rights` are the direct ones. */
-export interface User {
-  readonly id: string
-  readonly username: string
-  readonly roles: readonly string[]
-  readonly rights: readonly string[]
-  readonly enabled: boolean
-  readonly createdAt: string
-  readonly updatedAt: string
-}
+/** A user. `rights` are the direct ones. */
+export type User = AuthReply<'GET /users/:username'>
 
 const { users: texts } = administration
 

@@ -1,8 +1,9 @@
 /** The page of one user, with all that an administrator can do to the account. */
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import { type DigestSecret, digestShown } from '../account/tokens.tsx'
+import { digestShown } from '../account/tokens.tsx'
 import { atFields } from '../frame/at-fields.ts'
-import type { Page, PageResult, ShownPage, SignedInVisit } from '../frame/console.tsx'
+import type { AuthPage, AuthRoutes, AuthVisit } from '../frame/auth-api.ts'
+import type { PageResult, ShownPage } from '../frame/console.tsx'
 import { Time } from '../frame/content.tsx'
 import { ErrorSummary, fieldErrors } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
@@ -19,17 +20,17 @@ import { type User, userPath, usersPath, usersRight } from './user-parts.tsx'
 const { user: texts } = administration
 
 /** `/account/users/:username`. */
-export const userPage = (): Page => ({
+export const userPage = (): AuthPage => ({
   methods: ['GET', 'POST'],
   path: `${usersPath}/:username`,
   right: usersRight,
   render: async (visit) => {
     const { request, api, form } = visit
     const path = { username: request.pathParameters.username ?? '' }
-    const user = await api.get<User>({ route: 'GET /users/:username', path })
-    const action = form.get('action') ?? ''
-    if (request.method !== 'POST' || !Object.hasOwn(work, action)) return shownUser(visit, user)
-    return work[action as ActionName](visit, user)
+    const user = await api.get('GET /users/:username', { path })
+    // Only forms have an action.
+    const act = byAction.get(form.get('action') ?? '')
+    return act ? act(visit, user) : shownUser(visit, user)
   },
 })
 
@@ -38,22 +39,25 @@ interface Refused {
   readonly problem: ProblemDocument
 }
 
-type Work = (visit: SignedInVisit, user: User) => Promise<PageResult>
+type Work = (visit: AuthVisit, user: User) => Promise<PageResult>
 
 /** Changes roles, direct rights or the state. */
 const patch =
-  (action: ActionName, done: Done, change: (form: ReadonlyMap<string, string>) => object): Work =>
+  (
+    action: ActionName,
+    done: Done,
+    change: (form: ReadonlyMap<string, string>) => AuthRoutes['PATCH /users/:username']['body'],
+  ): Work =>
   async (visit, user) => {
     const path = { username: user.username }
-    const reply = await visit.api.call({ route: 'PATCH /users/:username', path, body: change(visit.form) })
+    const reply = await visit.api.call('PATCH /users/:username', { path, body: change(visit.form) })
     if (reply.ok) return doneAt(userPath(user.username), done)
     return shownUser(visit, user, { action, problem: atFields(reply.problem) })
   }
 
 const logOut: Work = async (visit, user) => {
   const isEverything = visit.form.get('everything') === 'true'
-  const reply = await visit.api.call({
-    route: 'POST /users/:username/logout',
+  const reply = await visit.api.call('POST /users/:username/logout', {
     path: { username: user.username },
     query: isEverything ? { everything: true } : {},
   })
@@ -62,8 +66,7 @@ const logOut: Work = async (visit, user) => {
 }
 
 const removeFactors: Work = async (visit, user) => {
-  const reply = await visit.api.call({
-    route: 'DELETE /users/:username/second-factors',
+  const reply = await visit.api.call('DELETE /users/:username/second-factors', {
     path: { username: user.username },
     body: { password: textOf(visit.form, 'password') },
   })
@@ -72,8 +75,7 @@ const removeFactors: Work = async (visit, user) => {
 }
 
 const makeDigest: Work = async (visit, user) => {
-  const reply = await visit.api.call<DigestSecret>({
-    route: 'PUT /users/:username/digest-secret',
+  const reply = await visit.api.call('PUT /users/:username/digest-secret', {
     path: { username: user.username },
     body: { password: textOf(visit.form, 'password') },
   })
@@ -81,15 +83,9 @@ const makeDigest: Work = async (visit, user) => {
   return digestShown(reply.body, { path: userPath(user.username), text: texts.back })
 }
 
-interface ResetLink {
-  readonly link: string
-  readonly code: string
-  readonly expiresAt: string
-}
-
 const makeResetLink: Work = async (visit, user) => {
   const path = { username: user.username }
-  const reply = await visit.api.call<ResetLink>({ route: 'POST /users/:username/password-reset', path })
+  const reply = await visit.api.call('POST /users/:username/password-reset', { path })
   if (!reply.ok) return shownUser(visit, user, { action: 'reset', problem: reply.problem })
   const { link, code, expiresAt } = reply.body
   return shownOnce({
@@ -116,7 +112,7 @@ const makeResetLink: Work = async (visit, user) => {
 const remove: Work = async (visit, user) => {
   const refused = (problem: ProblemDocument) => shownUser(visit, user, { action: 'delete', problem })
   if (visit.form.get('confirm') !== user.username) return refused(formProblem({ confirm: texts.removeWrong }))
-  const reply = await visit.api.call({ route: 'DELETE /users/:username', path: { username: user.username } })
+  const reply = await visit.api.call('DELETE /users/:username', { path: { username: user.username } })
   return reply.ok ? doneAt(usersPath, 'user-deleted') : refused(reply.problem)
 }
 
@@ -131,7 +127,9 @@ const work: Readonly<Record<ActionName, Work>> = {
   delete: remove,
 }
 
-function shownUser({ request, form, reader, caller }: SignedInVisit, user: User, refused?: Refused): ShownPage {
+const byAction: ReadonlyMap<string, Work> = new Map(Object.entries(work))
+
+function shownUser({ request, form, reader, caller }: AuthVisit, user: User, refused?: Refused): ShownPage {
   const grants = refused?.action === 'grants' ? refused.problem : undefined
   const roles = grants ? chosenRoles(form) : user.roles
   const rights = grants ? chosenRights(form) : user.rights

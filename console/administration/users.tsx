@@ -1,13 +1,12 @@
 /** The list of users, with search. */
 
 import { allRoles } from '../../auth-server/users/rights.ts'
-import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import type { Page } from '../frame/console.tsx'
+import type { AuthPage } from '../frame/auth-api.ts'
 import { type Column, Notice, Pager, Table, Time } from '../frame/content.tsx'
-import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import type { FieldParts } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { doneText } from '../parts/forms.ts'
-import type { ListPage } from '../parts/sessions.tsx'
+import { SearchForm } from '../parts/search-form.tsx'
 import { administration } from '../texts/administration.ts'
 import { newUserForm } from './new-user.tsx'
 import { EnabledBadge, type User, userPath, usersPath, usersRight } from './user-parts.tsx'
@@ -15,7 +14,7 @@ import { EnabledBadge, type User, userPath, usersPath, usersRight } from './user
 const { users: texts } = administration
 
 /** `/account/users`; with `?new`, the form for a new user, whose name could be that of any page below this one. */
-export const usersPage = (): Page => ({
+export const usersPage = (): AuthPage => ({
   methods: ['GET'],
   path: usersPath,
   right: usersRight,
@@ -24,10 +23,7 @@ export const usersPage = (): Page => ({
     const { query } = request
     if (query.has('new')) return newUserForm(visit)
     const [q, role, enabled, cursor] = ['q', 'role', 'enabled', 'cursor'].map((name) => query.get(name) ?? undefined)
-    const reply = await api.call<ListPage<User>>({
-      route: 'GET /users',
-      query: { q: q?.trim(), role, enabled, cursor },
-    })
+    const reply = await api.call('GET /users', { query: { q: q?.trim(), role, enabled, cursor } })
     const problem = reply.ok ? undefined : reply.problem
     return {
       title: texts.title,
@@ -41,7 +37,7 @@ export const usersPage = (): Page => ({
             </a>
           </div>
           <Notice>{doneText(request)}</Notice>
-          <Search query={query} problem={problem} />
+          <SearchForm path={usersPath} fields={fields} query={query} problem={problem} submit={texts.search} />
           {reply.ok && (
             <>
               <Table caption={texts.title} columns={columnsFor(reader)} rows={reply.body.items} empty={texts.none} />
@@ -73,27 +69,3 @@ const fields: readonly FieldParts[] = [
   { name: 'role', label: texts.role, kind: 'select', options: roleOptions },
   { name: 'enabled', label: texts.state, kind: 'select', options: stateOptions },
 ]
-
-interface SearchParts {
-  readonly query: URLSearchParams
-  readonly problem: ProblemDocument | undefined
-}
-
-function Search({ query, problem }: SearchParts) {
-  const errors = fieldErrors(problem)
-  return (
-    <>
-      <ErrorSummary problem={problem} fields={fields} />
-      <form method="get" action={usersPath} class="filters">
-        {fields.map((field) => (
-          <Field {...field} isFilter value={query.get(field.name) ?? ''} error={errors[field.name]} />
-        ))}
-        <p class="actions">
-          <button type="submit" class="quiet">
-            {texts.search}
-          </button>
-        </p>
-      </form>
-    </>
-  )
-}

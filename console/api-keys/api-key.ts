@@ -1,28 +1,9 @@
-/** API keys as the API gives them. */
+/** API keys, and the places of their pages. */
+import type { AuthReply } from '../frame/auth-api.ts'
 import { strings } from '../texts/account.ts'
 
 /** A key. */
-export interface ApiKey {
-  readonly id: string
-  readonly kind: 'hmac' | 'rsa'
-  readonly username: string
-  readonly name: string | null
-  readonly requireBodyHash: boolean
-  readonly rights: readonly string[] | null
-  readonly publicKeyPem?: string
-  readonly createdAt: string
-  readonly expiresAt: string | null
-  readonly expiresSoon: boolean
-  readonly formerUntil: string | null
-  readonly lastUsedAt: string | null
-  readonly suspended: boolean
-}
-
-/** A key with new material. A pair of the caller's own has neither. */
-export interface NewApiKey extends ApiKey {
-  readonly secret?: string
-  readonly privateKeyPem?: string
-}
+export type ApiKey = AuthReply<'GET /api-keys/:id'>
 
 /** The two places of the pages of keys. */
 export interface KeyPlace {

@@ -1,12 +1,13 @@
 /** The frame of the pages of API keys, and the page that shows new material of a key. */
 import type { Child } from 'hono/jsx'
 import { AccountFrame } from '../account/tabs.tsx'
+import type { AuthReply } from '../frame/auth-api.ts'
 import type { ShownPage } from '../frame/console.tsx'
 import { Notice } from '../frame/content.tsx'
 import { doneText } from '../parts/forms.ts'
 import { shownOnce } from '../parts/show-once.tsx'
 import { strings } from '../texts/account.ts'
-import { type KeyPlace, type NewApiKey, nameOf } from './api-key.ts'
+import { type KeyPlace, nameOf } from './api-key.ts'
 
 const { keys: texts } = strings
 
@@ -29,7 +30,7 @@ export function KeyFrame({ place, request, children }: KeyFrameParts) {
 }
 
 /** The page after a key was made or rotated. */
-export function materialShown(title: string, place: KeyPlace, key: NewApiKey): ShownPage {
+export function materialShown(title: string, place: KeyPlace, key: AuthReply<'POST /api-keys'>): ShownPage {
   const { id, secret, privateKeyPem } = key
   return shownOnce({
     title,

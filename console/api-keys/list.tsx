@@ -1,10 +1,9 @@
 /** Lists of API keys: the reader's own, those of a user, and those of everybody. */
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import type { Page } from '../frame/console.tsx'
+import type { AuthPage } from '../frame/auth-api.ts'
 import { type Column, Pager, Table, Time } from '../frame/content.tsx'
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
-import type { ListPage } from '../parts/sessions.tsx'
 import { strings } from '../texts/account.ts'
 import { type ApiKey, allKeysRight, type KeyPlace, nameOf } from './api-key.ts'
 import { KeyFrame } from './key-frame.tsx'
@@ -12,14 +11,13 @@ import { KeyFrame } from './key-frame.tsx'
 const { keys: texts } = strings
 
 /** `/account/api-keys` and `/account/all-api-keys`. */
-export const apiKeyListPage = (place: KeyPlace): Page => ({
+export const apiKeyListPage = (place: KeyPlace): AuthPage => ({
   methods: ['GET'],
   path: place.base,
-  ...(place.isOfAll && { right: allKeysRight }),
+  right: place.isOfAll ? allKeysRight : undefined,
   render: async ({ request: { query, path }, api, caller, reader }) => {
     const owner = place.isOfAll ? query.get('username') || undefined : caller.username
-    const reply = await api.call<ListPage<ApiKey>>({
-      route: 'GET /api-keys',
+    const reply = await api.call('GET /api-keys', {
       query: { username: owner, cursor: query.get('cursor') ?? undefined },
     })
     const problem = reply.ok ? undefined : reply.problem

@@ -1,14 +1,15 @@
 /** The page on which an API key is made. */
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { atFields } from '../frame/at-fields.ts'
+import type { AuthPage, AuthRoutes, AuthVisit } from '../frame/auth-api.ts'
 import { Radios } from '../frame/choices.tsx'
-import type { Page, ShownPage, SignedInVisit } from '../frame/console.tsx'
+import type { ShownPage } from '../frame/console.tsx'
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 import { formProblem, textOf } from '../parts/forms.ts'
 import { chosenRights, RightsFields } from '../parts/rights.tsx'
 import { strings } from '../texts/account.ts'
-import { allKeysRight, endOfDay, type KeyPlace, type NewApiKey } from './api-key.ts'
+import { allKeysRight, endOfDay, type KeyPlace } from './api-key.ts'
 import { KeyFrame, materialShown } from './key-frame.tsx'
 
 const { keys: texts } = strings
@@ -16,16 +17,16 @@ const { keys: texts } = strings
 type Form = ReadonlyMap<string, string>
 
 /** `/account/api-keys/new` and `/account/all-api-keys/new`. */
-export const newApiKeyPage = (place: KeyPlace): Page => ({
+export const newApiKeyPage = (place: KeyPlace): AuthPage => ({
   methods: ['GET', 'POST'],
   path: `${place.base}/new`,
-  ...(place.isOfAll && { right: allKeysRight }),
+  right: place.isOfAll ? allKeysRight : undefined,
   render: async (visit) => {
     const { request, api, form } = visit
     if (request.method !== 'POST') return keyForm(visit, place)
     const problem = problemOf(form)
     if (problem) return keyForm(visit, place, problem)
-    const reply = await api.call<NewApiKey>({ route: 'POST /api-keys', body: requestOf(form, place) })
+    const reply = await api.call('POST /api-keys', { body: requestOf(form, place) })
     if (!reply.ok) return keyForm(visit, place, atFields(reply.problem))
     return materialShown(texts.madeTitle, place, reply.body)
   },
@@ -43,7 +44,7 @@ function problemOf(form: Form): ProblemDocument | undefined {
   return Object.keys(errors).length > 0 ? formProblem(errors) : undefined
 }
 
-const requestOf = (form: Form, place: KeyPlace) => ({
+const requestOf = (form: Form, place: KeyPlace): AuthRoutes['POST /api-keys']['body'] => ({
   kind: form.get('material') === 'hmac' ? 'hmac' : 'rsa',
   ...(place.isOfAll && { username: textOf(form, 'username') }),
   name: textOf(form, 'name'),
@@ -67,7 +68,7 @@ const fields: readonly FieldParts[] = [
   { name: 'password', label: proofLabel },
 ]
 
-function keyForm({ request, form, caller }: SignedInVisit, place: KeyPlace, problem?: ProblemDocument): ShownPage {
+function keyForm({ request, form, caller }: AuthVisit, place: KeyPlace, problem?: ProblemDocument): ShownPage {
   const errors = fieldErrors(problem)
   const path = `${place.base}/new`
   return {

@@ -1,7 +1,8 @@
 /** The page of one API key: what it is, rotation, revocation. */
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { atFields } from '../frame/at-fields.ts'
-import type { Page, PageResult, ShownPage, SignedInVisit } from '../frame/console.tsx'
+import type { AuthPage, AuthVisit } from '../frame/auth-api.ts'
+import type { PageResult, ShownPage } from '../frame/console.tsx'
 import { Time } from '../frame/content.tsx'
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
@@ -10,20 +11,20 @@ import { doneAt, formProblem, textOf } from '../parts/forms.ts'
 import { RightsInWords } from '../parts/rights.tsx'
 import { strings } from '../texts/account.ts'
 import { strings as common } from '../texts/common.ts'
-import { type ApiKey, allKeysRight, endOfDay, type KeyPlace, type NewApiKey, nameOf } from './api-key.ts'
+import { type ApiKey, allKeysRight, endOfDay, type KeyPlace, nameOf } from './api-key.ts'
 import { KeyFrame, materialShown } from './key-frame.tsx'
 import { Expiry } from './list.tsx'
 
 const { keys: texts } = strings
 
 /** `/account/api-keys/:id` and `/account/all-api-keys/:id`. */
-export const apiKeyPage = (place: KeyPlace): Page => ({
+export const apiKeyPage = (place: KeyPlace): AuthPage => ({
   methods: ['GET', 'POST'],
   path: `${place.base}/:id`,
-  ...(place.isOfAll && { right: allKeysRight }),
+  right: place.isOfAll ? allKeysRight : undefined,
   render: async (visit) => {
     const path = { id: visit.request.pathParameters.id ?? '' }
-    const key = await visit.api.get<ApiKey>({ route: 'GET /api-keys/:id', path })
+    const key = await visit.api.get('GET /api-keys/:id', { path })
     // Only forms have an action.
     const action = visit.form.get('action')
     if (action === 'revoke') return revoke(visit, place, key)
@@ -32,14 +33,13 @@ export const apiKeyPage = (place: KeyPlace): Page => ({
   },
 })
 
-async function revoke(visit: SignedInVisit, place: KeyPlace, key: ApiKey): Promise<PageResult> {
-  const reply = await visit.api.call({ route: 'DELETE /api-keys/:id', path: { id: key.id } })
+async function revoke(visit: AuthVisit, place: KeyPlace, key: ApiKey): Promise<PageResult> {
+  const reply = await visit.api.call('DELETE /api-keys/:id', { path: { id: key.id } })
   return reply.ok ? doneAt(place.base, 'key-revoked') : keyPage(visit, place, key, reply.problem)
 }
 
-async function confirm(visit: SignedInVisit, place: KeyPlace, key: ApiKey): Promise<PageResult> {
-  const reply = await visit.api.call({
-    route: 'POST /api-keys/:id/confirm',
+async function confirm(visit: AuthVisit, place: KeyPlace, key: ApiKey): Promise<PageResult> {
+  const reply = await visit.api.call('POST /api-keys/:id/confirm', {
     path: { id: key.id },
     body: { password: textOf(visit.form, 'password') },
   })
@@ -47,13 +47,12 @@ async function confirm(visit: SignedInVisit, place: KeyPlace, key: ApiKey): Prom
   return reply.ok ? doneAt(path, 'key-confirmed') : keyPage(visit, place, key, reply.problem)
 }
 
-async function rotate(visit: SignedInVisit, place: KeyPlace, key: ApiKey): Promise<PageResult> {
+async function rotate(visit: AuthVisit, place: KeyPlace, key: ApiKey): Promise<PageResult> {
   const { api, form } = visit
   const [date, isForever] = [textOf(form, 'expiresAt'), form.get('isForever') === 'true']
   if (date !== undefined && isForever) return keyPage(visit, place, key, formProblem({ expiresAt: texts.expiryTwice }))
   const overlap = textOf(form, 'overlapSeconds')
-  const reply = await api.call<NewApiKey>({
-    route: 'POST /api-keys/:id/rotate',
+  const reply = await api.call('POST /api-keys/:id/rotate', {
     path: { id: key.id },
     body: {
       ...(overlap !== undefined && { overlapSeconds: Number(overlap) }),
@@ -66,7 +65,7 @@ async function rotate(visit: SignedInVisit, place: KeyPlace, key: ApiKey): Promi
   return materialShown(texts.rotatedTitle, place, reply.body)
 }
 
-function keyPage(visit: SignedInVisit, place: KeyPlace, key: ApiKey, problem?: ProblemDocument): ShownPage {
+function keyPage(visit: AuthVisit, place: KeyPlace, key: ApiKey, problem?: ProblemDocument): ShownPage {
   const { request, reader } = visit
   const path = `${place.base}/${encodeURIComponent(key.id)}`
   return {
@@ -163,7 +162,7 @@ function ConfirmForm({ path, problem }: { readonly path: string; readonly proble
 }
 
 interface RotateFormParts {
-  readonly visit: SignedInVisit
+  readonly visit: AuthVisit
   readonly path: string
   readonly apiKey: ApiKey
   readonly problem: ProblemDocument | undefined

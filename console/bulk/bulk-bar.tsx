@@ -1,5 +1,6 @@
 /** The form around a list of deals that changes those that are selected. */
 import type { Child } from 'hono/jsx'
+import type { Right } from '../../auth-server/users/rights.ts'
 import { Field } from '../frame/fields.tsx'
 import { batchTexts } from '../texts/batch.ts'
 import { bulkTexts as texts } from '../texts/lists.ts'
@@ -7,7 +8,9 @@ import { bulkTexts as texts } from '../texts/lists.ts'
 /** What can be done with several deals at once. */
 export type BulkAction = keyof typeof texts.actions
 
-const rightOf: Readonly<Record<BulkAction, string>> = {
+const bulkActions: readonly BulkAction[] = ['hold', 'unhold', 'assign']
+
+const rightOf: Readonly<Record<BulkAction, Right>> = {
   hold: 'deal.hold',
   unhold: 'deal.unhold',
   assign: 'deal.assign-owner',
@@ -15,7 +18,7 @@ const rightOf: Readonly<Record<BulkAction, string>> = {
 
 /** The actions that these rights allow, in order. */
 export const bulkActionsOf = (rights: ReadonlySet<string>): readonly BulkAction[] =>
-  (Object.keys(rightOf) as BulkAction[]).filter((action) => rights.has(rightOf[action]))
+  bulkActions.filter((action) => rights.has(rightOf[action]))
 
 /** What was entered, for a form that is shown again. */
 export interface BulkEntries {

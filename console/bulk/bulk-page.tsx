@@ -1,8 +1,9 @@
 /** `/console/deals/bulk`: changes the selected deals without a script, and shows what became of each. */
 
 import type { RowOutcome } from '../../deal-server/files/outcomes.ts'
-import type { Page, PageResult, SignedInVisit } from '../frame/console.tsx'
+import type { PageResult } from '../frame/console.tsx'
 import { type Column, Table } from '../frame/content.tsx'
+import type { DealPage, DealVisit } from '../frame/deal-api.ts'
 import { ErrorSummary } from '../frame/fields.tsx'
 import { commandsResponse, runBatch } from '../parts/batch.ts'
 import { pathOfDeal } from '../parts/deal-parts.tsx'
@@ -11,7 +12,7 @@ import { type BulkAction, BulkBar, bulkActionsOf } from './bulk-bar.tsx'
 import { commandsFor, type Selected, selectedIn } from './commands.ts'
 
 /** The page. Sent again with the same `bulkId`, it shows the same outcomes. */
-export const bulkPage = (): Page => ({
+export const bulkPage = (): DealPage => ({
   methods: ['GET', 'POST'],
   path: '/console/deals/bulk',
   right: 'deal.read',
@@ -22,7 +23,7 @@ interface Named extends Selected {
   readonly name: string
 }
 
-async function change(visit: SignedInVisit): Promise<PageResult> {
+async function change(visit: DealVisit): Promise<PageResult> {
   const { form, api, caller } = visit
   const entered = (name: string) => (form.get(name) ?? '').trim()
   const selected = selectedIn(form).slice(0, maxSelected)
@@ -60,12 +61,10 @@ function faultsOf({ action, selected, reason, employeeId }: Entered): Faults {
   ]
 }
 
-async function namesOf({ api }: SignedInVisit, selected: readonly Selected[]): Promise<Named[]> {
+async function namesOf({ api }: DealVisit, selected: readonly Selected[]): Promise<Named[]> {
   if (selected.length === 0) return []
-  const { items } = await api.get<{ items: readonly { readonly id: string; readonly name: string }[] }>({
-    route: 'GET /rest/v1/deals',
-    query: { id: selected.map(({ id }) => id).join(','), fields: 'name', limit: maxSelected },
-  })
+  const query = { id: selected.map(({ id }) => id).join(','), fields: 'name', limit: maxSelected }
+  const { items } = await api.get('GET /rest/v1/deals', { query })
   const names = new Map(items.map(({ id, name }) => [id, name]))
   return selected.map((deal) => ({ ...deal, name: names.get(deal.id) ?? deal.id }))
 }
@@ -81,7 +80,7 @@ const dealColumn: Column<Named> = {
   cell: ({ id, name }) => <a href={pathOfDeal(id)}>{name}</a>,
 }
 
-function askAgain({ form }: SignedInVisit, { deals, actions, errors }: Again): PageResult {
+function askAgain({ form }: DealVisit, { deals, actions, errors }: Again): PageResult {
   const fields = [
     { name: 'reason', label: texts.reason, form: 'bulk' },
     { name: 'employeeId', label: texts.owner, form: 'bulk' },

@@ -1,5 +1,5 @@
 /** Bulk changes as commands of a batch. */
-import type { BatchCommand } from '../parts/batch.ts'
+import type { RowCommand } from '../../deal-server/files/rows.ts'
 import type { BulkAction } from './bulk-bar.tsx'
 
 /** A selected deal. */
@@ -25,7 +25,7 @@ interface Change {
 }
 
 /** The command for each deal. A deal that changed since the reader saw it is refused. */
-export function commandsFor(selected: readonly Selected[], { bulkId, ...change }: Change): BatchCommand[] {
+export function commandsFor(selected: readonly Selected[], { bulkId, ...change }: Change): RowCommand[] {
   const { action, params } = actionOf(change)
   return selected.map(({ id, version }) => ({
     id: `bulk.${bulkId}.${id}`,

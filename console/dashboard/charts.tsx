@@ -1,4 +1,5 @@
 /** Charts as SVG, drawn on the server: bars with a text for each number, so that colour says nothing alone. */
+import type { Child } from 'hono/jsx'
 
 /** A bar. */
 export interface Bar {
@@ -83,7 +84,7 @@ export function StandingBars({ id, title, description, bars }: ChartParts) {
 interface SvgParts extends Omit<ChartParts, 'bars'> {
   readonly width: number
   readonly height: number
-  readonly children?: unknown
+  readonly children?: Child
 }
 
 function Svg({ id, title, description, width, height, children }: SvgParts) {
@@ -94,7 +95,7 @@ function Svg({ id, title, description, width, height, children }: SvgParts) {
     >
       <title id={`${id}-title`}>{title}</title>
       <desc id={`${id}-text`}>{description}</desc>
-      {children as never}
+      {children}
     </svg>
   )
 }

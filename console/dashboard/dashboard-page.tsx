@@ -2,7 +2,7 @@
 
 import { dealEventTypes } from '../../deal-server/domain/events.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
-import type { Page } from '../frame/console.tsx'
+import type { DealPage } from '../frame/deal-api.ts'
 import { dayOf } from '../parts/deal-parts.tsx'
 import { dashboardTexts as texts } from '../texts/lists.ts'
 import { createReadFigures } from './figures.ts'
@@ -11,7 +11,7 @@ import { Held, LateFigures, Latest, States, Tasks } from './tiles.tsx'
 import { ValueOverTime } from './value-over-time.tsx'
 
 /** The first page. Readers who may not read deals are led to their tasks. */
-export const dashboardPage = (clock: Clock, readFigures = createReadFigures(clock)): Page => ({
+export const dashboardPage = (clock: Clock, readFigures = createReadFigures(clock)): DealPage => ({
   methods: ['GET'],
   path: '/console',
   render: async ({ request, api, caller, reader }) => {

@@ -2,29 +2,17 @@
 
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
-import type { Api } from '../frame/api.ts'
-import type { DealState } from '../parts/deal-parts.tsx'
+import type { DealApi, DealReply } from '../frame/deal-api.ts'
 import { shareReading } from './share-reading.ts'
 import { createReadSums, type Group, type Period, type Sums } from './sums.ts'
 
+const members = ['name', 'status', 'held', 'heldAt', 'holdReason', 'updatedAt', 'updatedBy'] as const
+
 /** A deal of the short lists. */
-export interface ShortDeal extends DealState {
-  readonly id: string
-  readonly name: string
-  readonly heldAt: string | null
-  readonly holdReason: string | null
-  readonly updatedAt: string
-  readonly updatedBy: string
-}
+export type ShortDeal = Pick<DealReply<'GET /rest/v1/deals'>['items'][number], 'id' | (typeof members)[number]>
 
 /** An open task of the reader. */
-export interface ShortTask {
-  readonly taskId: string
-  readonly title: string
-  readonly dueDate: string | null
-  readonly dealId: string
-  readonly dealName: string
-}
+export type ShortTask = DealReply<'GET /query/:dtoName/:parameter'>[number]
 
 /** The short lists of deals. */
 export interface DealLists {
@@ -42,7 +30,7 @@ export interface Figures {
 
 /** Reads all figures. @throws RefusedCall */
 export type ReadFigures = (asked: {
-  readonly api: Api
+  readonly api: DealApi
   readonly caller: Caller
   readonly period: Period
 }) => Promise<Figures>
@@ -57,9 +45,9 @@ export function createReadFigures(clock: Pick<Clock, 'now' | 'monotonic'>): Read
   }
 }
 
-async function readLists(api: Api): Promise<DealLists> {
+async function readLists(api: DealApi): Promise<DealLists> {
   const deals = (query: Readonly<Record<string, string>>) =>
-    api.get<{ items: readonly ShortDeal[] }>({ route: 'GET /rest/v1/deals', query: { ...query, fields } })
+    api.get('GET /rest/v1/deals', { query: { ...query, fields: members.join() } })
   // The time of the hold is no key of the list. A held deal seldom changes: those that rest longest wait longest.
   const held = await deals({ held: 'true', sort: 'updatedAt', limit: '100' })
   const latest = await deals({ sort: '-updatedAt', limit: shortList })
@@ -68,15 +56,10 @@ async function readLists(api: Api): Promise<DealLists> {
 }
 
 const shortList = '6'
-const fields = 'name,status,held,heldAt,holdReason,updatedAt,updatedBy'
 
-async function readTasks(api: Api, username: string): Promise<readonly ShortTask[]> {
+async function readTasks(api: DealApi, username: string): Promise<readonly ShortTask[]> {
   const path = { dtoName: 'AssignedTask', parameter: username }
-  const reply = await api.call<readonly ShortTask[]>({
-    route: 'GET /query/:dtoName/:parameter',
-    path,
-    query: { limit: shortList },
-  })
+  const reply = await api.call('GET /query/:dtoName/:parameter', { path, query: { limit: shortList } })
   // The route answers 404 for an empty list.
   return reply.ok ? reply.body : []
 }
@@ -98,7 +81,7 @@ export function countByState(groups: readonly Group[]): readonly StateCount[] {
   }
   return [
     of('open', 'status=open&held=false', ({ status, held }) => status === 'open' && !held),
-    of('held', 'held=true', ({ held }) => held),
+    of('held', 'held=true', ({ held }) => held === true),
     of('completed', 'status=completed', ({ status }) => status === 'completed'),
     of('cancelled', 'status=cancelled', ({ status }) => status === 'cancelled'),
   ]

@@ -3,18 +3,18 @@
  * reads many of them: one reading serves all readers of that time, and those who come soon after it.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
-import type { Api } from '../frame/api.ts'
+import type { DealApi } from '../frame/deal-api.ts'
 
 /** A result is kept for this many times as long as reading it took: a small database shows each change at once. */
 const keptTimes = 10
 
 /** Reads, or gives the last result. Undefined when the reading was refused, as when it takes too long. */
-export type SharedReading<Result> = (api: Api) => Promise<Result | undefined>
+export type SharedReading<Result> = (api: DealApi) => Promise<Result | undefined>
 
 /** Shares the results of `read` among callers with the same rights. */
 export function shareReading<Result>(
   clock: Pick<Clock, 'monotonic'>,
-  read: (api: Api) => Promise<Result>,
+  read: (api: DealApi) => Promise<Result>,
 ): SharedReading<Result> {
   let last: { readonly result: Promise<Result | undefined>; until: number } | undefined
   return (api) => {

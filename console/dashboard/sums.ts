@@ -1,17 +1,11 @@
 /** The sums of the dashboard: deals by state, and the value of new deals. They read all deals. */
 import type { Clock } from '../../shared/platform/clock.ts'
-import type { Api } from '../frame/api.ts'
-import type { DealState } from '../parts/deal-parts.tsx'
+import type { DealApi, DealReply } from '../frame/deal-api.ts'
 import { dayMs, dayOf } from '../parts/deal-parts.tsx'
 import { shareReading } from './share-reading.ts'
 
 /** A group of a summary. */
-export interface Group extends DealState {
-  readonly currency: string
-  readonly count: number
-  readonly value: number
-  readonly valueText: string
-}
+export type Group = DealReply<'GET /rest/v1/deals/summary'>['items'][number]
 
 /** A span of time: the first day, and the first day after it. */
 export interface Span {
@@ -34,7 +28,7 @@ export interface Sums {
 }
 
 /** Reads the sums, or gives those that were just read. Undefined when they take too long now. */
-export type ReadSums = (api: Api, period: Period) => Promise<Sums | undefined>
+export type ReadSums = (api: DealApi, period: Period) => Promise<Sums | undefined>
 
 /** How many spans the chart has. */
 const spanCount = 6
@@ -61,9 +55,8 @@ export function createReadSums(clock: Pick<Clock, 'now' | 'monotonic'>): ReadSum
 }
 
 /** One after the other: a server runs only few sums at once. @throws RefusedCall */
-async function readSums(api: Api, spans: readonly Span[]): Promise<Sums> {
-  const summary = (query: Readonly<Record<string, string>>) =>
-    api.get<{ items: readonly Group[] }>({ route: 'GET /rest/v1/deals/summary', query })
+async function readSums(api: DealApi, spans: readonly Span[]): Promise<Sums> {
+  const summary = (query: Readonly<Record<string, string>>) => api.get('GET /rest/v1/deals/summary', { query })
   const { items: groups } = await summary({})
   const values: SpanValue[] = []
   for (const { from, to } of spans) {

@@ -105,15 +105,11 @@ export function Held({ held, reader, now }: HeldParts) {
 }
 
 /** A duration in the largest unit that fits. */
-export function ageOf(time: string, now: number, { locale }: Reader): string {
+export function ageOf(time: string, now: number, reader: Pick<Reader, 'duration'>): string {
   const minutes = Math.max(0, Math.floor((now - Date.parse(time)) / 60_000))
-  const [value, unit] =
-    minutes < 60
-      ? [minutes, 'minute']
-      : minutes < 48 * 60
-        ? [Math.floor(minutes / 60), 'hour']
-        : [Math.floor(minutes / 1440), 'day']
-  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(value)
+  if (minutes < 60) return reader.duration(minutes, 'minute')
+  if (minutes < 48 * 60) return reader.duration(Math.floor(minutes / 60), 'hour')
+  return reader.duration(Math.floor(minutes / 1440), 'day')
 }
 
 interface TasksParts {

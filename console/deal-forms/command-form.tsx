@@ -1,10 +1,10 @@
 /** The form of a command, made from its definition. */
 
 import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { strings as common } from '../texts/common.ts'
 import { choices, commandTexts, hints, labels, dealTexts as texts } from '../texts/deal.ts'
-import type { FormFaults } from './faults.ts'
 import { type FormField, fieldsOf } from './form-fields.ts'
 
 /** The names of the fields that carry the form itself. No parameter begins with `_`. */
@@ -37,7 +37,7 @@ interface CommandFormParts extends FormContext {
   readonly command: Command
   /** Field → its text. */
   readonly values?: ReadonlyMap<string, string> | undefined
-  readonly faults?: FormFaults | undefined
+  readonly faults?: ProblemDocument | undefined
   readonly button?: string
 }
 

@@ -1,12 +1,14 @@
 /** The page of one command on a deal: its form, or why the command is not possible now. */
 
-import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
-import { commands } from '../../deal-server/use-cases/index.ts'
+import { dealCommands } from '../../deal-server/use-cases/index.ts'
 import type { HttpRequest } from '../../shared/platform/http/request.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import type { Page, PageResult, SignedInVisit } from '../frame/console.tsx'
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import type { PageResult } from '../frame/console.tsx'
+import type { DealPage, DealVisit } from '../frame/deal-api.ts'
 import { ErrorSummary } from '../frame/fields.tsx'
+import { pathOfDeal } from '../parts/deal-parts.tsx'
 import { commandHints, pageTitles, dealTexts as texts } from '../texts/deal.ts'
 import {
   CommandForm,
@@ -18,17 +20,19 @@ import {
   titleOf,
 } from './command-form.tsx'
 import { Conflict } from './conflict.tsx'
-import { type DealForCaller, pathOfCommand, pathOfDeal, peopleOf, readDeal } from './deal-view.ts'
-import { type FormFaults, faultsOf } from './faults.ts'
+import { type DealView, pathOfCommand, peopleOf, readDeal } from './deal-view.ts'
+import { faultsOf } from './faults.ts'
 import { Following, follower } from './following.tsx'
 import { decodeForm, fieldsOf } from './form-fields.ts'
 import { reasonsOf } from './reasons.ts'
-import { sendCommand } from './send-command.ts'
+import { commandHeaders, outcomeOf } from './send-command.ts'
 import { initialValues, snapshotOf } from './snapshot.ts'
 import { taskChoices } from './task-choices.ts'
 
+type DealCommand = (typeof dealCommands)[number]
+
 /** `/console/deals/:id/commands/:verb`. */
-export const commandPage = (ids: IdSource): Page => ({
+export const commandPage = (ids: IdSource): DealPage => ({
   methods: ['GET', 'POST'],
   path: '/console/deals/:id/commands/:verb',
   right: 'deal.read',
@@ -39,15 +43,15 @@ export const commandPage = (ids: IdSource): Page => ({
 })
 
 /** @throws ProblemError `not-found` */
-function commandOf({ pathParameters }: HttpRequest): Command {
-  const command = commands.find(({ verb, target }) => target === 'deal' && verb === pathParameters.verb)
+function commandOf({ pathParameters }: HttpRequest): DealCommand {
+  const command = dealCommands.find(({ verb }) => verb === pathParameters.verb)
   if (command) return command
   throw new ProblemError('not-found', 'There is no command of this name.')
 }
 
 const dealIdOf = ({ pathParameters }: HttpRequest): string => pathParameters.id ?? ''
 
-async function open(visit: SignedInVisit, command: Command, ids: IdSource): Promise<PageResult> {
+async function open(visit: DealVisit, command: DealCommand, ids: IdSource): Promise<PageResult> {
   const id = dealIdOf(visit.request)
   // A deleted deal has one page, with the form.
   if (command.onDeleted) return { redirect: pathOfDeal(id) }
@@ -57,17 +61,17 @@ async function open(visit: SignedInVisit, command: Command, ids: IdSource): Prom
   return showForm(visit, { command, deal, values, commandId: ids.uuid() })
 }
 
-async function send(visit: SignedInVisit, command: Command, ids: IdSource): Promise<PageResult> {
+async function send(visit: DealVisit, command: DealCommand, ids: IdSource): Promise<PageResult> {
   const { api, form, request, caller } = visit
   const id = dealIdOf(request)
-  const reply = await sendCommand(api, {
-    route: `PUT /rest/v1/deals/:id/${command.verb}`,
+  // A form without a version is refused rather than run on what the reader has not seen.
+  const ifMatch = command.onDeleted ? undefined : `"${form.get(hiddenFields.version) ?? 0}"`
+  const sent = await api.call(`PUT /rest/v1/deals/:id/${command.verb}`, {
     path: { id },
     body: decodeForm(fieldsOf(command), form),
-    commandId: form.get(hiddenFields.commandId) ?? ids.uuid(),
-    // A form without a version is refused rather than run on what the reader has not seen.
-    ...(!command.onDeleted && { ifMatch: `"${form.get(hiddenFields.version) ?? 0}"` }),
+    headers: commandHeaders(form.get(hiddenFields.commandId) ?? ids.uuid(), ifMatch),
   })
+  const reply = outcomeOf(sent)
   if (reply.ok) {
     const isGone = command.name === 'DeleteDeal' && !caller.rights.has('deal.restore')
     const done = reply.isChanged ? command.verb : 'unchanged'
@@ -79,14 +83,14 @@ async function send(visit: SignedInVisit, command: Command, ids: IdSource): Prom
 }
 
 interface OpenForm {
-  readonly command: Command
-  readonly deal: DealForCaller
+  readonly command: DealCommand
+  readonly deal: DealView
   readonly values: ReadonlyMap<string, string>
   readonly commandId: string
-  readonly faults?: FormFaults
+  readonly faults?: ProblemDocument
 }
 
-function showForm(visit: SignedInVisit, { command, deal, values, commandId, faults }: OpenForm): PageResult {
+function showForm(visit: DealVisit, { command, deal, values, commandId, faults }: OpenForm): PageResult {
   const { reader, caller, form } = visit
   const title = pageTitles[command.name] ?? titleOf(command)
   const reason = reasonsOf(deal).get(command.name)

@@ -1,77 +1,20 @@
 /** A deal as the API shows it, and reading it for a page. */
-import { type Api, type ApiReply, RefusedCall } from '../frame/api.ts'
+import type { DealApi, DealReply } from '../frame/deal-api.ts'
+import { pathOfDeal } from '../parts/deal-parts.tsx'
+
+/** A deal, with what the caller may do now. */
+export type DealView = DealReply<'GET /rest/v1/deals/:id'>
 
 /** A task of a deal. */
-export interface TaskView {
-  readonly id: string
-  readonly title: string
-  readonly dueDate: string | null
-  readonly assigneeId: string | null
-  readonly status: 'open' | 'done' | 'dropped'
-  readonly result: string | null
-  readonly doneAt: string | null
-}
+export type TaskView = DealView['tasks'][number]
 
-/** A deal, without what the caller may do. Amounts are major units, times RFC 3339. */
-export interface DealView {
-  readonly id: string
-  readonly name: string
-  readonly currency: string
-  readonly priceText: string
-  readonly description: string | null
-  readonly completionDate: string | null
-  readonly ownerId: string
-  readonly status: 'open' | 'completed' | 'cancelled'
-  readonly held: boolean
-  readonly holdReason: string | null
-  readonly holdReasonCode: string | null
-  readonly heldAt: string | null
-  readonly heldBy: string | null
-  readonly priceReason: string | null
-  readonly completionDateReason: string | null
-  readonly completionDatePenalty: number | null
-  readonly cancelReason: string | null
-  readonly cancelPenalty: number | null
-  readonly cancelledAt: string | null
-  readonly completion: {
-    readonly completedOn: string
-    readonly finalPrice: number
-    readonly documentNumber: string | null
-    readonly comment: string | null
-  } | null
-  readonly penaltyTotal: number
-  readonly version: number
-  readonly createdAt: string
-  readonly createdBy: string
-  readonly updatedAt: string
-  readonly updatedBy: string
-  readonly tasks: readonly TaskView[]
-}
-
-/** A use case that this caller cannot run on the deal now. */
-export interface BlockedCommand {
-  readonly useCase: string
-  readonly code: string
-  readonly missingRight?: string
-}
-
-/** A deal with what the caller may do now. */
-export interface DealForCaller extends DealView {
-  readonly allowed: readonly string[]
-  readonly withoutEffect: readonly string[]
-  readonly blocked: readonly BlockedCommand[]
-}
+const callOf = (id: string) => ({ path: { id }, query: { expand: 'allowed' } })
 
 /** The deal, for the caller, or the refusal. */
-export const findDeal = (api: Api, id: string): Promise<ApiReply<DealForCaller>> =>
-  api.call<DealForCaller>({ route: 'GET /rest/v1/deals/:id', path: { id }, query: { expand: 'allowed' } })
+export const findDeal = (api: DealApi, id: string) => api.call('GET /rest/v1/deals/:id', callOf(id))
 
 /** The deal, for the caller. @throws RefusedCall */
-export async function readDeal(api: Api, id: string): Promise<DealForCaller> {
-  const reply = await findDeal(api, id)
-  if (!reply.ok) throw new RefusedCall(reply)
-  return reply.body
-}
+export const readDeal = (api: DealApi, id: string) => api.get('GET /rest/v1/deals/:id', callOf(id))
 
 /** The state that the deal is in. */
 export type DealState = 'open' | 'held' | 'completed' | 'cancelled'
@@ -79,9 +22,6 @@ export type DealState = 'open' | 'held' | 'completed' | 'cancelled'
 /** One word for the state of a deal. */
 export const stateOf = ({ status, held }: Pick<DealView, 'status' | 'held'>): DealState =>
   status === 'open' && held ? 'held' : status
-
-/** The page of a deal. */
-export const pathOfDeal = (id: string): string => `/console/deals/${encodeURIComponent(id)}`
 
 /** The page of the form of a command. */
 export const pathOfCommand = (dealId: string, verb: string): string =>

@@ -2,11 +2,8 @@
 import type { MemberError, ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { fieldFaults, refusals } from '../texts/deal.ts'
 
-/** A problem document whose words are for people. Each error stands at one field. */
-export type FormFaults = ProblemDocument
-
 /** The same problem in words for people; an error inside of a list stands at the list. */
-export function faultsOf(problem: ProblemDocument): FormFaults {
+export function faultsOf(problem: ProblemDocument): ProblemDocument {
   const errors = (problem.errors ?? []) as readonly MemberError[]
   const detail = refusals[problem.code] ?? problem.detail
   if (errors.length === 0) return { ...problem, detail }

@@ -6,8 +6,9 @@
 import { dealEventTypes } from '../../deal-server/domain/events.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { AssetName } from '../frame/assets.ts'
+import { pathOfDeal } from '../parts/deal-parts.tsx'
 import { dealTexts as texts } from '../texts/deal.ts'
-import { type DealView, pathOfDeal } from './deal-view.ts'
+import type { DealView } from './deal-view.ts'
 
 /** Live events need this right. */
 const followingRight = 'deal.history.read'

@@ -5,6 +5,7 @@
 
 import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
 import { jsonSchemaOf } from '../../shared/platform/openapi/json-schema.ts'
+import { EnteredParameters } from '../frame/deal-api.ts'
 
 /** The kind of a field, which says how it is entered and decoded. */
 export type FieldKind =
@@ -112,13 +113,17 @@ function kindOf(schema: Schema): FieldKind {
   return ['json', 'list', 'multiline', 'boolean'].includes(kindOf(withoutNull(items).schema)) ? 'json' : 'list'
 }
 
-/** The parameters in a form: optional ones that are empty are left out, required ones that may be null become null. */
+/**
+ * The parameters in a form: optional ones that are empty are left out, required ones that may be null become null.
+ * `chosen` are parameters that the reader does not enter.
+ */
 export function decodeForm(
   fields: readonly FormField[],
   form: ReadonlyMap<string, string>,
-): Readonly<Record<string, unknown>> {
+  chosen: Readonly<Record<string, string>> = {},
+): EnteredParameters {
   const given = fields.map((field): [string, unknown] => [field.name, decodeField(field, form.get(field.name) ?? '')])
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined))
+  return new EnteredParameters({ ...Object.fromEntries(given.filter(([, value]) => value !== undefined)), ...chosen })
 }
 
 function decodeField(field: FormField, sent: string): unknown {

@@ -4,31 +4,33 @@ import { currencyExponents } from '../../deal-server/domain/currency.ts'
 import { createDeal } from '../../deal-server/use-cases/create-deal.ts'
 import { parseUuid } from '../../deal-server/use-cases/parameters.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
-import type { Page, PageResult, SignedInVisit } from '../frame/console.tsx'
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import type { PageResult } from '../frame/console.tsx'
+import type { DealPage, DealVisit } from '../frame/deal-api.ts'
 import { ErrorSummary } from '../frame/fields.tsx'
+import { pathOfDeal } from '../parts/deal-parts.tsx'
 import { dealTexts as texts } from '../texts/deal.ts'
 import { CommandForm, fieldPartsOf, hiddenFields, Suggestions, shownFieldsOf } from './command-form.tsx'
-import { pathOfDeal } from './deal-view.ts'
-import { type FormFaults, faultsOf } from './faults.ts'
+import { faultsOf } from './faults.ts'
 import { decodeForm } from './form-fields.ts'
-import { sendCommand } from './send-command.ts'
+import { commandHeaders, outcomeOf } from './send-command.ts'
 
 const path = '/console/deals/new'
 
 /** `/console/deals/new`. */
-export const newDealPage = (ids: IdSource): Page => ({
+export const newDealPage = (ids: IdSource): DealPage => ({
   methods: ['GET', 'POST'],
   path,
-  right: createDeal.right,
+  right: 'deal.create',
   render: (visit) => (visit.request.method === 'POST' ? create(visit, ids) : showForm(visit, { id: ids.uuid() })),
 })
 
 /** The id of the form is the id of the deal, and of the command. */
-async function create(visit: SignedInVisit, ids: IdSource): Promise<PageResult> {
+async function create(visit: DealVisit, ids: IdSource): Promise<PageResult> {
   const { api, form } = visit
   const id = parseUuid(form.get(hiddenFields.commandId) ?? '') ?? ids.uuid()
-  const body = { ...decodeForm(shownFieldsOf(createDeal), form), id }
-  const reply = await sendCommand(api, { route: 'POST /rest/v1/deals', body, commandId: id })
+  const body = decodeForm(shownFieldsOf(createDeal), form, { id })
+  const reply = outcomeOf(await api.call('POST /rest/v1/deals', { body, headers: commandHeaders(id) }))
   if (reply.ok) return { redirect: `${pathOfDeal(id)}?done=${createDeal.verb}` }
   return showForm(visit, { values: form, id: reply.isOpen ? id : ids.uuid(), faults: faultsOf(reply.problem) })
 }
@@ -36,10 +38,10 @@ async function create(visit: SignedInVisit, ids: IdSource): Promise<PageResult> 
 interface OpenForm {
   readonly values?: ReadonlyMap<string, string>
   readonly id: string
-  readonly faults?: FormFaults
+  readonly faults?: ProblemDocument
 }
 
-function showForm({ caller }: SignedInVisit, { values, id, faults }: OpenForm): PageResult {
+function showForm({ caller }: DealVisit, { values, id, faults }: OpenForm): PageResult {
   const parts = { command: createDeal, values, faults }
   return {
     title: texts.newDeal,

@@ -1,15 +1,13 @@
 /** Sends a command that a form has asked for. */
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import type { Api } from '../frame/api.ts'
+import type { ApiReply } from '../frame/api.ts'
 
-interface SentCommand {
-  readonly route: string
-  readonly path?: Readonly<Record<string, string>>
-  readonly body: unknown
-  /** The same form has the same id, however often it is sent. */
-  readonly commandId: string
-  readonly ifMatch?: string
-}
+/** The header fields of a command. The same form has the same id, however often it is sent. */
+export const commandHeaders = (commandId: string, ifMatch?: string) => ({
+  'idempotency-key': commandId,
+  prefer: 'return=minimal',
+  ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+})
 
 type SentReply =
   | { readonly ok: true; readonly isChanged: boolean }
@@ -20,11 +18,8 @@ type SentReply =
       readonly isOpen: boolean
     }
 
-/** Sends it once. It does not throw for a refusal. */
-export async function sendCommand(api: Api, sent: SentCommand): Promise<SentReply> {
-  const { route, path = {}, body, commandId, ifMatch } = sent
-  const headers = { 'idempotency-key': commandId, prefer: 'return=minimal', ...(ifMatch && { 'if-match': ifMatch }) }
-  const reply = await api.call({ route, path, body, headers })
+/** What became of a command. */
+export function outcomeOf(reply: ApiReply<unknown>): SentReply {
   if (reply.ok) return { ok: true, isChanged: reply.headers['deal-changed'] !== 'false' }
   const { status, problem } = reply
   return { ok: false, problem, isOpen: status >= 500 || problem.code === 'command-in-progress' }

@@ -4,13 +4,13 @@ import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
 import { commands } from '../../deal-server/use-cases/index.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { CommandForm, isOnTask, titleOf } from '../deal-forms/command-form.tsx'
-import { type DealForCaller, pathOfCommand } from '../deal-forms/deal-view.ts'
+import { type DealView, pathOfCommand } from '../deal-forms/deal-view.ts'
 import { reasonsOf } from '../deal-forms/reasons.ts'
 import { initialValues, snapshotOf } from '../deal-forms/snapshot.ts'
 import { commandHints, commandTexts, pageTitles, dealTexts as texts, titlesOnHold } from '../texts/deal.ts'
 
 interface CommandsParts {
-  readonly deal: DealForCaller
+  readonly deal: DealView
   readonly ids: IdSource
 }
 

@@ -1,17 +1,18 @@
 /** The page of a deal: its state, facts, tasks and history, and what the reader can do. */
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { Suggestions } from '../deal-forms/command-form.tsx'
-import { type DealForCaller, findDeal, pathOfDeal, peopleOf, stateOf } from '../deal-forms/deal-view.ts'
+import { type DealView, findDeal, peopleOf, stateOf } from '../deal-forms/deal-view.ts'
 import { Following, follower } from '../deal-forms/following.tsx'
-import { nextCursorOf, RefusedCall } from '../frame/api.ts'
-import type { Page, SignedInVisit } from '../frame/console.tsx'
+import { RefusedCall } from '../frame/api.ts'
 import { Notice, Pager } from '../frame/content.tsx'
+import type { DealPage, DealReply, DealVisit } from '../frame/deal-api.ts'
+import { pathOfDeal } from '../parts/deal-parts.tsx'
 import { dealTexts as texts } from '../texts/deal.ts'
 import { Commands } from './commands.tsx'
 import { deletedDealPage } from './deleted-deal.tsx'
 import { doneText } from './done-text.ts'
 import { Facts } from './facts.tsx'
-import { type EventView, History } from './history.tsx'
+import { History } from './history.tsx'
 import { StateDiagram } from './state-diagram.tsx'
 import { Tasks } from './tasks.tsx'
 
@@ -20,51 +21,47 @@ const historyRight = 'deal.history.read'
 const historyLimit = 25
 
 /** `/console/deals/:id`. */
-export const dealPage = (ids: IdSource): Page => ({
+export const dealPage = (ids: IdSource): DealPage => ({
   methods: ['GET'],
   path: '/console/deals/:id',
   right: 'deal.read',
   render: async (visit) => {
     const id = visit.request.pathParameters.id ?? ''
     const [found, history] = await Promise.all([findDeal(visit.api, id), readHistory(visit, id)])
-    if (!found.ok) return deletedDealPage({ visit, refusal: found, events: history?.events ?? [], ids })
+    if (!found.ok) return deletedDealPage({ visit, refusal: found, events: history?.items ?? [], ids })
     const deal = found.body
     return {
       title: deal.name,
       scripts: follower(visit.caller),
-      content: <DealPage visit={visit} deal={deal} history={history} ids={ids} />,
+      content: <DealContent visit={visit} deal={deal} history={history} ids={ids} />,
     }
   },
 })
 
-interface HistoryPage {
-  readonly events: readonly EventView[]
-  readonly nextCursor: string | null
-}
+type HistoryPage = DealReply<'GET /rest/v1/deals/:id/history'>
 
 /** Undefined for a reader who may not read it. @throws RefusedCall */
-async function readHistory({ api, caller, request }: SignedInVisit, id: string): Promise<HistoryPage | undefined> {
+async function readHistory({ api, caller, request }: DealVisit, id: string): Promise<HistoryPage | undefined> {
   if (!caller.rights.has(historyRight)) return undefined
   const cursor = request.query.get('cursor') ?? undefined
-  const reply = await api.call<{ readonly items: readonly EventView[] }>({
-    route: 'GET /rest/v1/deals/:id/history',
+  const reply = await api.call('GET /rest/v1/deals/:id/history', {
     path: { id },
     query: { limit: historyLimit, cursor },
   })
   // The deal itself is refused too, with more words.
   if (!reply.ok && reply.status === 404) return undefined
   if (!reply.ok) throw new RefusedCall(reply)
-  return { events: reply.body.items, nextCursor: nextCursorOf(reply.headers) }
+  return reply.body
 }
 
 interface DealPageParts {
-  readonly visit: SignedInVisit
-  readonly deal: DealForCaller
+  readonly visit: DealVisit
+  readonly deal: DealView
   readonly history: HistoryPage | undefined
   readonly ids: IdSource
 }
 
-function DealPage({ visit, deal, history, ids }: DealPageParts) {
+function DealContent({ visit, deal, history, ids }: DealPageParts) {
   const { request, reader, caller } = visit
   const state = stateOf(deal)
   return (
@@ -94,7 +91,7 @@ function DealPage({ visit, deal, history, ids }: DealPageParts) {
               <p class="hint">{texts.noHistory(historyRight)}</p>
             ) : (
               <>
-                <History events={history.events} tasks={deal.tasks} reader={reader} />
+                <History events={history.items} tasks={deal.tasks} reader={reader} />
                 <Pager path={pathOfDeal(deal.id)} query={lastingQuery(request.query)} nextCursor={history.nextCursor} />
               </>
             )}

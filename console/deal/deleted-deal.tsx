@@ -5,14 +5,15 @@ import type { IdSource } from '../../shared/platform/ids.ts'
 import { CommandForm } from '../deal-forms/command-form.tsx'
 import { pathOfCommand } from '../deal-forms/deal-view.ts'
 import { type ApiRefusal, RefusedCall } from '../frame/api.ts'
-import type { PageResult, SignedInVisit } from '../frame/console.tsx'
+import type { PageResult } from '../frame/console.tsx'
 import { Notice, Time } from '../frame/content.tsx'
+import type { DealVisit } from '../frame/deal-api.ts'
 import { commandHints, dealTexts as texts } from '../texts/deal.ts'
 import { doneText } from './done-text.ts'
 import { type EventView, History } from './history.tsx'
 
 interface DeletedParts {
-  readonly visit: SignedInVisit
+  readonly visit: DealVisit
   /** The refusal to show the deal. Only readers who may restore it learn that it is deleted. */
   readonly refusal: ApiRefusal
   readonly events: readonly EventView[]

@@ -145,16 +145,14 @@ function dataOf(data: Readonly<Record<string, unknown>>, { reader, titles }: Wor
 }
 
 const units = [
-  ['days', 86_400],
-  ['hours', 3600],
-  ['minutes', 60],
-  ['seconds', 1],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
 ] as const
 
 /** A duration in its largest unit: `3 days`. */
-function durationOf(seconds: number, { locale }: Pick<Reader, 'locale'>): string {
+function durationOf(seconds: number, reader: Pick<Reader, 'duration'>): string {
   if (!Number.isFinite(seconds)) return ''
-  const [name, length] = units.find(([, length]) => seconds >= length) ?? (['seconds', 1] as const)
-  const format = new Intl.NumberFormat(locale, { style: 'unit', unit: texts.units[name], unitDisplay: 'long' })
-  return format.format(Math.floor(seconds / length))
+  const [unit, length] = units.find(([, length]) => seconds >= length) ?? (['second', 1] as const)
+  return reader.duration(Math.floor(seconds / length), unit)
 }

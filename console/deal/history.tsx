@@ -2,19 +2,12 @@
 
 import type { TaskView } from '../deal-forms/deal-view.ts'
 import { Time } from '../frame/content.tsx'
+import type { DealReply } from '../frame/deal-api.ts'
 import type { Reader } from '../frame/reader.ts'
 import { wordsOf } from './event-words.ts'
 
-/** An event as the API shows it. */
-export interface EventView {
-  readonly id: string
-  readonly type: string
-  readonly time: string
-  readonly actor: string
-  readonly useCase: string
-  readonly sequence: number
-  readonly data: Readonly<Record<string, unknown>>
-}
+/** An event. */
+export type EventView = DealReply<'GET /rest/v1/deals/:id/history'>['items'][number]
 
 interface HistoryParts {
   readonly events: readonly EventView[]

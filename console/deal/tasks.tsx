@@ -6,14 +6,15 @@ import { commands } from '../../deal-server/use-cases/index.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import { isOnTask, titleOf } from '../deal-forms/command-form.tsx'
-import { type DealForCaller, pathOfCommand, pathOfDeal, type TaskView } from '../deal-forms/deal-view.ts'
+import { type DealView, pathOfCommand, type TaskView } from '../deal-forms/deal-view.ts'
 import { type Column, Table } from '../frame/content.tsx'
 import type { Reader } from '../frame/reader.ts'
+import { pathOfDeal } from '../parts/deal-parts.tsx'
 import { dealTexts as texts } from '../texts/deal.ts'
 import { InlineCommand } from './commands.tsx'
 
 interface TasksParts {
-  readonly deal: DealForCaller
+  readonly deal: DealView
   readonly reader: Reader
   readonly caller: Caller
   readonly ids: IdSource
@@ -42,13 +43,13 @@ export function Tasks({ deal, reader, caller, ids, page }: TasksParts) {
       </div>
       <Table caption={texts.tasks} columns={columnsFor({ deal, reader, caller })} rows={rows} empty={texts.noTasks} />
       <TaskPages deal={deal} pages={pages} shown={shown} />
-      {addTask && deal.allowed.includes(addTask.name) && <InlineCommand command={addTask} deal={deal} ids={ids} />}
+      {addTask && deal.allowed?.includes(addTask.name) && <InlineCommand command={addTask} deal={deal} ids={ids} />}
     </section>
   )
 }
 
 interface PagesParts {
-  readonly deal: DealForCaller
+  readonly deal: DealView
   readonly pages: number
   readonly shown: number
 }
@@ -67,7 +68,7 @@ function TaskPages({ deal, pages, shown }: PagesParts) {
 }
 
 function columnsFor({ deal, reader, caller }: Pick<TasksParts, 'deal' | 'reader' | 'caller'>): Column<TaskView>[] {
-  const actions = commands.filter((command) => isOnTask(command) && deal.allowed.includes(command.name))
+  const actions = commands.filter((command) => isOnTask(command) && deal.allowed?.includes(command.name))
   const columns: Column<TaskView>[] = [
     {
       title: texts.task,

@@ -1,27 +1,53 @@
 /**
  * Pages call the HTTP API of their own server, in the same process: each form becomes a request of an existing route,
- * with all steps of its pipeline. So a page can do nothing that the API does not allow.
+ * with all steps of its pipeline. So a page can do nothing that the API does not allow. The types of a call are those
+ * of the route's definition (`auth-api.ts`, `deal-api.ts`).
  */
 import { createInnerRequest } from '../../shared/platform/http/inner-request.ts'
 import type { HttpRequest } from '../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../shared/platform/http/response.ts'
-import type { AnswerByRoute, Route } from '../../shared/platform/http/server/routes.ts'
+import type { RouteTypes } from '../../shared/platform/http/route-types.ts'
+import type { AnswerByRoute, PathParameters, Route } from '../../shared/platform/http/server/routes.ts'
 import type { StreamBody } from '../../shared/platform/http/stream.ts'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 
-/** A call of a route. */
-export interface ApiCall {
-  /** Method and pattern of the route: `PUT /rest/v1/deals/:id/hold`. */
-  readonly route: string
+/** The types of all routes of a server, by name. */
+export type RouteTable = Readonly<Record<string, RouteTypes>>
+
+/** Members that are undefined or empty are left out. Of a whole query, the API checks the names too. */
+type Query<Name extends string> =
+  | URLSearchParams
+  | { readonly [Member in Name]?: string | number | boolean | undefined }
+
+/** The parts of a call, for routes of all types. */
+interface CallParts {
   /** The parameters of the pattern, not encoded. */
-  readonly path?: Readonly<Record<string, string>>
-  /** Members that are undefined or empty are left out. */
-  readonly query?: URLSearchParams | Readonly<Record<string, string | number | boolean | undefined>>
+  readonly path?: Readonly<Record<string, string>> | undefined
+  readonly query?: Query<string>
   /** Sent as JSON; a text as it is. */
   readonly body?: unknown
   /** Header fields by name in lower case, such as `if-match`. */
   readonly headers?: Readonly<Record<string, string>>
 }
+
+type PathOf<Name extends string> = Name extends `${string} ${infer Path}`
+  ? Path extends `${string}:${string}`
+    ? PathParameters<Path>
+    : undefined
+  : never
+
+/** A member that may be left out when its value may be undefined. */
+type Member<Name extends string, Value> = undefined extends Value
+  ? { readonly [Key in Name]?: Value }
+  : { readonly [Key in Name]: Value }
+
+/** The parts of a call of this route. */
+type PartsOf<Types extends RouteTypes> = Member<'path', PathOf<Types['name']>> &
+  Member<'body', Types['body']> & { readonly query?: Query<Types['query']> } & Pick<CallParts, 'headers'>
+
+/** A route that needs no part is called by its name alone. */
+type CallOf<Types extends RouteTypes> =
+  Partial<PartsOf<Types>> extends PartsOf<Types> ? [parts?: PartsOf<Types>] : [parts: PartsOf<Types>]
 
 /** The response to a call that succeeded. `Body` is the type of its JSON. */
 export interface ApiSuccess<Body> {
@@ -44,12 +70,15 @@ export interface ApiRefusal {
 /** The response to a call. */
 export type ApiReply<Body> = ApiSuccess<Body> | ApiRefusal
 
-/** The API as pages use it, for one request. */
-export interface Api {
-  /** Calls a route. It does not throw for a refusal. @throws TypeError for a route that the server does not have */
-  call<Body = unknown>(call: ApiCall): Promise<ApiReply<Body>>
+/** The API as pages use it, for one request. Routes go by name: `PUT /users/:username/password`. */
+export interface Api<Routes extends RouteTable> {
+  /** Calls a route. It does not throw for a refusal. @throws TypeError for a route that is not served */
+  call<Name extends keyof Routes & string>(
+    name: Name,
+    ...call: CallOf<Routes[Name]>
+  ): Promise<ApiReply<Routes[Name]['reply']>>
   /** The body of a success. @throws RefusedCall, which becomes a page that shows the problem */
-  get<Body>(call: ApiCall): Promise<Body>
+  get<Name extends keyof Routes & string>(name: Name, ...call: CallOf<Routes[Name]>): Promise<Routes[Name]['reply']>
 }
 
 /** A call that a page cannot do without was refused. */
@@ -62,39 +91,52 @@ export class RefusedCall extends Error {
   }
 }
 
+/** Makes the API for a request. `onRefusal` sees each refusal first. */
+export type ApiOf<Routes extends RouteTable> = (
+  request: HttpRequest,
+  onRefusal?: (refusal: ApiRefusal) => void,
+) => Api<Routes>
+
 /** Makes the API of these routes. */
-export function createApi(routes: readonly Route[], answer: AnswerByRoute): (request: HttpRequest) => Api {
+export function createApi<Routes extends RouteTable>(routes: readonly Route[], answer: AnswerByRoute): ApiOf<Routes> {
   const byName = new Map(routes.flatMap((route) => route.methods.map((method) => [`${method} ${route.path}`, route])))
-  return (request) => {
-    const call = async <Body>(made: ApiCall): Promise<ApiReply<Body>> => {
-      const route = byName.get(made.route)
-      if (!route) throw new TypeError(`There is no route ${made.route}`)
-      return replyOf(await answer(innerRequestOf(request, made), route))
+  return function apiOf(request, onRefusal) {
+    async function send<Body>(name: string, parts?: CallParts): Promise<ApiReply<Body>> {
+      const route = byName.get(name)
+      if (!route) throw new TypeError(`There is no route ${name}`)
+      const reply = replyOf<Body>(await answer(innerRequestOf(request, name, parts), route))
+      if (!reply.ok) onRefusal?.(reply)
+      return reply
     }
-    const get = async <Body>(made: ApiCall): Promise<Body> => {
-      const reply = await call<Body>(made)
-      if (!reply.ok) throw new RefusedCall(reply)
-      return reply.body
+    return {
+      call: (name, ...[parts]) => send(name, parts),
+      get: async (name, ...[parts]) => bodyOf(await send(name, parts)),
     }
-    return { call, get }
   }
 }
 
+/** @throws RefusedCall */
+function bodyOf<Body>(reply: ApiReply<Body>): Body {
+  if (!reply.ok) throw new RefusedCall(reply)
+  return reply.body
+}
+
 /** The inner request of a call. */
-export function innerRequestOf(request: HttpRequest, { route, path = {}, query, body, headers }: ApiCall): HttpRequest {
-  const mark = route.indexOf(' ')
-  const pattern = route.slice(mark + 1)
+export function innerRequestOf(request: HttpRequest, name: string, parts: CallParts = {}): HttpRequest {
+  const { path = {}, query = {}, body, headers } = parts
+  const mark = name.indexOf(' ')
+  const pattern = name.slice(mark + 1)
   return createInnerRequest(request, {
-    method: route.slice(0, mark),
-    path: pattern.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(path[name] ?? '')),
+    method: name.slice(0, mark),
+    path: pattern.replace(/:(\w+)/g, (_, parameter: string) => encodeURIComponent(path[parameter] ?? '')),
     pathParameters: path,
-    query: query instanceof URLSearchParams ? query : queryOf(query ?? {}),
+    query: query instanceof URLSearchParams ? query : queryOf(query),
     headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
 }
 
-function queryOf(members: Readonly<Record<string, string | number | boolean | undefined>>): URLSearchParams {
+function queryOf(members: Exclude<Query<string>, URLSearchParams>): URLSearchParams {
   const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== '')
   return new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))
 }

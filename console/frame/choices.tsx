@@ -67,11 +67,11 @@ export function Checkboxes({ groups, chosen, ...parts }: CheckboxesParts) {
 }
 
 /** The values of these checkboxes that were sent, in the order of the choices. */
-export const chosenOf = (
+export const chosenOf = <Value extends string>(
   form: ReadonlyMap<string, string>,
   name: string,
-  choices: readonly Pick<Choice, 'value'>[],
-): string[] => choices.map(({ value }) => value).filter((value) => form.get(`${name}.${value}`) === 'true')
+  choices: readonly { readonly value: Value }[],
+): Value[] => choices.map(({ value }) => value).filter((value) => form.get(`${name}.${value}`) === 'true')
 
 interface RadiosParts extends ChoicesParts {
   readonly choices: readonly Choice[]

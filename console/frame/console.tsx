@@ -4,6 +4,7 @@
  * else, and is read when its sender is known.
  */
 import type { Child } from 'hono/jsx'
+import type { Right } from '../../auth-server/users/rights.ts'
 import { isForm, readForm } from '../../shared/platform/http/content/form-body.ts'
 import {
   type FormFile,
@@ -20,10 +21,10 @@ import type { ProblemDocument } from '../../shared/platform/problems/problem-doc
 import type { Authenticate, Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { RefuseCrossSite } from '../../shared/protocol/authentication/cross-site.ts'
 import { explainedProblems, type ServerName } from '../../shared/protocol/problems/catalogue.ts'
-import { pageResponse } from '../../shared/server/html/page.ts'
+import { htmlType, pageHeaders } from '../../shared/server/html/page.ts'
 import { firstPages } from '../../shared/server/pages/first-pages.ts'
 import { strings } from '../texts/common.ts'
-import { type Api, createApi, innerRequestOf, RefusedCall } from './api.ts'
+import { type Api, type ApiRefusal, createApi, innerRequestOf, RefusedCall, type RouteTable } from './api.ts'
 import { type AssetName, consoleAssets } from './assets.ts'
 import { renderFrame } from './frame.tsx'
 import { signInPath } from './navigation.ts'
@@ -45,9 +46,9 @@ export interface ConsolePorts {
 }
 
 /** A request for a page. */
-export interface Visit {
+export interface Visit<Routes extends RouteTable> {
   readonly request: HttpRequest
-  readonly api: Api
+  readonly api: Api<Routes>
   readonly reader: Reader
   readonly publicOrigins: ConsoleSettings['publicOrigins']
   /** The fields of the form that was sent; empty for GET. */
@@ -57,7 +58,7 @@ export interface Visit {
 }
 
 /** A request for a page by a reader who is signed in. */
-export interface SignedInVisit extends Visit {
+export interface SignedInVisit<Routes extends RouteTable> extends Visit<Routes> {
   readonly caller: Caller
 }
 
@@ -81,19 +82,19 @@ interface PageParts {
 }
 
 /** A page for readers who are signed in. */
-export interface Page extends PageParts {
+export interface Page<Routes extends RouteTable> extends PageParts {
   readonly isOpen?: false
   /** Readers without it get a page that names it. */
-  readonly right?: string
+  readonly right?: Right | undefined
   /** The largest form with files (`multipart/form-data`), in bytes; without it, the page takes no files. */
   readonly maxFileBytes?: number
-  render(visit: SignedInVisit): Promise<PageResult> | PageResult
+  render(visit: SignedInVisit<Routes>): Promise<PageResult> | PageResult
 }
 
 /** A page for all readers. */
-export interface OpenPage extends PageParts {
+export interface OpenPage<Routes extends RouteTable> extends PageParts {
   readonly isOpen: true
-  render(visit: Visit): Promise<PageResult> | PageResult
+  render(visit: Visit<Routes>): Promise<PageResult> | PageResult
 }
 
 /** The caller is not signed in, or the session has ended. */
@@ -109,15 +110,25 @@ class SignInNeeded extends Error {
 /** Codes of 401 that say that there is no session, or no longer. */
 const withoutSession: ReadonlySet<string> = new Set(['unauthenticated', 'invalid-session', 'login-ended'])
 
+/** @throws SignInNeeded for a refusal that says so */
+function requireSession({ status, problem, headers }: ApiRefusal): void {
+  if (status === 401 && withoutSession.has(problem.code)) throw new SignInNeeded(headers)
+}
+
 /** The routes of the pages, of their files, and of all other paths below the first page. */
-export function consoleRoutes(
+export function consoleRoutes<Routes extends RouteTable>(
   settings: ConsoleSettings,
   ports: ConsolePorts,
-  pages: readonly (Page | OpenPage)[],
+  pages: readonly (Page<Routes> | OpenPage<Routes>)[],
 ): Route[] {
   const base = firstPages[settings.server]
-  const console = createConsole(settings, ports)
-  const missing: OpenPage = { isOpen: true, methods: ['GET'], path: `${base}/*`, render: () => missingPage(base) }
+  const console = createConsole<Routes>(settings, ports)
+  const missing: OpenPage<Routes> = {
+    isOpen: true,
+    methods: ['GET'],
+    path: `${base}/*`,
+    render: () => missingPage(base),
+  }
   return [
     { methods: ['GET'], path: `${base}/assets/:file`, handle: consoleAssets.respond },
     ...[...pages, missing].map((page): Route => {
@@ -137,13 +148,13 @@ export function consoleRoutes(
 /** The largest form without files of a reader who is signed in, in bytes. */
 const maxFormBytes = 256 * 1024
 
-function createConsole(settings: ConsoleSettings, ports: ConsolePorts) {
+function createConsole<Routes extends RouteTable>(settings: ConsoleSettings, ports: ConsolePorts) {
   const { routes, answer, authenticate, refuseCrossSite } = ports
-  const apiOf = createApi(routes, answer)
+  const apiOf = createApi<Routes>(routes, answer)
   /** Reads the session by a request of its own: the one for the page may be a form. */
   const findCaller = async (request: HttpRequest): Promise<Caller> => {
     let caller: Caller | undefined
-    const inner = innerRequestOf(request, { route: 'GET /' })
+    const inner = innerRequestOf(request, 'GET /')
     const reply = await answer(inner, {
       handle: async () => {
         requireSecureTransport(request.peer)
@@ -155,24 +166,7 @@ function createConsole(settings: ConsoleSettings, ports: ConsolePorts) {
     if (reply.status === 401) throw new SignInNeeded(reply.headers)
     throw new RefusedCall({ ok: false, ...reply, problem: JSON.parse(String(reply.body)) })
   }
-  const signedInApi = (request: HttpRequest): Api => {
-    const api = apiOf(request)
-    const watched: Api = {
-      call: async (call) => {
-        const reply = await api.call(call)
-        if (!reply.ok && reply.status === 401 && withoutSession.has(reply.problem.code))
-          throw new SignInNeeded(reply.headers)
-        return reply as never
-      },
-      get: async (call) => {
-        const reply = await watched.call(call)
-        if (!reply.ok) throw new RefusedCall(reply)
-        return reply.body as never
-      },
-    }
-    return watched
-  }
-  return async (request: HttpRequest, page: Page | OpenPage): Promise<HttpResponse> => {
+  return async function answerPage(request: HttpRequest, page: Page<Routes> | OpenPage<Routes>): Promise<HttpResponse> {
     let caller: Caller | undefined
     const show = (shown: PageResult) => shownResponse(settings, { request, caller, shown })
     const { publicOrigins } = settings
@@ -183,7 +177,7 @@ function createConsole(settings: ConsoleSettings, ports: ConsolePorts) {
       caller = await findCaller(request)
       if (page.right !== undefined && !caller.rights.has(page.right)) return show(withoutRight(page.right))
       const sent = await formOf(request, page.maxFileBytes)
-      return show(await page.render({ ...visit, ...sent, api: signedInApi(request), caller }))
+      return show(await page.render({ ...visit, ...sent, api: apiOf(request, requireSession), caller }))
     } catch (error) {
       if (error instanceof SignInNeeded)
         return signInFirst(settings, { request, form: await smallForm(request), error })
@@ -193,11 +187,14 @@ function createConsole(settings: ConsoleSettings, ports: ConsolePorts) {
   }
 }
 
+/** What a form has sent. */
+type Sent = Pick<Visit<RouteTable>, 'form' | 'files'>
+
 const noFields: ReadonlyMap<string, string> = new Map()
 const noFiles: ReadonlyMap<string, FormFile> = new Map()
 
 /** @throws ProblemError `unsupported-media-type`, `invalid-body`, `body-too-large` */
-async function formOf(request: HttpRequest, maxFileBytes?: number): Promise<Pick<Visit, 'form' | 'files'>> {
+async function formOf(request: HttpRequest, maxFileBytes?: number): Promise<Sent> {
   if (request.method !== 'POST') return { form: noFields, files: noFiles }
   if (maxFileBytes !== undefined && isMultipart(request)) {
     const { fields, files } = await readMultipart(request)
@@ -241,8 +238,7 @@ export function shownResponse(
     'form-action': ["'self'", ...origins],
   }
   // No cache keeps a page: after a sign-out, the button Back shows nothing.
-  const response = pageResponse(request, { text, policy, cacheControl: 'no-store', headers })
-  return { ...response, status }
+  return { status, headers: { 'content-type': htmlType, ...noStore, ...pageHeaders(policy), ...headers }, body: text }
 }
 
 interface Interrupted {
@@ -309,7 +305,7 @@ const missingPage = (base: string): ShownPage => ({
   ),
 })
 
-const withoutRight = (right: string): ShownPage => ({
+const withoutRight = (right: Right): ShownPage => ({
   title: strings.noRight,
   status: 403,
   content: (

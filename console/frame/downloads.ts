@@ -2,10 +2,13 @@
 import type { HttpResponse } from '../../shared/platform/http/response.ts'
 import { UserLimits, type UserLimitsOptions } from '../../shared/platform/http/user-limits.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import type { RouteTable } from './api.ts'
 import type { PageResult, SignedInVisit } from './console.tsx'
 
+type Reading = Pick<SignedInVisit<RouteTable>, 'request' | 'caller'>
+
 /** Answers with a file. @throws ProblemError `too-many-streams` */
-export type Download = (visit: SignedInVisit, make: () => Promise<HttpResponse>) => Promise<PageResult>
+export type Download = (visit: Reading, make: () => Promise<HttpResponse>) => Promise<PageResult>
 
 /** Counts the downloads of one process. */
 export function createDownloads(options: UserLimitsOptions): Download {

@@ -1,4 +1,5 @@
 /** The pages that the header of every page leads to. They are on both servers: staff see one console. */
+import type { Right } from '../../auth-server/users/rights.ts'
 import type { ServerName } from '../../shared/protocol/problems/catalogue.ts'
 import { strings } from '../texts/common.ts'
 
@@ -8,7 +9,7 @@ export interface NavigationEntry {
   readonly path: string
   readonly text: string
   /** Readers without it do not see the entry. */
-  readonly right?: string
+  readonly right?: Right
   readonly isAdministration?: boolean
 }
 

@@ -1,5 +1,5 @@
 /** The reader of a page: times, dates, numbers and amounts in the form of his locale (`Accept-Language`). */
-import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
+import { createMemo } from '../../shared/platform/cache/memo.ts'
 import type { HttpRequest } from '../../shared/platform/http/request.ts'
 
 /** Writes values for a reader. */
@@ -13,38 +13,37 @@ export interface Reader {
   number(value: number | string): string
   /** @param amount major units; text loses nothing @param currency ISO 4217 */
   money(amount: number | string, currency: string): string
+  /** `3 days`. */
+  duration(count: number, unit: 'second' | 'minute' | 'hour' | 'day'): string
 }
 
 const fallback = 'en-GB'
 
+/** Readers by locale: to make their formats takes longer than all else of a page. */
+const readers = createMemo<Reader>({ maxEntries: 50, maxBytes: 1_000_000 })
+
 /** The reader who made this request. */
 export function readerOf(request: Pick<HttpRequest, 'header'>): Reader {
-  const locale = localeOf(request.header('accept-language'))
-  const days = (options: Intl.DateTimeFormatOptions) =>
-    new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC', ...options })
-  return {
-    locale,
-    time: (time) => `${remembered(`${locale} time`, () => days({ timeStyle: 'short' })).format(new Date(time))} UTC`,
-    date: (date) => remembered(`${locale} date`, () => days({})).format(new Date(`${date}T00:00:00Z`)),
-    number: (value) =>
-      remembered(`${locale} number`, () => new Intl.NumberFormat(locale)).format(value as Intl.StringNumericLiteral),
-    money: (amount, currency) =>
-      remembered(`${locale} ${currency}`, () => new Intl.NumberFormat(locale, { style: 'currency', currency })).format(
-        amount as Intl.StringNumericLiteral,
-      ),
-  }
+  return readers.get(localeOf(request.header('accept-language')), createReader)
 }
 
-/** Forms of values by locale: to make one takes as long as a table to fill with it. */
-const forms = createBoundedCache<Intl.DateTimeFormat | Intl.NumberFormat>({ maxEntries: 200, maxBytes: 250_000 })
-
-function remembered<Form extends Intl.DateTimeFormat | Intl.NumberFormat>(name: string, create: () => Form): Form {
-  const known = forms.get(name)
-  // A name always stands for the same kind of form.
-  if (known) return known as Form
-  const form = create()
-  forms.set(name, form)
-  return form
+function createReader(locale: string): Reader {
+  const times = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
+  const dates = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
+  const numbers = new Intl.NumberFormat(locale)
+  /** By currency or unit. */
+  const formats = createMemo<Intl.NumberFormat>({ maxEntries: 20, maxBytes: 100_000 })
+  const formatOf = (key: string, options: Intl.NumberFormatOptions): Intl.NumberFormat =>
+    formats.get(key, () => new Intl.NumberFormat(locale, options))
+  return {
+    locale,
+    time: (time) => `${times.format(new Date(time))} UTC`,
+    date: (date) => dates.format(new Date(`${date}T00:00:00Z`)),
+    number: (value) => numbers.format(value as Intl.StringNumericLiteral | number),
+    money: (amount, currency) =>
+      formatOf(currency, { style: 'currency', currency }).format(amount as Intl.StringNumericLiteral | number),
+    duration: (count, unit) => formatOf(unit, { style: 'unit', unit, unitDisplay: 'long' }).format(count),
+  }
 }
 
 /** The first locale of the field that this program knows (RFC 9110 §12.5.4). */

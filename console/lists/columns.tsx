@@ -1,28 +1,29 @@
 /** The columns of the list of deals. */
 import { type Column, Time } from '../frame/content.tsx'
+import type { DealReply } from '../frame/deal-api.ts'
 import type { Reader } from '../frame/reader.ts'
 import { Due, pathOfDeal, StateBadges } from '../parts/deal-parts.tsx'
 import { defaults } from '../parts/filters.ts'
 import { listTexts as texts } from '../texts/lists.ts'
 
-/** A deal as the list needs it. */
-export interface ListedDeal {
-  readonly id: string
-  readonly name: string
-  readonly status: 'open' | 'completed' | 'cancelled'
-  readonly held: boolean
-  readonly priceText: string
-  readonly currency: string
-  readonly completionDate: string | null
-  readonly ownerId: string
-  readonly version: number
-  readonly createdAt: string
-  readonly updatedAt: string
-}
+type Deal = DealReply<'GET /rest/v1/deals'>['items'][number]
 
 /** The members that the list asks for. */
-export const listedMembers =
-  'name,status,held,priceText,currency,completionDate,ownerId,version,createdAt,updatedAt' as const
+export const listedMembers = [
+  'name',
+  'status',
+  'held',
+  'priceText',
+  'currency',
+  'completionDate',
+  'ownerId',
+  'version',
+  'createdAt',
+  'updatedAt',
+] as const satisfies readonly (keyof Deal)[]
+
+/** A deal with these members. */
+export type ListedDeal = Pick<Deal, 'id' | (typeof listedMembers)[number]>
 
 interface Shown {
   readonly reader: Reader

@@ -1,8 +1,9 @@
 /** `/console/deals`: the list of deals. The URL has the filters, the order and the page. */
 import type { Clock } from '../../shared/platform/clock.ts'
 import { BulkBar, bulkActionsOf } from '../bulk/bulk-bar.tsx'
-import type { Page, PageResult, SignedInVisit } from '../frame/console.tsx'
+import type { PageResult } from '../frame/console.tsx'
 import { Pager, Table } from '../frame/content.tsx'
+import type { DealPage, DealReply, DealVisit } from '../frame/deal-api.ts'
 import { dayOf } from '../parts/deal-parts.tsx'
 import { activeFilters, apiQuery, cleanQuery, defaults } from '../parts/filters.ts'
 import { listTexts as texts } from '../texts/lists.ts'
@@ -10,15 +11,10 @@ import { dealColumns, type ListedDeal, listedMembers } from './columns.tsx'
 import { FilterForm, Views } from './filter-form.tsx'
 import { readyViews } from './views.ts'
 
-interface DealList {
-  readonly items: readonly ListedDeal[]
-  readonly nextCursor: string | null
-  readonly totalCount?: number
-  readonly totalCountExact?: boolean
-}
+type DealList = DealReply<'GET /rest/v1/deals'>
 
 /** The page of the list. */
-export const dealsPage = (clock: Clock): Page => ({
+export const dealsPage = (clock: Clock): DealPage => ({
   methods: ['GET'],
   path: '/console/deals',
   right: 'deal.read',
@@ -30,15 +26,15 @@ export const dealsPage = (clock: Clock): Page => ({
   },
 })
 
-async function showDeals(visit: SignedInVisit, now: number): Promise<PageResult> {
+async function showDeals(visit: DealVisit, now: number): Promise<PageResult> {
   const { request, api, caller } = visit
   const { query } = request
   const asked = apiQuery(query)
   for (const [name, value] of Object.entries(defaults)) if (!asked.has(name)) asked.set(name, value)
-  asked.set('fields', listedMembers)
+  asked.set('fields', listedMembers.join())
   // Further pages do not show the number: it is counted once for each walk.
   const headers = query.has('cursor') ? {} : { prefer: 'count=exact' }
-  const reply = await api.call<DealList>({ route: 'GET /rest/v1/deals', query: asked, headers })
+  const reply = await api.call('GET /rest/v1/deals', { query: asked, headers })
   const list = reply.ok ? reply.body : undefined
   return {
     title: texts.title,
@@ -56,11 +52,11 @@ async function showDeals(visit: SignedInVisit, now: number): Promise<PageResult>
 }
 
 interface ListParts {
-  readonly visit: SignedInVisit
+  readonly visit: DealVisit
   readonly list: DealList
 }
 
-function Head({ visit, list }: { readonly visit: SignedInVisit; readonly list: DealList | undefined }) {
+function Head({ visit, list }: { readonly visit: DealVisit; readonly list: DealList | undefined }) {
   const { caller, reader } = visit
   const count = list?.totalCount
   const mayCreate = caller.rights.has('deal.create')

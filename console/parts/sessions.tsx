@@ -1,26 +1,10 @@
 /** The table of sessions and token logins, for their owner and for administrators. */
-import type { Api } from '../frame/api.ts'
+import type { AuthApi, AuthReply } from '../frame/auth-api.ts'
 import { type Column, Table, Time } from '../frame/content.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { strings } from '../texts/account.ts'
 
-/** A session or token login, as the API gives it. */
-export interface Login {
-  readonly id: string
-  readonly kind: 'session' | 'login'
-  readonly createdAt: string
-  readonly lastUsedAt: string
-  readonly expiresAt: string
-  readonly address: string | null
-  readonly userAgent: string | null
-  readonly current: boolean
-}
-
-/** A page of a list. */
-export interface ListPage<Item> {
-  readonly items: readonly Item[]
-  readonly nextCursor: string | null
-}
+type Login = AuthReply<'GET /sessions'>['items'][number]
 
 const { sessions: texts } = strings
 
@@ -83,11 +67,11 @@ function EndForm({ login, path }: { readonly login: Login; readonly path: string
 }
 
 /** The ids of all the reader's sessions and logins except the one that asks. */
-export async function otherLogins(api: Api): Promise<string[]> {
+export async function otherLogins(api: AuthApi): Promise<string[]> {
   const ids: string[] = []
   let cursor: string | undefined
   do {
-    const page: ListPage<Login> = await api.get({ route: 'GET /sessions', query: { limit: 100, cursor } })
+    const page: AuthReply<'GET /sessions'> = await api.get('GET /sessions', { query: { limit: 100, cursor } })
     ids.push(...page.items.filter(({ current }) => !current).map(({ id }) => id))
     cursor = page.nextCursor ?? undefined
   } while (cursor !== undefined)

@@ -9,7 +9,8 @@ import type { HttpResponse } from '../../shared/platform/http/response.ts'
 import type { AnswerByRoute, Route } from '../../shared/platform/http/server/routes.ts'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { firstPages } from '../../shared/server/pages/first-pages.ts'
-import { type ConsoleSettings, type OpenPage, problemPage, type ShownPage, shownResponse } from '../frame/console.tsx'
+import type { OpenAuthPage } from '../frame/auth-api.ts'
+import { type ConsoleSettings, problemPage, type ShownPage, shownResponse } from '../frame/console.tsx'
 import { Notice } from '../frame/content.tsx'
 import { ErrorSummary, Field } from '../frame/fields.tsx'
 import { signInPath } from '../frame/navigation.ts'
@@ -19,7 +20,7 @@ import { factorPage } from './sign-in-factor.tsx'
 type Origins = ConsoleSettings['publicOrigins']
 
 /** The page. `return_to` is where the reader goes on, a URL on the public origin of either server. */
-export const signInPage = (): OpenPage => ({
+export const signInPage = (): OpenAuthPage => ({
   isOpen: true,
   methods: ['GET'],
   path: signInPath,

@@ -1,24 +1,15 @@
 /** The reader's open tasks, the most urgent first. */
 import type { Clock } from '../../shared/platform/clock.ts'
 import { nextCursorOf } from '../frame/api.ts'
-import { type Page, problemPage } from '../frame/console.tsx'
+import { problemPage } from '../frame/console.tsx'
 import { type Column, Pager, Table, Time } from '../frame/content.tsx'
+import type { DealPage, DealReply } from '../frame/deal-api.ts'
 import type { Reader } from '../frame/reader.ts'
 import { Due, dayOf, pathOfDeal } from '../parts/deal-parts.tsx'
 import { taskTexts as texts } from '../texts/tasks.ts'
 
-interface Task {
-  readonly taskId: string
-  readonly title: string
-  readonly dueDate: string | null
-  readonly dealId: string
-  readonly dealName: string
-  readonly dealHeld: boolean
-  readonly assignedAt: string
-}
-
 /** `/console/tasks`. With `username`, the tasks of another user, for readers with `task.read-any`. */
-export const tasksPage = (clock: Clock): Page => ({
+export const tasksPage = (clock: Clock): DealPage => ({
   methods: ['GET'],
   path: '/console/tasks',
   render: async ({ request, api, caller, reader }) => {
@@ -27,8 +18,7 @@ export const tasksPage = (clock: Clock): Page => ({
     // The form of another user's tasks sends an empty field for one's own.
     if (others === '') return { redirect: path }
     const own = new URLSearchParams([...query].filter(([name]) => name !== 'username'))
-    const reply = await api.call<readonly Task[]>({
-      route: 'GET /query/:dtoName/:parameter',
+    const reply = await api.call('GET /query/:dtoName/:parameter', {
       path: { dtoName: 'AssignedTask', parameter: others ?? caller.username },
       query: own,
     })
@@ -63,7 +53,7 @@ const UserForm = ({ username }: { readonly username: string }) => (
   </form>
 )
 
-const columnsFor = (reader: Reader, today: string): Column<Task>[] => [
+const columnsFor = (reader: Reader, today: string): Column<DealReply<'GET /query/:dtoName/:parameter'>[number]>[] => [
   { title: texts.task, cell: ({ title }) => title },
   {
     title: texts.deal,

@@ -28,6 +28,5 @@ export const eventTexts = {
   purgeAt: 'It is kept until',
   heldFor: 'It lasted',
   none: 'none',
-  units: { days: 'day', hours: 'hour', minutes: 'minute', seconds: 'second' },
   nothingKept: 'What it was about is no longer kept.',
 } as const

@@ -4,8 +4,7 @@ import { csvOfDeals, type ListedDeal } from '../../deal-server/files/cells.ts'
 import { ndjson } from '../../shared/platform/http/content/json-items.ts'
 import type { HttpResponse } from '../../shared/platform/http/response.ts'
 import { writeInTime } from '../../shared/platform/http/stream.ts'
-import type { Api } from '../frame/api.ts'
-import type { Page } from '../frame/console.tsx'
+import type { DealApi, DealPage, DealReply } from '../frame/deal-api.ts'
 import type { Download } from '../frame/downloads.ts'
 import { apiQuery } from '../parts/filters.ts'
 
@@ -25,10 +24,7 @@ function csvWriter(escapesFormulas: boolean) {
 
 type Form = (typeof forms)[keyof typeof forms]
 
-interface DealPage {
-  readonly items: readonly ListedDeal[]
-  readonly nextCursor: string | null
-}
+type Deals = DealReply<'GET /rest/v1/deals'>
 
 /** The largest page of the API: what is in memory at once. */
 const pageSize = '200'
@@ -36,7 +32,7 @@ const pageSize = '200'
 const stallMs = 30_000
 
 /** The file. A refusal of the first page is a page; a later one cuts the file off, which the browser shows. */
-export const exportFile = (download: Download): Page => ({
+export const exportFile = (download: Download): DealPage => ({
   methods: ['GET'],
   path: '/console/deals/export',
   right: 'deal.read',
@@ -53,13 +49,12 @@ export const exportFile = (download: Download): Page => ({
   },
 })
 
-const readPage = (api: Api, query: URLSearchParams): Promise<DealPage> =>
-  api.get<DealPage>({ route: 'GET /rest/v1/deals', query })
+const readPage = (api: DealApi, query: URLSearchParams): Promise<Deals> => api.get('GET /rest/v1/deals', { query })
 
 interface File {
-  readonly api: Api
+  readonly api: DealApi
   readonly asked: URLSearchParams
-  readonly first: DealPage
+  readonly first: Deals
   readonly form: Form
 }
 

@@ -2,14 +2,15 @@
  * `/console/deals/import`: a file is checked without creating anything, then imported. Between the two steps the page
  * keeps the file: the server keeps nothing. Each row has the same command id in each run, so nothing is done twice.
  */
-import type { Page, PageResult, ShownPage, SignedInVisit } from '../frame/console.tsx'
+import type { PageResult, ShownPage } from '../frame/console.tsx'
+import type { DealPage, DealVisit } from '../frame/deal-api.ts'
 import { commandsResponse, runBatch } from '../parts/batch.ts'
 import { transferTexts as texts } from '../texts/lists.ts'
 import { CheckedFile, ImportForm, ImportResult } from './import-parts.tsx'
 import { commandsOf, type FileRows, maxBytes, readFile, type SentFile, sortRows } from './read-file.ts'
 
 /** The page and its forms. */
-export const importPage = (): Page => ({
+export const importPage = (): DealPage => ({
   methods: ['GET', 'POST'],
   path: '/console/deals/import',
   right: 'deal.create',
@@ -23,7 +24,7 @@ interface Fault {
   readonly message: string
 }
 
-const ask = ({ form }: SignedInVisit, fault?: Fault): ShownPage => {
+const ask = ({ form }: DealVisit, fault?: Fault): ShownPage => {
   const errors = fault === undefined ? undefined : [{ pointer: `/${fault.name}`, code: 'invalid', ...fault }]
   return {
     title: texts.title,
@@ -38,7 +39,7 @@ const ask = ({ form }: SignedInVisit, fault?: Fault): ShownPage => {
   }
 }
 
-async function take(visit: SignedInVisit): Promise<PageResult> {
+async function take(visit: DealVisit): Promise<PageResult> {
   const file = fileIn(visit)
   if ('fault' in file) return ask(visit, file.fault)
   const found = await readFile(file)
@@ -49,7 +50,7 @@ async function take(visit: SignedInVisit): Promise<PageResult> {
 }
 
 /** The file that was uploaded, or that a page has kept. */
-function fileIn({ form, files }: SignedInVisit): SentFile | { readonly fault: Fault } {
+function fileIn({ form, files }: DealVisit): SentFile | { readonly fault: Fault } {
   const uploaded = files.get('file')
   const content = uploaded?.text ?? form.get('content')
   if (content === undefined) return { fault: { name: 'file', message: texts.noFile } }
@@ -68,7 +69,7 @@ function formatOf(chosen: string | undefined, name: string): SentFile['format'] 
   return ending === 'ndjson' || ending === 'jsonl' ? 'ndjson' : undefined
 }
 
-async function check({ api }: SignedInVisit, file: SentFile, found: FileRows): Promise<PageResult> {
+async function check({ api }: DealVisit, file: SentFile, found: FileRows): Promise<PageResult> {
   const sorted = sortRows(found, await runBatch(api, commandsOf(found), true))
   return {
     title: texts.checked,
@@ -77,7 +78,7 @@ async function check({ api }: SignedInVisit, file: SentFile, found: FileRows): P
   }
 }
 
-async function run({ api }: SignedInVisit, file: SentFile, found: FileRows): Promise<PageResult> {
+async function run({ api }: DealVisit, file: SentFile, found: FileRows): Promise<PageResult> {
   const sorted = sortRows(found, await runBatch(api, commandsOf(found)))
   return { title: texts.resultTitle, content: <ImportResult {...{ file, found, sorted }} /> }
 }

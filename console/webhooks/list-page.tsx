@@ -1,7 +1,8 @@
 /** `/console/webhooks` and `/console/webhooks/new`: all webhooks, and a new one. */
 import { atFields } from '../frame/at-fields.ts'
-import type { Page, PageResult, SignedInVisit } from '../frame/console.tsx'
+import type { PageResult } from '../frame/console.tsx'
 import { type Column, Notice, Pager, Table, Time } from '../frame/content.tsx'
+import type { DealPage, DealReply, DealVisit } from '../frame/deal-api.ts'
 import { ErrorSummary, type FormFaults } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { Secret, secretScripts } from '../frame/secret.tsx'
@@ -12,16 +13,13 @@ import { bodyOf, entriesIn, passwordIn, WebhookForm, webhookFields } from './web
 const right = 'webhook.manage'
 
 /** The list. */
-export const webhooksPage = (): Page => ({
+export const webhooksPage = (): DealPage => ({
   methods: ['GET'],
   path: webhooksPath,
   right,
   render: async ({ request, api, reader }) => {
     const query = new URLSearchParams([...request.query].filter(([name]) => name !== 'done'))
-    const { items, nextCursor } = await api.get<{ items: readonly Webhook[]; nextCursor: string | null }>({
-      route: 'GET /rest/v1/webhooks',
-      query,
-    })
+    const { items, nextCursor } = await api.get('GET /rest/v1/webhooks', { query })
     return {
       title: texts.title,
       content: (
@@ -74,14 +72,14 @@ export const StateBadge = ({ state }: Pick<Webhook, 'state'>) => (
 )
 
 /** The form of a new webhook. The answer shows the secret, which no later page does. */
-export const newWebhookPage = (): Page => ({
+export const newWebhookPage = (): DealPage => ({
   methods: ['GET', 'POST'],
   path: `${webhooksPath}/new`,
   right,
   render: (visit) => (visit.request.method === 'GET' ? showForm(visit) : create(visit)),
 })
 
-const showForm = ({ form }: SignedInVisit, problem?: FormFaults & { readonly status: number }): PageResult => ({
+const showForm = ({ form }: DealVisit, problem?: FormFaults & { readonly status: number }): PageResult => ({
   title: texts.create,
   status: problem?.status ?? 200,
   content: (
@@ -95,16 +93,15 @@ const showForm = ({ form }: SignedInVisit, problem?: FormFaults & { readonly sta
   ),
 })
 
-async function create(visit: SignedInVisit): Promise<PageResult> {
-  const reply = await visit.api.call<Webhook & { readonly secret: string }>({
-    route: 'POST /rest/v1/webhooks',
+async function create(visit: DealVisit): Promise<PageResult> {
+  const reply = await visit.api.call('POST /rest/v1/webhooks', {
     body: { ...bodyOf(entriesIn(visit.form)), password: passwordIn(visit.form) },
   })
   return reply.ok ? secretPage(reply.body) : showForm(visit, atFields(reply.problem))
 }
 
 /** The page with a secret: it is the answer to the form, and never in a URL. */
-export const secretPage = ({ id, url, secret }: Pick<Webhook, 'id' | 'url'> & { readonly secret: string }) => ({
+export const secretPage = ({ id, url, secret }: DealReply<'POST /rest/v1/webhooks'>) => ({
   title: texts.secretTitle,
   scripts: secretScripts,
   content: (

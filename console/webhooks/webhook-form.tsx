@@ -10,26 +10,26 @@ import { webhookTexts as texts } from '../texts/webhooks.ts'
 export interface WebhookEntries {
   readonly url: string
   readonly description: string
-  readonly types: ReadonlySet<string>
+  readonly types: readonly string[]
 }
 
 const typeChoices = dealEventTypes.map((type) => ({ value: type, text: type }))
 
 /** The entries of a form that was sent: types are fields `type.<name>`. */
-export const entriesIn = (form: ReadonlyMap<string, string>): WebhookEntries => ({
+export const entriesIn = (form: ReadonlyMap<string, string>) => ({
   url: (form.get('url') ?? '').trim(),
   description: (form.get('description') ?? '').trim(),
-  types: new Set(chosenOf(form, 'type', typeChoices)),
+  types: chosenOf(form, 'type', typeChoices),
 })
 
 /** The password of a form, which the API takes as proof. */
 export const passwordIn = (form: ReadonlyMap<string, string>) => form.get('password') || undefined
 
 /** The body for the API. */
-export const bodyOf = ({ url, description, types }: WebhookEntries) => ({
+export const bodyOf = ({ url, description, types }: ReturnType<typeof entriesIn>) => ({
   url,
   description: description === '' ? null : description,
-  types: [...types],
+  types,
 })
 
 /** The fields that errors lead to. */

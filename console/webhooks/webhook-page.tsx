@@ -2,21 +2,21 @@
 
 import type { ApiReply } from '../frame/api.ts'
 import { atFields } from '../frame/at-fields.ts'
-import type { Page, PageResult, SignedInVisit } from '../frame/console.tsx'
+import type { PageResult } from '../frame/console.tsx'
 import { Notice } from '../frame/content.tsx'
+import type { DealPage, DealRoutes, DealVisit } from '../frame/deal-api.ts'
 import { ErrorSummary, Field, type FieldParts, type FormFaults, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 import { webhookTexts as texts } from '../texts/webhooks.ts'
 import { doneText, StateBadge, secretPage } from './list-page.tsx'
-import { type Attempt, pathOfWebhook, type Webhook, webhooksPath } from './shapes.ts'
+import { pathOfWebhook, type Webhook, webhooksPath } from './shapes.ts'
 import { bodyOf, entriesIn, passwordIn, WebhookForm, webhookFields } from './webhook-form.tsx'
 import { Deliveries, Facts } from './webhook-parts.tsx'
 
 const right = 'webhook.manage'
-const one = '/rest/v1/webhooks/:id'
 
 /** The page of a webhook. */
-export const webhookPage = (): Page => ({
+export const webhookPage = (): DealPage => ({
   methods: ['GET'],
   path: `${webhooksPath}/:id`,
   right,
@@ -35,16 +35,16 @@ const fieldsOf = (refused: Refused | undefined): FieldParts[] =>
     ? [{ name: 'password', label: proofLabel, form: 'state' }]
     : [...webhookFields, { name: 'after', label: texts.after }]
 
-const pathIn = ({ request }: SignedInVisit) => ({ id: request.pathParameters.id ?? '' })
+const pathIn = ({ request }: DealVisit) => ({ id: request.pathParameters.id ?? '' })
 
-async function show(visit: SignedInVisit, refused?: Refused): Promise<PageResult> {
+async function show(visit: DealVisit, refused?: Refused): Promise<PageResult> {
   const { api, request, reader, form } = visit
   const path = pathIn(visit)
   const [webhook, { items }] = await Promise.all([
-    api.get<Webhook>({ route: `GET ${one}`, path }),
-    api.get<{ items: readonly Attempt[] }>({ route: `GET ${one}/deliveries`, path, query: { limit: 50 } }),
+    api.get('GET /rest/v1/webhooks/:id', { path }),
+    api.get('GET /rest/v1/webhooks/:id/deliveries', { path, query: { limit: 50 } }),
   ])
-  const stored = { ...webhook, description: webhook.description ?? '', types: new Set(webhook.types) }
+  const stored = { ...webhook, description: webhook.description ?? '' }
   const ofChange = refused?.form === 'change' ? refused.problem : undefined
   const ofRedelivery = refused?.form === 'redeliver' ? refused.problem : undefined
   return {
@@ -154,8 +154,8 @@ const Redelivery = ({ webhook, problem, after = '' }: RedeliveryParts) => (
 /** A form of the page: it calls a route, and leads back to the page. */
 const formOf = (
   name: string,
-  work: (visit: SignedInVisit) => Promise<{ reply: ApiReply<unknown>; done: string; form: Refused['form'] }>,
-): Page => ({
+  work: (visit: DealVisit) => Promise<{ reply: ApiReply<unknown>; done: string; form: Refused['form'] }>,
+): DealPage => ({
   methods: ['GET', 'POST'],
   path: `${webhooksPath}/:id/${name}`,
   right,
@@ -167,29 +167,29 @@ const formOf = (
   },
 })
 
-const patch = (visit: SignedInVisit, change: object) => {
+const patch = (visit: DealVisit, change: DealRoutes['PATCH /rest/v1/webhooks/:id']['body']) => {
   const body = { ...change, password: passwordIn(visit.form) }
-  return visit.api.call({ route: `PATCH ${one}`, path: pathIn(visit), body })
+  return visit.api.call('PATCH /rest/v1/webhooks/:id', { path: pathIn(visit), body })
 }
 
 /** The forms of the page. */
-export const webhookForms = (): readonly Page[] => [
+export const webhookForms = (): readonly DealPage[] => [
   formOf('change', async (visit) => ({
     reply: await patch(visit, bodyOf(entriesIn(visit.form))),
     done: 'changed',
     form: 'change',
   })),
   formOf('state', async (visit) => {
-    const state = visit.form.get('state')
+    const state = visit.form.get('state') === 'active' ? 'active' : 'paused'
     return { reply: await patch(visit, { state }), done: state === 'paused' ? 'paused' : 'resumed', form: 'state' }
   }),
   formOf('test', async (visit) => {
-    const reply = await visit.api.call<Attempt>({ route: `POST ${one}/test`, path: pathIn(visit), body: {} })
+    const reply = await visit.api.call('POST /rest/v1/webhooks/:id/test', { path: pathIn(visit), body: {} })
     return { reply, done: reply.ok ? `test-${reply.body.outcome}` : '', form: 'other' }
   }),
   formOf('redeliver', async (visit) => {
     const body = { after: (visit.form.get('after') ?? '').trim() }
-    const reply = await visit.api.call({ route: `POST ${one}/redeliver`, path: pathIn(visit), body })
+    const reply = await visit.api.call('POST /rest/v1/webhooks/:id/redeliver', { path: pathIn(visit), body })
     return { reply, done: 'redelivered', form: 'redeliver' }
   }),
   {
@@ -199,27 +199,26 @@ export const webhookForms = (): readonly Page[] => [
     render: async (visit) => {
       const path = pathIn(visit)
       if (visit.request.method === 'GET') return { redirect: pathOfWebhook(path.id) }
-      const route = `POST ${one}/rotate-secret`
-      const reply = await visit.api.call<Webhook & { readonly secret: string }>({ route, path, body: {} })
+      const reply = await visit.api.call('POST /rest/v1/webhooks/:id/rotate-secret', { path, body: {} })
       return reply.ok ? secretPage(reply.body) : show(visit, { problem: reply.problem, form: 'other' })
     },
   },
 ]
 
 /** The question before a webhook is deleted. */
-export const deletePage = (): Page => ({
+export const deletePage = (): DealPage => ({
   methods: ['GET', 'POST'],
   path: `${webhooksPath}/:id/delete`,
   right,
   render: async (visit) => {
     const path = pathIn(visit)
     if (visit.request.method === 'POST') {
-      const reply = await visit.api.call({ route: `DELETE ${one}`, path })
+      const reply = await visit.api.call('DELETE /rest/v1/webhooks/:id', { path })
       return reply.ok
         ? { redirect: `${webhooksPath}?done=deleted` }
         : show(visit, { problem: reply.problem, form: 'other' })
     }
-    const { id, url } = await visit.api.get<Webhook>({ route: `GET ${one}`, path })
+    const { id, url } = await visit.api.get('GET /rest/v1/webhooks/:id', { path })
     return {
       title: texts.removeTitle,
       content: (

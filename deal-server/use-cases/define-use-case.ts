@@ -48,13 +48,13 @@ export interface CommandCaller extends AccountUser, UserIdentity {
   readonly rights: ReadonlySet<string>
 }
 
-interface CommandBase {
+interface CommandBase<Verb extends string> {
   /** The use-case name, which is also `action` and `{command_name}`: `HoldDeal`. */
   readonly name: string
   readonly summary: string
   readonly right: string
   /** Last path segment in the action style: `hold`. */
-  readonly verb: string
+  readonly verb: Verb
   /** Last path segment in the state-named style: `holded`. */
   readonly stateName: string
   /** The parameter with the id of a new task. A PUT needs this parameter or a command id, to be repeatable. */
@@ -63,7 +63,7 @@ interface CommandBase {
   readonly refusals: readonly DealRefusalCode[]
 }
 
-interface Definition<Schema extends z.ZodType> extends CommandBase {
+interface Definition<Schema extends z.ZodType, Verb extends string = string> extends CommandBase<Verb> {
   readonly params: Schema
   /** More rights than `right`, which these parameters need. */
   additionalRights?(params: z.output<Schema>): readonly string[]
@@ -71,7 +71,8 @@ interface Definition<Schema extends z.ZodType> extends CommandBase {
   assignableUsers?(params: z.output<Schema>): readonly string[]
 }
 
-interface DealCommandDefinition<Schema extends z.ZodType> extends Definition<Schema> {
+interface DealCommandDefinition<Schema extends z.ZodType, Verb extends string = string>
+  extends Definition<Schema, Verb> {
   /** Refuses by the deal's state alone. Runs before `decide`; the list `allowed` uses it too. */
   guard?(deal: Deal): DealRefusal | undefined
   /** Refuses when the deal is full. Runs after `decide`: a repetition that changes nothing needs no room. */
@@ -93,7 +94,7 @@ interface DealCommandDefinition<Schema extends z.ZodType> extends Definition<Sch
   readonly onDeleted?: boolean
 }
 
-interface CreationDefinition<Schema extends z.ZodType> extends Definition<Schema> {
+interface CreationDefinition<Schema extends z.ZodType, Verb extends string> extends Definition<Schema, Verb> {
   /** The id that the client chose; undefined when the server chooses it. */
   dealId(params: z.output<Schema>): string | undefined
   decide(existing: Deal | undefined, params: z.output<Schema>, context: DecisionContext): Decision
@@ -132,9 +133,9 @@ export interface BoundCommand {
 }
 
 /** A command as styles and documentation use it. */
-export interface Command extends CommandBase {
+export interface Command<Verb extends string = string, Schema extends z.ZodType = z.ZodType> extends CommandBase<Verb> {
   readonly target: 'collection' | 'deal'
-  readonly params: z.ZodType
+  readonly params: Schema
   readonly onDeleted: boolean
   /** The refusal by the deal's state, for all parameters that would change something. */
   guard(deal: Deal): DealRefusal | undefined
@@ -151,9 +152,9 @@ export interface Command extends CommandBase {
 type Params = Record<string, unknown>
 
 /** Defines a command on an existing deal. */
-export function defineDealCommand<Schema extends z.ZodType<Params>>(
-  definition: DealCommandDefinition<Schema>,
-): Command {
+export function defineDealCommand<Schema extends z.ZodType<Params>, const Verb extends string>(
+  definition: DealCommandDefinition<Schema, Verb>,
+): Command<Verb, Schema> {
   const { name, right, onDeleted = false, allowedWithoutRight } = definition
   return {
     ...definition,
@@ -200,7 +201,9 @@ function guarded<Schema extends z.ZodType>(
 }
 
 /** Defines a command that makes a deal. */
-export function defineCreation<Schema extends z.ZodType<Params>>(definition: CreationDefinition<Schema>): Command {
+export function defineCreation<Schema extends z.ZodType<Params>, const Verb extends string>(
+  definition: CreationDefinition<Schema, Verb>,
+): Command<Verb, Schema> {
   const { name, decide } = definition
   return {
     ...definition,

@@ -17,9 +17,7 @@ import { restoreDeal } from './restore-deal.ts'
 import { unassignTask } from './unassign-task.ts'
 import { unholdDeal } from './unhold-deal.ts'
 
-/** Every style and the documentation serve the commands in this list. */
-export const commands: readonly Command[] = [
-  createDeal,
+const onDeals = [
   deleteDeal,
   restoreDeal,
   renameDeal,
@@ -36,6 +34,15 @@ export const commands: readonly Command[] = [
   unassignTask,
   completeTask,
 ]
+
+/** The definitions of the commands on an existing deal, each with the types of its verb and its parameters. */
+export type CommandOnDeal = (typeof onDeals)[number]
+
+/** The commands on an existing deal. */
+export const dealCommands: readonly Command<CommandOnDeal['verb']>[] = onDeals
+
+/** Every style and the documentation serve the commands in this list. */
+export const commands: readonly Command[] = [createDeal, ...dealCommands]
 
 const byName: ReadonlyMap<string, Command> = new Map(commands.map((command) => [command.name, command]))
 

@@ -122,8 +122,10 @@ const directions: Readonly<Record<string, readonly string[]>> = {
   'shared/protocol': ['shared/platform', '*'],
   'shared/server': ['shared/platform', 'shared/protocol', '*'],
   console: [
+    'auth-server/http/endpoints/index.ts',
     'auth-server/users/rights.ts',
     'auth-server/key-ring/life-cycle.ts',
+    'deal-server/http/styles/route-schemas.ts',
     'deal-server/files',
     'deal-server/use-cases',
     'deal-server/domain',
@@ -191,6 +193,15 @@ describe('the source', () => {
 
   it('imports only in the directions of the design', () => {
     expect(files.flatMap(wrongImports)).toEqual([])
+  })
+
+  it('gives the console nothing but types of the HTTP of the servers', () => {
+    const ofConsole = files.filter(({ path }) => path.startsWith('console/'))
+    const imported = ofConsole.flatMap(({ path, importsAtOnce: found }) =>
+      found.map((name) => `${path} imports ${name}`),
+    )
+    expect(imported.length).toBeGreaterThan(200)
+    expect(imported.filter((line) => / (?:auth|deal)-server\/http\//.test(line))).toEqual([])
   })
 
   it('keeps HTTP out of what the deal server decides and carries out', () => {

@@ -6,6 +6,7 @@ import * as z from 'zod'
 import type { Clock } from '../../../shared/platform/clock.ts'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
+import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import { foldUsername, isUsername } from '../../../shared/protocol/principal/record.ts'
 import type { ApiKeyRequest } from '../../api-keys/api-key.ts'
@@ -13,8 +14,8 @@ import type { OfOwner } from '../../api-keys/api-key-rows.ts'
 import type { ApiKeysForCallers } from '../../api-keys/api-keys.ts'
 import { factorRequired, type ProveRecently } from '../../logins/recent-proof.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
-import { component, pageOf } from '../pipeline/description.ts'
-import { defineEndpoint, type Endpoint } from '../pipeline/endpoint.ts'
+import { component } from '../pipeline/description.ts'
+import { defineEndpoint } from '../pipeline/endpoint.ts'
 import { proofOf, proofProblems, proofSchema } from '../pipeline/recent-proof-members.ts'
 import { apiKeySchema, creationSchema, newApiKeySchema, representApiKey, rotationSchema } from './api-key-schemas.ts'
 
@@ -209,7 +210,7 @@ const revokeApiKey = ({ apiKeys }: ApiKeysEndpointPorts) =>
   })
 
 /** Creates the endpoints of API keys. */
-export const apiKeysEndpoints = (ports: ApiKeysEndpointPorts): Endpoint[] => [
+export const apiKeysEndpoints = (ports: ApiKeysEndpointPorts) => [
   createApiKey(ports),
   listApiKeys(ports),
   getApiKey(ports),

@@ -1,9 +1,10 @@
 /** GET /audit: the audit log in pages, by filters (docs/contract/operators.md#audit-log). */
 import * as z from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
+import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
 import { auditFilterShape, isSpan } from '../../audit/audit-filter.ts'
 import type { AuditPage, AuditPageRequest } from '../../audit/read-entries.ts'
-import { component, pageOf, time } from '../pipeline/description.ts'
+import { component, time } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
 
 /** Services and settings of the endpoint. */

@@ -2,7 +2,6 @@
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import type { PasswordChanges } from '../../logins/change-password.ts'
 import type { LogInKeySigned } from '../../logins/key-signed-login.ts'
-import type { Endpoint } from '../pipeline/endpoint.ts'
 import { type ApiKeysEndpointPorts, apiKeysEndpoints } from './api-keys.ts'
 import { type AuditEndpointPorts, auditEndpoint } from './audit.ts'
 import { type DigestSecretEndpointPorts, digestSecretEndpoint } from './digest-secret.ts'
@@ -49,8 +48,11 @@ export interface ServedSchemes {
   readonly session: boolean
 }
 
-/** Creates all endpoints. Users can list and end their logins without the scheme `session` too. */
-export const createEndpoints = (serves: ServedSchemes, ports: EndpointPorts): Endpoint[] => [
+/**
+ * Creates all endpoints. Users can list and end their logins without the scheme `session` too. The inferred type names
+ * every route: the console takes the types of its calls from it.
+ */
+export const createEndpoints = (serves: ServedSchemes, ports: EndpointPorts) => [
   loginEndpoint(ports),
   refreshEndpoint(ports),
   logoutEndpoint(ports),

@@ -10,7 +10,7 @@ import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import type { KeyUse } from '../../key-ring/keyring-file.ts'
 import { cacheable, component } from '../pipeline/description.ts'
-import { definePublicEndpoint, type Endpoint } from '../pipeline/endpoint.ts'
+import { definePublicEndpoint, type PublicEndpoint } from '../pipeline/endpoint.ts'
 
 /** Clients fetch the keys again after at most five minutes. A key is published longer than that before it signs. */
 const cacheControl = 'public, max-age=300, must-revalidate'
@@ -39,7 +39,7 @@ const jwkSet = component(
 const ofKeys = { method: 'GET', tag: 'keys', caller: 'none', status: 200, ...cacheable } as const
 
 /** The public documents of a key ring. */
-export const keyDocumentEndpoints = (keyRing: KeyRing): Endpoint[] => [
+export const keyDocumentEndpoints = (keyRing: KeyRing): PublicEndpoint[] => [
   definePublicEndpoint({
     ...ofKeys,
     path: '/.well-known/jwks.json',

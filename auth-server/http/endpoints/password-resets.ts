@@ -7,7 +7,7 @@ import type { PasswordResets, PasswordResetUse } from '../../users/password-rese
 import { originOf } from '../pipeline/audited.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
 import { component, time } from '../pipeline/description.ts'
-import { defineCredentialEndpoint, defineEndpoint, type Endpoint } from '../pipeline/endpoint.ts'
+import { defineCredentialEndpoint, defineEndpoint } from '../pipeline/endpoint.ts'
 import type { OwnCredential } from '../pipeline/own-credential.ts'
 
 /** Services and settings of the endpoints. */
@@ -92,4 +92,4 @@ export async function usePasswordReset(
 }
 
 /** Creates the endpoints of links for forgotten passwords. */
-export const passwordResetEndpoints = (ports: PasswordResetPorts): Endpoint[] => [createReset(ports), useReset(ports)]
+export const passwordResetEndpoints = (ports: PasswordResetPorts) => [createReset(ports), useReset(ports)]

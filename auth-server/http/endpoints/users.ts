@@ -2,14 +2,15 @@
 import * as z from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
+import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
 import { rightsOfGrants } from '../../users/granting-rights.ts'
 import { allRoles } from '../../users/rights.ts'
 import { grantProblems, refuseProblems } from '../../users/user.ts'
 import { refuseImpossibleUser, type UsersForCallers } from '../../users/users.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
-import { component, pageOf } from '../pipeline/description.ts'
-import { defineEndpoint, type Endpoint } from '../pipeline/endpoint.ts'
+import { component } from '../pipeline/description.ts'
+import { defineEndpoint } from '../pipeline/endpoint.ts'
 import { representUser, userComponent } from './user.ts'
 
 /** Services that the endpoints use. */
@@ -181,7 +182,7 @@ const logOutUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
   })
 
 /** Creates the endpoints for the administration of users. */
-export const usersEndpoints = (ports: UsersEndpointPorts): Endpoint[] => [
+export const usersEndpoints = (ports: UsersEndpointPorts) => [
   listUsers(ports),
   createUser(ports),
   getUser(ports),

@@ -58,10 +58,6 @@ export const time = z.string().meta({ format: 'date-time', description: 'RFC 333
 /** A number of seconds, or of seconds since the epoch. */
 export const seconds = z.number().int().min(0)
 
-/** One page of a list. */
-export const pageOf = <Item extends z.ZodType>(item: Item) =>
-  z.object({ items: z.array(item), nextCursor: z.string().nullable() })
-
 /** Common members of documents that caches may store: an entity tag, and 304 for a client that has the document. */
 export const cacheable = {
   requestHeaders: ['IfNoneMatch'],

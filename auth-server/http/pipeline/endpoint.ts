@@ -6,6 +6,7 @@
 import type { z } from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../../shared/platform/http/response.ts'
+import type { Readable, Typed } from '../../../shared/platform/http/route-types.ts'
 import type { Method, PathParameters } from '../../../shared/platform/http/server/routes.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import type { ChangeEntry } from '../../audit/audit.ts'
@@ -26,12 +27,6 @@ export interface EndpointInput<Path extends string, Found, Body, Query> {
   /** Undefined where the endpoint declares none. */
   readonly body: Body
 }
-
-type Readable<T> = T extends readonly (infer Item)[]
-  ? readonly Readable<Item>[]
-  : T extends object
-    ? { readonly [Member in keyof T]: Readable<T[Member]> }
-    : T
 
 interface ReplyHead {
   /** Header fields beside `Cache-Control: no-store`. */
@@ -107,7 +102,7 @@ export interface CredentialEndpoint<
  * A public document without a caller or a secret. So the rules for transport and cross-site requests do not apply, and
  * caches may store it.
  */
-export interface PublicEndpoint extends Description<z.ZodType | undefined> {
+export interface PublicEndpoint extends Description<z.ZodType | undefined>, Typed<never> {
   readonly caller: 'none'
   readonly method: 'GET'
   readonly path: string
@@ -128,28 +123,47 @@ export interface ClosedEndpoint
 /** Any endpoint. */
 export type Endpoint = ClosedEndpoint | PublicEndpoint
 
+/** A definition with the types of its route. */
+type Defined<Verb extends Method, Path extends string, Sent, Query, Response extends Schema> = ClosedEndpoint &
+  Typed<{
+    readonly name: `${Verb} ${Path}`
+    readonly query: keyof Query & string
+    readonly body: Sent
+    readonly reply: Response extends z.ZodType ? Readable<z.output<Response>> : undefined
+  }>
+
+/** The members by which the types of a request are inferred, beside those of the handler. */
+interface Inferred<Verb extends Method, Body, Sent> {
+  readonly method: Verb
+  readonly body?: BodyReader<Body, Sent>
+}
+
 /** Defines an endpoint for callers of every scheme. The types of its request come from `path`, `body` and `query`. */
 export const defineEndpoint = <
+  const Verb extends Method,
   const Path extends string,
   Body = undefined,
+  Sent = undefined,
   Query = undefined,
   Checked = undefined,
   Response extends Schema = undefined,
 >(
-  endpoint: CallerEndpoint<Path, Body, Query, Checked, Response>,
-): Endpoint => endpoint
+  endpoint: CallerEndpoint<Path, Body, Query, Checked, Response> & Inferred<Verb, Body, Sent>,
+): Defined<Verb, Path, Sent, Query, Response> => endpoint
 
 /** Defines an endpoint with its own credential, which `caller` reads. */
 export const defineCredentialEndpoint = <
+  const Verb extends Method,
   const Path extends string,
   Found,
   Body = undefined,
+  Sent = undefined,
   Query = undefined,
   Checked = undefined,
   Response extends Schema = undefined,
 >(
-  endpoint: CredentialEndpoint<Path, Found, Body, Query, Checked, Response>,
-): Endpoint => endpoint
+  endpoint: CredentialEndpoint<Path, Found, Body, Query, Checked, Response> & Inferred<Verb, Body, Sent>,
+): Defined<Verb, Path, Sent, Query, Response> => endpoint
 
 /** Defines a public document. */
 export const definePublicEndpoint = (endpoint: PublicEndpoint): PublicEndpoint => endpoint

@@ -89,7 +89,8 @@ const health = z.object({
   lagSeconds: z.number().meta({ description: 'The age of the oldest event that is not delivered yet; 0: none waits.' }),
 })
 
-const webhook = z
+/** A webhook. */
+export const webhookSchema = z
   .object({
     id: z.string().meta({ format: 'uuid' }),
     url: z.string(),
@@ -115,7 +116,13 @@ const webhook = z
   })
   .meta({ description: 'A webhook. Its secret is shown once, when it is made.' })
 
-const attempt = z.object({
+/** A webhook with its secret. */
+export const webhookWithSecretSchema = webhookSchema.extend({
+  secret: z.string().meta({ description: '`whsec_…`: verifies signatures. Shown once.' }),
+})
+
+/** An attempt to deliver an event. */
+export const attemptSchema = z.object({
   eventId: z.string().meta({ format: 'uuid', description: 'The header field `webhook-id`.' }),
   type: z.string(),
   deal: z.string().nullable(),
@@ -138,11 +145,9 @@ const message = z
 /** The component schemas of webhooks. */
 export const webhookSchemas = () =>
   componentSchemas({
-    Webhook: webhook,
-    WebhookWithSecret: webhook.extend({
-      secret: z.string().meta({ description: '`whsec_…`: verifies signatures. Shown once.' }),
-    }),
-    WebhookAttempt: attempt,
+    Webhook: webhookSchema,
+    WebhookWithSecret: webhookWithSecretSchema,
+    WebhookAttempt: attemptSchema,
     WebhookMessage: message,
   })
 

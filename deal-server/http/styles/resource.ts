@@ -29,7 +29,8 @@ const collection = '/rest/v1/deals'
 const member = '/rest/v1/deals/:id'
 const style = 'resource'
 
-const readParameters = z.strictObject({ expand: z.enum(['allowed']).optional() })
+/** The query parameters of a deal. */
+export const readParameters = z.strictObject({ expand: z.enum(['allowed']).optional() })
 
 const readOperation = describeRead({
   isTagged: true,

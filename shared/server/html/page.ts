@@ -60,25 +60,26 @@ export interface RenderedPage {
 export const htmlType = 'text/html; charset=utf-8'
 
 /**
- * Answers a page. The referrer policy hides paths from other sites, and still lets forms send their origin: with
- * `no-referrer` or `same-origin`, a browser sends `Origin: null` from a page of one server to the other server (Fetch
- * §3.2).
+ * The header fields that keep foreign content out of a page. The referrer policy hides paths from other sites, and still
+ * lets forms send their origin: with `no-referrer` or `same-origin`, a browser sends `Origin: null` from a page of one
+ * server to the other server (Fetch §3.2).
  */
-export function pageResponse(
+export const pageHeaders = (policy: Policy = {}) => ({
+  'content-security-policy': Object.entries({ ...basePolicy, ...policy })
+    .map(([name, sources]) => [name, ...new Set(sources)].join(' '))
+    .join('; '),
+  'referrer-policy': 'strict-origin',
+  'cross-origin-opener-policy': 'same-origin',
+})
+
+/** Answers a page that is the same for everybody. */
+export const pageResponse = (
   request: HttpRequest,
-  { text, cacheControl, policy = {}, headers = {} }: RenderedPage,
-): HttpResponse {
-  const fields = {
-    'content-security-policy': Object.entries({ ...basePolicy, ...policy })
-      .map(([name, sources]) => [name, ...new Set(sources)].join(' '))
-      .join('; '),
-    'referrer-policy': 'strict-origin',
-    'cross-origin-opener-policy': 'same-origin',
-    ...headers,
-  }
-  // No cache keeps it, so that an entity tag would be of no use.
-  if (cacheControl === 'no-store') {
-    return { status: 200, headers: { 'content-type': htmlType, 'cache-control': cacheControl, ...fields }, body: text }
-  }
-  return cacheableResponse(request, { contentType: htmlType, cacheControl, body: text, headers: fields })
-}
+  { text, cacheControl, policy, headers }: RenderedPage,
+): HttpResponse =>
+  cacheableResponse(request, {
+    contentType: htmlType,
+    cacheControl,
+    body: text,
+    headers: { ...pageHeaders(policy), ...headers },
+  })

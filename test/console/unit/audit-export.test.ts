@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { auditExportPage } from '../../../console/administration/audit-export.ts'
-import type { ApiCall } from '../../../console/frame/api.ts'
-import type { SignedInVisit } from '../../../console/frame/console.tsx'
+import type { AuthVisit } from '../../../console/frame/auth-api.ts'
 import { createDownloads } from '../../../console/frame/downloads.ts'
 import type { BodyStream, StreamBody } from '../../../shared/platform/http/stream.ts'
 
@@ -10,8 +9,8 @@ const pages = 3
 /** A log of three pages of one entry each; which cursors were asked for. */
 function logOfPages() {
   const asked: unknown[] = []
-  const get = async ({ query }: ApiCall) => {
-    const { cursor = '1' } = query as Record<string, string>
+  const get = async (_: string, { query }: { query: { cursor?: string } }) => {
+    const { cursor = '1' } = query
     asked.push(cursor)
     const entry = {
       seq: Number(cursor),
@@ -46,7 +45,7 @@ function slowBrowser() {
 async function exported(format: string, download = createDownloads({ maxOfUser: 4, maxInAll: 4 })) {
   const log = logOfPages()
   const request = { query: new URLSearchParams({ format }), method: 'GET' }
-  const visit = { request, api: { get: log.get }, caller: { userId: 'u' } } as unknown as SignedInVisit
+  const visit = { request, api: { get: log.get }, caller: { userId: 'u' } } as unknown as AuthVisit
   const result = await auditExportPage(download).render(visit)
   if (!('response' in result)) throw new Error('no file')
   return { asked: log.asked, body: result.response.body as StreamBody }

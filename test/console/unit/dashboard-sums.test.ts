@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { createReadSums, lastSpans } from '../../../console/dashboard/sums.ts'
-import type { Api, ApiCall } from '../../../console/frame/api.ts'
+import type { DealApi } from '../../../console/frame/deal-api.ts'
 
 /** An API whose summaries take `tookMs` each, and the calls that it got. */
 function world({ tookMs = 100, fails = false } = {}) {
   let time = 0
   let running = 0
   const seen = { calls: 0, atOnce: 0 }
-  const get = async (_: ApiCall) => {
+  const get = async () => {
     seen.calls += 1
     running += 1
     seen.atOnce = Math.max(seen.atOnce, running)
@@ -17,7 +17,7 @@ function world({ tookMs = 100, fails = false } = {}) {
     if (fails) throw new Error('refused')
     return { items: [] }
   }
-  const api = { get } as unknown as Api
+  const api = { get } as unknown as DealApi
   const pass = (ms: number) => {
     time += ms
   }

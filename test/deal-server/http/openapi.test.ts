@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type * as z from 'zod'
 import { createDealApp } from '../../../deal-server/http/app.ts'
+import { routeSchemas } from '../../../deal-server/http/styles/route-schemas.ts'
 import { commands } from '../../../deal-server/use-cases/index.ts'
+import { noParameters } from '../../../shared/platform/http/content/query-parameters.ts'
+import { jsonSchemaOf } from '../../../shared/platform/openapi/json-schema.ts'
 import { schemeNames } from '../../../shared/protocol/authentication/scheme.ts'
 import {
   type Checker,
@@ -29,6 +33,49 @@ const expansions: Readonly<Record<string, readonly string[]>> = {
     'GET /query/AssignedTask/{username}',
     'GET /query/DealHistory/{id}',
   ],
+}
+
+interface RouteSchemas {
+  readonly query?: z.ZodObject
+  readonly body?: z.ZodType
+  readonly reply?: z.ZodType
+}
+
+const toJson = (schema: z.ZodType | undefined) => schema && jsonSchemaOf(schema)
+
+interface Schema {
+  readonly $ref?: string
+  readonly type?: string | readonly string[]
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly Schema[]
+  readonly items?: Schema
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+}
+
+const componentOf = ({ components }: Document, ref: string): unknown => {
+  const [kind = '', name = ''] = ref.split('/').slice(-2)
+  return components[kind]?.[name]
+}
+
+/** Members, types and values of a schema, without words. */
+function shapeIn(document: Document, schema: unknown): unknown {
+  const { $ref, type, enum: values, anyOf, items, properties, required = [] } = Object(schema) as Schema
+  if ($ref !== undefined) return shapeIn(document, componentOf(document, $ref))
+  if (Array.isArray(type)) return type.map((one) => shapeIn(document, { type: one }))
+  if (anyOf) return anyOf.map((one) => shapeIn(document, one))
+  const members = Object.entries(properties ?? {}).map(([name, member]) => [
+    required.includes(name) ? name : `${name}?`,
+    shapeIn(document, member),
+  ])
+  return { type, values, items: items && shapeIn(document, items), members: Object.fromEntries(members) }
+}
+
+/** The names of the query parameters, in alphabetical order. */
+function namesOfQuery(document: Document, parameters: unknown = []): string[] {
+  const all = (parameters as Schema[]).map((one) => (one.$ref === undefined ? one : componentOf(document, one.$ref)))
+  const described = all as { readonly in: string; readonly name: string }[]
+  return described.flatMap((one) => (one.in === 'query' ? [one.name] : [])).sort()
 }
 
 /** What the composition root adds to the app: routes that need no caller. */
@@ -130,6 +177,18 @@ describeEmbedded('the OpenAPI document of the deal server', (openBackend) => {
     expect(operations.filter(({ operationId }) => !/^[a-z][A-Za-z]+$/.test(operationId))).toEqual([])
     expect(operations.filter(({ tags: used }) => used.some((tag) => !tags.includes(tag)))).toEqual([])
     expect(new Set(operations.flatMap(({ tags: used }) => used))).toEqual(new Set(tags))
+  })
+
+  it.each(Object.entries<RouteSchemas>(routeSchemas))('has the schemas by which %s is typed', (name, schemas) => {
+    const [method = '', route = ''] = name.split(' ')
+    const path = route.replace(':dtoName/:parameter', 'AssignedTask/{username}').replace(/:([A-Za-z]+)/g, '{$1}')
+    const { operation } = findDescribed(document, method, path)
+    const success = operation.responses[200] ?? operation.responses[201]
+    const shapeOf = (schema: unknown) => shapeIn(document, schema)
+    expect(namesOfQuery(document, operation.parameters)).toEqual(Object.keys(schemas.query?.shape ?? {}).sort())
+    expect(shapeOf(success?.content?.['application/json']?.schema)).toEqual(shapeOf(toJson(schemas.reply)))
+    const body = schemas.body === noParameters ? undefined : schemas.body
+    expect(shapeOf(operation.requestBody?.content['application/json']?.schema)).toEqual(shapeOf(toJson(body)))
   })
 
   it('distinguishes the two meanings of PUT of a deal', () => {

@@ -8,7 +8,7 @@ import type { FactorState } from '../../../second-factors/factor-state.ts'
 import type { OwnFactors } from '../../../second-factors/own-factors.ts'
 import { jsonBody } from '../../pipeline/bodies.ts'
 import { component, time } from '../../pipeline/description.ts'
-import { defineEndpoint, type Endpoint } from '../../pipeline/endpoint.ts'
+import { defineEndpoint } from '../../pipeline/endpoint.ts'
 import { loginOf } from '../../pipeline/login-of-caller.ts'
 import { proofOf, proofProblems, proofSchema } from '../../pipeline/recent-proof-members.ts'
 import { confirmPasskeyBody, confirmTotpBody } from './set-up-bodies.ts'
@@ -69,7 +69,7 @@ const audited =
 const ownerOf = (caller: Caller) => ({ userId: caller.userId, username: caller.username, login: loginOf(caller) })
 
 /** Creates the endpoints. */
-export const ownSecondFactorsEndpoints = (ports: OwnSecondFactorsPorts): Endpoint[] => [
+export const ownSecondFactorsEndpoints = (ports: OwnSecondFactorsPorts) => [
   readEndpoint(ports),
   ...totpEndpoints(ports),
   ...passkeyEndpoints(ports),
@@ -96,7 +96,7 @@ const readEndpoint = ({ secondFactors }: OwnSecondFactorsPorts) =>
     handle: async ({ caller }) => ({ body: represent(await secondFactors.read(ownerOf(caller))) }),
   })
 
-const totpEndpoints = (ports: OwnSecondFactorsPorts): Endpoint[] => [
+const totpEndpoints = (ports: OwnSecondFactorsPorts) => [
   defineEndpoint({
     ...own,
     method: 'POST',
@@ -137,7 +137,7 @@ const totpEndpoints = (ports: OwnSecondFactorsPorts): Endpoint[] => [
   }),
 ]
 
-const passkeyEndpoints = (ports: OwnSecondFactorsPorts): Endpoint[] => [
+const passkeyEndpoints = (ports: OwnSecondFactorsPorts) => [
   defineEndpoint({
     ...own,
     method: 'POST',

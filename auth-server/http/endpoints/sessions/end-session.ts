@@ -14,7 +14,7 @@ import { isSessionKey, sessionKeyHash } from '../../../../shared/protocol/authen
 import type { Audit } from '../../../audit/audit.ts'
 import type { SessionOwner } from '../../../logins/session-store.ts'
 import { originOf } from '../../pipeline/audited.ts'
-import { defineCredentialEndpoint, type Endpoint, type Redirect } from '../../pipeline/endpoint.ts'
+import { defineCredentialEndpoint, type Redirect } from '../../pipeline/endpoint.ts'
 import type { OwnCredential } from '../../pipeline/own-credential.ts'
 import { noSuchLogin } from './login-view.ts'
 import { endingBody, isOverriddenDelete, type ReturnOrigins } from './session-forms.ts'
@@ -69,7 +69,7 @@ interface EndingRequest {
 }
 
 /** Creates the endpoints: DELETE, and POST instead of it. */
-export const endSessionEndpoints = (ports: EndSessionPorts): Endpoint[] => [
+export const endSessionEndpoints = (ports: EndSessionPorts) => [
   defineCredentialEndpoint({
     ...ending(ports),
     method: 'DELETE',

@@ -1,9 +1,10 @@
 /** Sessions and token logins in responses. */
 import * as z from 'zod'
 import { rfc3339 } from '../../../../shared/platform/clock.ts'
+import { pageOf } from '../../../../shared/platform/http/pagination/page-schema.ts'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
 import type { LoginView } from '../../../logins/list-logins.ts'
-import { component, pageOf, time } from '../../pipeline/description.ts'
+import { component, time } from '../../pipeline/description.ts'
 
 const loginSchema = z.object({
   id: z.string().meta({ format: 'uuid' }),

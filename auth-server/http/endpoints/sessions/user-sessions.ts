@@ -5,7 +5,7 @@ import type { Lists } from '../../../../shared/platform/http/pagination/lists.ts
 import type { LoginLists } from '../../../logins/list-logins.ts'
 import type { SessionOwner } from '../../../logins/session-store.ts'
 import type { Users } from '../../../users/users.ts'
-import { defineEndpoint, type Endpoint } from '../../pipeline/endpoint.ts'
+import { defineEndpoint } from '../../pipeline/endpoint.ts'
 import { loginComponent, loginPage, noSuchLogin, representLogin } from './login-view.ts'
 
 /** Services that the endpoints use. */
@@ -101,7 +101,7 @@ const endLogin = ({ revokeLogin }: UserSessionsPorts) =>
   })
 
 /** Creates the endpoints for the administration of a user's logins. */
-export const userSessionsEndpoints = (ports: UserSessionsPorts): Endpoint[] => [
+export const userSessionsEndpoints = (ports: UserSessionsPorts) => [
   listLogins(ports),
   endLogins(ports),
   getLogin(ports),

@@ -1,0 +1,46 @@
+/** The schemas of routes, for the types of callers in the same program. A test compares them with the documentation. */
+import * as z from 'zod'
+import { noParameters, pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
+import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
+import {
+  assignedTaskSchema,
+  dealSchema,
+  dealSummarySchema,
+  eventSchema,
+  listedDealSchema,
+} from '../openapi/response-schemas.ts'
+import {
+  attemptSchema,
+  creation,
+  patch,
+  redelivery,
+  webhookSchema,
+  webhookWithSecretSchema,
+} from '../openapi/webhook-schemas.ts'
+import { dealListParameters, dealSummaryParameters } from '../requests/deal-lists.ts'
+import { readParameters } from './resource.ts'
+
+/** With `Prefer: count=…` a page of deals says how many match in all. */
+const dealPage = pageOf(listedDealSchema).extend({
+  totalCount: z.number().int().min(0).optional(),
+  totalCountExact: z.boolean().optional(),
+})
+
+/** Method and path → the query, the body and the reply of a success. */
+export const routeSchemas = {
+  'GET /rest/v1/deals': { query: dealListParameters, reply: dealPage },
+  'GET /rest/v1/deals/summary': { query: dealSummaryParameters, reply: dealSummarySchema },
+  'GET /rest/v1/deals/:id': { query: readParameters, reply: dealSchema },
+  'GET /rest/v1/deals/:id/history': { query: pageParameters, reply: pageOf(eventSchema) },
+  // Of all kinds of records, tasks alone.
+  'GET /query/:dtoName/:parameter': { query: pageParameters, reply: z.array(assignedTaskSchema) },
+  'GET /rest/v1/webhooks': { query: pageParameters, reply: pageOf(webhookSchema) },
+  'POST /rest/v1/webhooks': { body: creation, reply: webhookWithSecretSchema },
+  'GET /rest/v1/webhooks/:id': { reply: webhookSchema },
+  'PATCH /rest/v1/webhooks/:id': { body: patch, reply: webhookSchema },
+  'DELETE /rest/v1/webhooks/:id': {},
+  'POST /rest/v1/webhooks/:id/rotate-secret': { body: noParameters, reply: webhookWithSecretSchema },
+  'POST /rest/v1/webhooks/:id/redeliver': { body: redelivery, reply: webhookSchema },
+  'POST /rest/v1/webhooks/:id/test': { body: noParameters, reply: attemptSchema },
+  'GET /rest/v1/webhooks/:id/deliveries': { query: pageParameters, reply: pageOf(attemptSchema) },
+} as const
