@@ -33,7 +33,11 @@ export function totpSetUp({ uri, challenge, problem }: Begun & { readonly uri: s
         <input type="hidden" name="challenge" value={challenge} />
         <input type="hidden" name="uri" value={totp?.uri ?? ''} />
         <Field
-          {...{ name: 'code', label: texts.code, isRequired: true, maxLength: 100, error: fieldErrors(problem).code }}
+          name="code"
+          label={texts.code}
+          isRequired
+          maxLength={100}
+          error={fieldErrors(problem).code}
           autocomplete="one-time-code"
         />
         <NameField />
@@ -51,7 +55,10 @@ export const passkeySetUp = ({ publicKey, challenge }: Begun & { readonly public
     <>
       <p>{texts.passkeyIntro}</p>
       <form
-        {...{ method: 'post', action: securityPath, class: 'stack', hidden: true }}
+        method="post"
+        action={securityPath}
+        class="stack"
+        hidden
         data-kind="create"
         data-public-key={JSON.stringify(publicKey)}
       >

@@ -96,12 +96,17 @@ async function overview({ request, api, reader }: AuthVisit, refused?: Refused):
             problem={problemOf('totp')}
           />
           <ProofForm
-            {...{ of: 'passkey', title: texts.passkeys, intro: texts.passkeyIntro, submit: texts.passkeyBegin }}
+            of="passkey"
+            title={texts.passkeys}
+            intro={texts.passkeyIntro}
+            submit={texts.passkeyBegin}
             problem={problemOf('passkey')}
           />
           {state.factors.length > 0 && (
             <ProofForm
-              {...{ of: 'recovery', title: texts.recovery, submit: texts.recoveryMake }}
+              of="recovery"
+              title={texts.recovery}
+              submit={texts.recoveryMake}
               intro={`${texts.recoveryIntro} ${texts.recoveryLeft(state.recoveryCodes)}`}
               problem={problemOf('recovery')}
             />

@@ -151,7 +151,11 @@ function KeySignedForm({ problem, included }: KeySignedFormParts) {
       <form method="post" action={path} class="stack">
         <input type="hidden" name="action" value="key-signed" />
         <Checkboxes
-          {...{ name: 'include', legend: texts.include, form, error: include, chosen: included }}
+          name="include"
+          legend={texts.include}
+          form={form}
+          error={include}
+          chosen={included}
           groups={[{ title: '', choices: parts }]}
         />
         <ProofField form={form} error={password} isRequired />

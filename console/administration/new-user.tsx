@@ -49,14 +49,15 @@ export function GrantFields({ roles, rights, errors }: GrantFieldsParts) {
   return (
     <>
       <Checkboxes
-        {...{ name: 'roles', legend: texts.roles, chosen: roles, error: errors.roles }}
+        name="roles"
+        legend={texts.roles}
+        chosen={roles}
+        error={errors.roles}
         groups={[{ title: '', choices: roleChoices }]}
       />
       <details open={rights.length > 0 || errors.rights !== undefined}>
         <summary>{texts.directRights}</summary>
-        <RightsFields
-          {...{ legend: texts.directRights, hint: texts.directRightsHint, chosen: rights, error: errors.rights }}
-        />
+        <RightsFields legend={texts.directRights} hint={texts.directRightsHint} chosen={rights} error={errors.rights} />
       </details>
     </>
   )
@@ -92,7 +93,9 @@ export function newUserForm({ form }: AuthVisit, problem?: ProblemDocument): Sho
           ))}
           <GrantFields roles={chosenRoles(form)} rights={chosenRights(form)} errors={errors} />
           <Field
-            {...{ name: 'enabled', label: texts.isEnabled, kind: 'checkbox' }}
+            name="enabled"
+            label={texts.isEnabled}
+            kind="checkbox"
             value={problem === undefined ? 'true' : form.get('enabled')}
           />
           <p class="actions">

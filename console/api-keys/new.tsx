@@ -82,13 +82,20 @@ function keyForm({ request, form, caller }: AuthVisit, place: KeyPlace, problem?
           <form method="post" action={path} class="stack">
             {place.isOfAll && (
               <Field
-                {...{ name: 'username', label: texts.owner, hint: texts.ownerHint, isRequired: true, maxLength: 64 }}
+                name="username"
+                label={texts.owner}
+                hint={texts.ownerHint}
+                isRequired
+                maxLength={64}
                 value={form.get('username') ?? request.query.get('username') ?? ''}
                 error={errors.username}
               />
             )}
             <Field
-              {...{ name: 'name', label: texts.name, hint: texts.nameHint, maxLength: 100 }}
+              name="name"
+              label={texts.name}
+              hint={texts.nameHint}
+              maxLength={100}
               value={form.get('name')}
               error={errors.name}
             />
@@ -116,13 +123,21 @@ function MaterialFields({ form, errors }: PartParts) {
   return (
     <>
       <Radios
-        {...{ name: 'material', legend: texts.material, choices: choicesOf(texts.materials), error: errors.kind }}
+        name="material"
+        legend={texts.material}
+        choices={choicesOf(texts.materials)}
+        error={errors.kind}
         chosen={form.get('material') ?? 'hmac'}
       />
       <div class="only-own">
         <Field
-          {...{ name: 'publicKeyPem', label: texts.publicKey, kind: 'textarea', maxLength: 10_000 }}
-          {...{ hint: texts.publicKeyHint, value: form.get('publicKeyPem'), error: errors.publicKeyPem }}
+          name="publicKeyPem"
+          label={texts.publicKey}
+          kind="textarea"
+          maxLength={10_000}
+          hint={texts.publicKeyHint}
+          value={form.get('publicKeyPem')}
+          error={errors.publicKeyPem}
         />
       </div>
     </>
@@ -139,12 +154,16 @@ function ReachFields({ form, error, offered }: ReachParts) {
   return (
     <>
       <Radios
-        {...{ name: 'reach', legend: texts.reach, choices: choicesOf(texts.reaches) }}
+        name="reach"
+        legend={texts.reach}
+        choices={choicesOf(texts.reaches)}
         chosen={form.get('reach') ?? 'chosen'}
       />
       <div class="only-chosen">
         <RightsFields
-          {...{ legend: texts.rights, chosen: chosenRights(form), error }}
+          legend={texts.rights}
+          chosen={chosenRights(form)}
+          error={error}
           {...(offered !== undefined && { offered })}
         />
       </div>
@@ -156,12 +175,17 @@ function UseFields({ form, errors, isFirst }: PartParts & { readonly isFirst: bo
   return (
     <>
       <Field
-        {...{ name: 'expiresAt', label: texts.expiresAt, kind: 'date', hint: texts.expiresAtHint }}
+        name="expiresAt"
+        label={texts.expiresAt}
+        kind="date"
+        hint={texts.expiresAtHint}
         value={form.get('expiresAt')}
         error={errors.expiresAt}
       />
       <Field
-        {...{ name: 'requireBodyHash', label: texts.requireBodyHash, kind: 'checkbox' }}
+        name="requireBodyHash"
+        label={texts.requireBodyHash}
+        kind="checkbox"
         hint={texts.requireBodyHashHint}
         value={isFirst ? 'true' : form.get('requireBodyHash')}
       />

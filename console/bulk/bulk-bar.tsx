@@ -61,14 +61,24 @@ export function BulkBar({ actions, children, ...entries }: BulkBarParts) {
           <Field name="action" label={texts.action} kind="select" options={options} value={action} {...common} />
           {actions.includes('hold') && (
             <Field
-              {...{ name: 'reason', label: texts.reason, value: reason, error: errors.reason, maxLength: 1000 }}
-              {...{ hint: texts.reasonHint, ...common }}
+              name="reason"
+              label={texts.reason}
+              value={reason}
+              error={errors.reason}
+              maxLength={1000}
+              hint={texts.reasonHint}
+              {...common}
             />
           )}
           {actions.includes('assign') && (
             <Field
-              {...{ name: 'employeeId', label: texts.owner, value: employeeId, error: errors.employeeId }}
-              {...{ hint: texts.ownerHint, maxLength: 64, ...common }}
+              name="employeeId"
+              label={texts.owner}
+              value={employeeId}
+              error={errors.employeeId}
+              hint={texts.ownerHint}
+              maxLength={64}
+              {...common}
             />
           )}
           <button type="submit">{texts.submit}</button>

@@ -95,7 +95,7 @@ function askAgain({ form }: DealVisit, { deals, actions, errors }: Again): PageR
         <h1>{texts.title}</h1>
         <ErrorSummary problem={{ detail: texts.noneSelected, errors }} fields={fields} />
         {deals.length > 0 && (
-          <BulkBar actions={actions} errors={messages} {...{ action, reason, employeeId }}>
+          <BulkBar actions={actions} errors={messages} action={action} reason={reason} employeeId={employeeId}>
             {deals.map(({ id, version }) => (
               <input type="hidden" name={`select.${id}`} value={version} />
             ))}

@@ -30,7 +30,7 @@ export function LyingBars({ id, title, description, bars }: ChartParts) {
   const [left, width] = [92, 200]
   const max = largest(bars)
   return (
-    <Svg {...{ id, title, description, width: 360, height: bars.length * rowHeight }}>
+    <Svg id={id} title={title} description={description} width={360} height={bars.length * rowHeight}>
       {bars.map(({ label, value, text, look }, index) => {
         const y = index * rowHeight
         const length = value === 0 ? 1 : Math.max(3, (value / max) * width)
@@ -55,7 +55,7 @@ export function StandingBars({ id, title, description, bars }: ChartParts) {
   const [height, step] = [110, 60]
   const max = largest(bars)
   return (
-    <Svg {...{ id, title, description, width: bars.length * step, height: height + 44 }}>
+    <Svg id={id} title={title} description={description} width={bars.length * step} height={height + 44}>
       <line class="axis" x1={0} y1={height + 20} x2={bars.length * step} y2={height + 20} />
       {bars.map(({ label, value, text, look }, index) => {
         const x = index * step
@@ -69,7 +69,10 @@ export function StandingBars({ id, title, description, bars }: ChartParts) {
             )}
             <rect
               class={`bar ${look}`}
-              {...{ x: x + 12, y: (height + 20 - length).toFixed(1), width: step - 24, height: length.toFixed(1) }}
+              x={x + 12}
+              y={(height + 20 - length).toFixed(1)}
+              width={step - 24}
+              height={length.toFixed(1)}
             />
             <text class="label small" x={x + step / 2} y={height + 38} text-anchor="middle">
               {label}
@@ -89,10 +92,7 @@ interface SvgParts extends Omit<ChartParts, 'bars'> {
 
 function Svg({ id, title, description, width, height, children }: SvgParts) {
   return (
-    <svg
-      {...{ class: 'chart', role: 'img', viewBox: `0 0 ${width} ${height}` }}
-      aria-labelledby={`${id}-title ${id}-text`}
-    >
+    <svg class="chart" role="img" viewBox={`0 0 ${width} ${height}`} aria-labelledby={`${id}-title ${id}-text`}>
       <title id={`${id}-title`}>{title}</title>
       <desc id={`${id}-text`}>{description}</desc>
       {children}

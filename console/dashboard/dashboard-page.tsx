@@ -45,11 +45,11 @@ export const dashboardPage = (clock: Clock, readFigures = createReadFigures(cloc
             )}
             {sums ? <States groups={sums.groups} reader={reader} /> : <LateFigures title={texts.byState} />}
             <div>
-              {lists ? <Held {...{ held: lists.held, reader, now }} /> : <LateFigures title={texts.heldTitle} />}
-              <Tasks {...{ tasks, reader, today: dayOf(now) }} />
+              {lists ? <Held held={lists.held} reader={reader} now={now} /> : <LateFigures title={texts.heldTitle} />}
+              <Tasks tasks={tasks} reader={reader} today={dayOf(now)} />
             </div>
-            {sums && <ValueOverTime {...{ spans: sums.spans, period, reader }} />}
-            {lists && <Latest {...{ latest: lists.latest, reader }} />}
+            {sums && <ValueOverTime spans={sums.spans} period={period} reader={reader} />}
+            {lists && <Latest latest={lists.latest} reader={reader} />}
           </div>
         </>
       ),

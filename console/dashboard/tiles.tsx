@@ -51,7 +51,9 @@ export function States({ groups, reader }: StatesParts) {
     <section class="panel">
       <h2>{texts.byState}</h2>
       <LyingBars
-        {...{ id: 'states', title: texts.byState, bars }}
+        id="states"
+        title={texts.byState}
+        bars={bars}
         description={texts.byStateText(bars.map(({ label, text }) => `${label} ${text}`).join(', '))}
       />
       <Table caption={texts.byState} columns={columns} rows={states} />
@@ -125,7 +127,7 @@ export function Tasks({ tasks, reader, today }: TasksParts) {
     {
       title: texts.dueDate,
       isShort: true,
-      cell: ({ dueDate }) => <Due date={dueDate} isLate {...{ today, reader }} />,
+      cell: ({ dueDate }) => <Due date={dueDate} isLate today={today} reader={reader} />,
     },
   ]
   return (
@@ -144,7 +146,7 @@ export function Latest({ latest, reader }: { readonly latest: readonly ShortDeal
       title: texts.deal,
       cell: ({ id, name, status, held }) => (
         <>
-          <a href={pathOfDeal(id)}>{name}</a> <StateBadges {...{ status, held }} />
+          <a href={pathOfDeal(id)}>{name}</a> <StateBadges status={status} held={held} />
         </>
       ),
     },

@@ -29,11 +29,11 @@ export function ValueOverTime({ spans, period, reader }: Parts) {
         {currencies.slice(0, maxCharts).map((currency, index) => (
           <figure>
             <figcaption>{currency}</figcaption>
-            <CurrencyChart {...{ spans, period, reader, currency, look: `c${index + 1}` }} />
+            <CurrencyChart spans={spans} period={period} reader={reader} currency={currency} look={`c${index + 1}`} />
           </figure>
         ))}
       </div>
-      <Numbers {...{ spans, period, reader, currencies: currencies.slice(0, maxColumns) }} />
+      <Numbers spans={spans} period={period} reader={reader} currencies={currencies.slice(0, maxColumns)} />
       {currencies.length > maxColumns && <p class="hint">{texts.moreCurrencies(currencies.length - maxColumns)}</p>}
     </section>
   )
@@ -81,7 +81,9 @@ function CurrencyChart({ spans, period, reader, currency, look }: ChartParts) {
   }))
   const words = found.map(({ from, group }) => `${label(from)} ${reader.money(group?.valueText ?? '0', currency)}`)
   const title = texts.chartTitle(currency)
-  return <StandingBars {...{ id: `value-${currency}`, title, bars }} description={texts.chartText(words.join(', '))} />
+  return (
+    <StandingBars id={`value-${currency}`} title={title} bars={bars} description={texts.chartText(words.join(', '))} />
+  )
 }
 
 function labelOf(period: Period, { locale }: Reader): (day: string) => string {

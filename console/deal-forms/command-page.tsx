@@ -120,7 +120,14 @@ function showForm(visit: DealVisit, { command, deal, values, commandId, faults }
           fields={fieldPartsOf(parts)}
         />
         {isConflict && (
-          <Conflict {...{ command, form, seen, deal, reader }} seenVersion={form.get(hiddenFields.version)} />
+          <Conflict
+            command={command}
+            form={form}
+            seen={seen}
+            deal={deal}
+            reader={reader}
+            seenVersion={form.get(hiddenFields.version)}
+          />
         )}
         <div class="panel">
           {reason !== undefined && <p class="warning">{reason}</p>}
@@ -130,7 +137,9 @@ function showForm(visit: DealVisit, { command, deal, values, commandId, faults }
               <CommandForm
                 {...parts}
                 action={pathOfCommand(deal.id, command.verb)}
-                {...{ commandId, version: deal.version, seen: snapshotOf(deal, taskId) }}
+                commandId={commandId}
+                version={deal.version}
+                seen={snapshotOf(deal, taskId)}
                 {...(isConflict && { button: texts.sendOnNow })}
               />
             </>

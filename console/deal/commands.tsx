@@ -66,9 +66,15 @@ export function InlineCommand({ command, deal, ids }: InlineParts) {
       <summary>{title}</summary>
       {commandHints[name] !== undefined && <p class="hint">{commandHints[name]}</p>}
       <CommandForm
-        {...{ command, values: initialValues(command, deal), currency: deal.currency, form: verb }}
-        {...{ action: pathOfCommand(deal.id, verb), commandId: ids.uuid() }}
-        {...{ version: deal.version, seen: snapshotOf(deal), button: title }}
+        command={command}
+        values={initialValues(command, deal)}
+        currency={deal.currency}
+        form={verb}
+        action={pathOfCommand(deal.id, verb)}
+        commandId={ids.uuid()}
+        version={deal.version}
+        seen={snapshotOf(deal)}
+        button={title}
       />
     </details>
   )

@@ -79,11 +79,11 @@ function DealContent({ visit, deal, history, ids }: DealPageParts) {
         <div class="columns record">
           <div>
             <Facts deal={deal} reader={reader} />
-            <Tasks {...{ deal, reader, caller, ids }} page={request.query.get('tasks')} />
+            <Tasks deal={deal} reader={reader} caller={caller} ids={ids} page={request.query.get('tasks')} />
           </div>
           <div>
             <StateDiagram deal={deal} reader={reader} />
-            <Commands {...{ deal, ids }} />
+            <Commands deal={deal} ids={ids} />
           </div>
           <section class="panel" aria-labelledby="history">
             <h2 id="history">{texts.historyTitle}</h2>

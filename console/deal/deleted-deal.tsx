@@ -49,7 +49,7 @@ export function deletedDealPage({ visit, refusal, events, ids }: DeletedParts): 
           {restoring.map((command) => (
             <>
               <p class="hint">{commandHints[command.name]}</p>
-              <CommandForm {...{ command, action: pathOfCommand(id, command.verb), commandId: ids.uuid() }} />
+              <CommandForm command={command} action={pathOfCommand(id, command.verb)} commandId={ids.uuid()} />
             </>
           ))}
         </section>

@@ -121,8 +121,17 @@ function Control({ parts, id, describedBy }: ControlParts) {
   return (
     <input
       {...common}
-      {...{ type: kind, value: shown, maxlength: maxLength, pattern, step, min, max, autocomplete, list }}
-      {...{ accept, inputmode }}
+      type={kind}
+      value={shown}
+      maxlength={maxLength}
+      pattern={pattern}
+      step={step}
+      min={min}
+      max={max}
+      autocomplete={autocomplete}
+      list={list}
+      accept={accept}
+      inputmode={inputmode}
       {...(isPlain && { autocapitalize: 'none', spellcheck: false })}
     />
   )

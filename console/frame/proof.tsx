@@ -19,7 +19,11 @@ export function ProofField({ error, form, isRequired = false }: ProofFieldParts)
   const kind = 'password'
   return (
     <Field
-      {...{ name: kind, kind, label, error, isRequired }}
+      name={kind}
+      kind={kind}
+      label={label}
+      error={error}
+      isRequired={isRequired}
       {...(form !== undefined && { form })}
       {...(!isRequired && { hint })}
       autocomplete="current-password"

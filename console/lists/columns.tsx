@@ -51,7 +51,7 @@ export function dealColumns({ reader, query, today }: Shown): Column<ListedDeal>
       isShort: true,
       ...sortedBy('completionDate'),
       cell: ({ completionDate, status }) => (
-        <Due date={completionDate} isLate={status === 'open'} {...{ today, reader }} />
+        <Due date={completionDate} isLate={status === 'open'} today={today} reader={reader} />
       ),
     },
     { title: texts.owner, ...sortedBy('ownerId'), cell: ({ ownerId }) => ownerId },

@@ -72,7 +72,12 @@ function CodeForm({
         <input type="hidden" name="return_to" value={returnTo} />
         <input type="hidden" name="challenge" value={challenge} />
         <Field
-          {...{ name: 'code', label: texts.code, isRequired: true, maxLength: 100, error: code, isAutofocused: true }}
+          name="code"
+          label={texts.code}
+          isRequired
+          maxLength={100}
+          error={code}
+          isAutofocused
           autocomplete="one-time-code"
         />
         <button type="submit">{texts.submit}</button>

@@ -57,13 +57,14 @@ function signInForm({ publicOrigins, returnTo, notice, problem, username }: Sign
         <form method="post" action={`${publicOrigins.auth}/sessions`} class="stack">
           <input type="hidden" name="return_to" value={returnTo} />
           <Field
-            {...{ name: 'username', label: strings.username, value: name, isRequired: true, maxLength: 64 }}
+            name="username"
+            label={strings.username}
+            value={name}
+            isRequired
+            maxLength={64}
             autocomplete="username"
           />
-          <Field
-            {...{ name: secret, kind: secret, label: strings.password, isRequired: true }}
-            autocomplete="current-password"
-          />
+          <Field name={secret} kind={secret} label={strings.password} isRequired autocomplete="current-password" />
           <button type="submit">{strings.signIn}</button>
         </form>
       </div>

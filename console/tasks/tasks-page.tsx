@@ -46,7 +46,7 @@ export const tasksPage = (clock: Clock): DealPage => ({
 const UserForm = ({ username }: { readonly username: string }) => (
   <form method="get" action="/console/tasks" class="inline">
     <label for="username">{texts.ofUser}</label>
-    <input {...{ id: 'username', name: 'username', value: username, maxlength: 64, autocapitalize: 'none' }} />
+    <input id="username" name="username" value={username} maxlength={64} autocapitalize="none" />
     <button type="submit" class="quiet">
       {texts.show}
     </button>
@@ -66,7 +66,7 @@ const columnsFor = (reader: Reader, today: string): Column<DealReply<'GET /query
   {
     title: texts.dueDate,
     isShort: true,
-    cell: ({ dueDate }) => <Due date={dueDate} isLate {...{ today, reader }} />,
+    cell: ({ dueDate }) => <Due date={dueDate} isLate today={today} reader={reader} />,
   },
   { title: texts.assignedAt, isShort: true, cell: ({ assignedAt }) => <Time time={assignedAt} reader={reader} /> },
 ]

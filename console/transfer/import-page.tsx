@@ -74,11 +74,11 @@ async function check({ api }: DealVisit, file: SentFile, found: FileRows): Promi
   return {
     title: texts.checked,
     scripts: ['bulk.js'],
-    content: <CheckedFile {...{ file, found, sorted }} />,
+    content: <CheckedFile file={file} found={found} sorted={sorted} />,
   }
 }
 
 async function run({ api }: DealVisit, file: SentFile, found: FileRows): Promise<PageResult> {
   const sorted = sortRows(found, await runBatch(api, commandsOf(found)))
-  return { title: texts.resultTitle, content: <ImportResult {...{ file, found, sorted }} /> }
+  return { title: texts.resultTitle, content: <ImportResult file={file} found={found} sorted={sorted} /> }
 }

@@ -88,7 +88,10 @@ export function CheckedFile({ file, found, sorted }: FileParts) {
       {found.leftOut.length > 0 && <p class="hint">{texts.left(found.leftOut.join(', '))}</p>}
       <p class="hint">{texts.dryRun}</p>
       <form
-        {...{ method: 'post', action: path, enctype: 'multipart/form-data', class: 'actions import' }}
+        method="post"
+        action={path}
+        enctype="multipart/form-data"
+        class="actions import"
         data-texts={JSON.stringify(batchTexts)}
       >
         <input type="hidden" name="stage" value="run" />
@@ -100,7 +103,7 @@ export function CheckedFile({ file, found, sorted }: FileParts) {
           {texts.otherFile}
         </a>
       </form>
-      <Refused {...{ file, found, sorted }} />
+      <Refused file={file} found={found} sorted={sorted} />
     </>
   )
 }
@@ -122,7 +125,7 @@ export function ImportResult({ file, found, sorted }: FileParts) {
           {texts.otherFile}
         </a>
       </p>
-      <Refused {...{ file, found, sorted: { ...sorted, replayed } }} />
+      <Refused file={file} found={found} sorted={{ ...sorted, replayed }} />
     </>
   )
 }

@@ -87,7 +87,10 @@ const showForm = ({ form }: DealVisit, problem?: FormFaults & { readonly status:
       <h1>{texts.create}</h1>
       <ErrorSummary problem={problem} fields={webhookFields} />
       <WebhookForm
-        {...{ action: `${webhooksPath}/new`, entries: entriesIn(form), problem, submit: texts.submitCreate }}
+        action={`${webhooksPath}/new`}
+        entries={entriesIn(form)}
+        problem={problem}
+        submit={texts.submitCreate}
       />
     </>
   ),

@@ -52,15 +52,19 @@ export function WebhookForm({ action, entries, problem, submit }: FormParts) {
   const [url, description] = webhookFields
   return (
     <form method="post" action={action} class="panel stack">
+      <Field {...url} value={entries.url} isRequired hint={texts.urlHint} error={errors.url} maxLength={2048} />
       <Field
-        {...{ ...url, value: entries.url, isRequired: true, hint: texts.urlHint, error: errors.url, maxLength: 2048 }}
-      />
-      <Field
-        {...{ ...description, value: entries.description, hint: texts.descriptionHint, maxLength: 200 }}
+        {...description}
+        value={entries.description}
+        hint={texts.descriptionHint}
+        maxLength={200}
         error={errors.description}
       />
       <Checkboxes
-        {...{ name: 'type', legend: texts.types, hint: texts.typesHint, chosen: entries.types }}
+        name="type"
+        legend={texts.types}
+        hint={texts.typesHint}
+        chosen={entries.types}
         groups={[{ title: '', choices: typeChoices }]}
         error={errors.types}
       />

@@ -75,7 +75,9 @@ async function show(visit: DealVisit, refused?: Refused): Promise<PageResult> {
           <div>
             <h2>{texts.change}</h2>
             <WebhookForm
-              {...{ action: `${pathOfWebhook(webhook.id)}/change`, submit: texts.submitChange, problem: ofChange }}
+              action={`${pathOfWebhook(webhook.id)}/change`}
+              submit={texts.submitChange}
+              problem={ofChange}
               entries={ofChange ? entriesIn(form) : stored}
             />
             <Redelivery webhook={webhook} problem={ofRedelivery} after={form.get('after')} />
@@ -141,8 +143,13 @@ const Redelivery = ({ webhook, problem, after = '' }: RedeliveryParts) => (
     <h2>{texts.redeliver}</h2>
     <form method="post" action={`${pathOfWebhook(webhook.id)}/redeliver`} class="panel stack">
       <Field
-        {...{ name: 'after', label: texts.after, value: after, isRequired: true, maxLength: 64 }}
-        {...{ hint: texts.redeliverHint, error: fieldErrors(problem).after }}
+        name="after"
+        label={texts.after}
+        value={after}
+        isRequired
+        maxLength={64}
+        hint={texts.redeliverHint}
+        error={fieldErrors(problem).after}
       />
       <button type="submit" class="quiet">
         {texts.submitRedeliver}

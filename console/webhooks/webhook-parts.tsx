@@ -21,7 +21,7 @@ export function Facts({ webhook, reader }: FactsParts) {
     deals.length > 0 && [texts.deals, deals.join(', ')],
     pausedReason !== null && [texts.pausedReason, texts.pausedReasons[pausedReason] ?? pausedReason],
     [texts.lastSuccess, time(health.lastSuccessAt)],
-    health.lastFailureAt !== null && [texts.lastFailure, <Failure {...{ health, reader }} />],
+    health.lastFailureAt !== null && [texts.lastFailure, <Failure health={health} reader={reader} />],
     health.blockedDeals > 0 && [texts.blocked, reader.number(health.blockedDeals)],
     [texts.lag, health.lagSeconds === 0 ? texts.lagNone : texts.seconds(reader.number(Math.round(health.lagSeconds)))],
     formerSecretUntil !== null && [texts.formerSecret, time(formerSecretUntil)],

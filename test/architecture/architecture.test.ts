@@ -351,5 +351,6 @@ describe('what these tests would see', () => {
   it('a literal that is spread into another one', () => {
     const text = ['const a = { ...{ b },', '...(c && { d }), ...e, f: [...[1], ...g] }']
     expect(read('shared/x.ts', ...text).spreadLiterals).toEqual([1, 2])
+    expect(read('console/x.tsx', 'const a = (', '<B {...{ c }} {...d} />', ')').spreadLiterals).toEqual([2])
   })
 })

@@ -17,7 +17,7 @@ export interface SourceFile {
   /** Of these, what is loaded with it: neither types nor what is asked for later. */
   readonly importsAtOnce: readonly string[]
   readonly functions: readonly SourceFunction[]
-  /** The lines, from 1, on which an object or array literal is spread into another one: `...{ a }`, `...[a]`. */
+  /** The lines, from 1, on which an object or array literal is spread into another one or into attributes. */
   readonly spreadLiterals: readonly number[]
 }
 
@@ -67,6 +67,9 @@ export function readSource(path: string, text: string): SourceFile {
   const open: { line: number; statements: number }[] = []
   const spreadLiterals: number[] = []
   const lineOf = ({ start }: Span) => text.slice(0, start).split('\n').length
+  const noteSpread = (node: Span & { readonly argument: { readonly type: string } }) => {
+    if (['ObjectExpression', 'ArrayExpression'].includes(node.argument.type)) spreadLiterals.push(lineOf(node))
+  }
   const enter = (node: Span) => void open.push({ line: lineOf(node), statements: 0 })
   const leave = () => {
     const left = open.pop()
@@ -90,9 +93,8 @@ export function readSource(path: string, text: string): SourceFile {
     'ArrowFunctionExpression:exit': leave,
     BlockStatement: ({ body }) => count(body),
     SwitchCase: ({ consequent }) => count(consequent),
-    SpreadElement: (node) => {
-      if (['ObjectExpression', 'ArrayExpression'].includes(node.argument.type)) spreadLiterals.push(lineOf(node))
-    },
+    SpreadElement: noteSpread,
+    JSXSpreadAttribute: noteSpread,
     Literal: ({ value, start, end }) => {
       if (typeof value === 'string' || value instanceof RegExp) blanks.push({ start: start + 1, end: end - 1 })
     },
