@@ -1,6 +1,7 @@
 /** The page of one command on a deal: its form, or why the command is not possible now. */
 
-import { dealCommands } from '../../deal-server/use-cases/index.ts'
+import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
+import { type CommandOnDeal, commands, isOnDeal } from '../../deal-server/use-cases/index.ts'
 import type { HttpRequest } from '../../shared/platform/http/request.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
@@ -29,7 +30,7 @@ import { commandHeaders, outcomeOf } from './send-command.ts'
 import { initialValues, snapshotOf } from './snapshot.ts'
 import { taskChoices } from './task-choices.ts'
 
-type DealCommand = (typeof dealCommands)[number]
+type DealCommand = Command<CommandOnDeal['verb']>
 
 /** `/console/deals/:id/commands/:verb`. */
 export const commandPage = (ids: IdSource): DealPage => ({
@@ -44,7 +45,7 @@ export const commandPage = (ids: IdSource): DealPage => ({
 
 /** @throws ProblemError `not-found` */
 function commandOf({ pathParameters }: HttpRequest): DealCommand {
-  const command = dealCommands.find(({ verb }) => verb === pathParameters.verb)
+  const command = commands.filter(isOnDeal).find(({ verb }) => verb === pathParameters.verb)
   if (command) return command
   throw new ProblemError('not-found', 'There is no command of this name.')
 }

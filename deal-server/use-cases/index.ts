@@ -35,14 +35,14 @@ const onDeals = [
   completeTask,
 ]
 
-/** The definitions of the commands on an existing deal, each with the types of its verb and its parameters. */
+/** A definition of a command on an existing deal, with the types of its verb and its parameters. */
 export type CommandOnDeal = (typeof onDeals)[number]
 
-/** The commands on an existing deal. */
-export const dealCommands: readonly Command<CommandOnDeal['verb']>[] = onDeals
-
 /** Every style and the documentation serve the commands in this list. */
-export const commands: readonly Command[] = [createDeal, ...dealCommands]
+export const commands: readonly Command[] = [createDeal, ...onDeals]
+
+/** True for a command on an existing deal. */
+export const isOnDeal = (command: Command): command is Command<CommandOnDeal['verb']> => command.target === 'deal'
 
 const byName: ReadonlyMap<string, Command> = new Map(commands.map((command) => [command.name, command]))
 
