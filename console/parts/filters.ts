@@ -108,8 +108,3 @@ function timeOf(name: string, value: string): string {
   if (Number.isNaN(begin) || !new Date(begin).toISOString().startsWith(value)) return value
   return new Date(begin + (end === 'To' ? dayMs : 0)).toISOString()
 }
-
-/** The filters of the URL for the API, without order and page. */
-export function apiFilters(query: URLSearchParams): URLSearchParams {
-  return new URLSearchParams([...apiQuery(query)].filter(([name]) => filterNames.includes(name)))
-}
