@@ -187,7 +187,8 @@ export const webhookForms = (): readonly DealPage[] => [
     form: 'change',
   })),
   formOf('state', async (visit) => {
-    const state = visit.form.get('state') === 'active' ? 'active' : 'paused'
+    // Another text is for the API to refuse.
+    const state = visit.form.get('state') as 'active' | 'paused'
     return { reply: await patch(visit, { state }), done: state === 'paused' ? 'paused' : 'resumed', form: 'state' }
   }),
   formOf('test', async (visit) => {
