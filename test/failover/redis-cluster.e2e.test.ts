@@ -66,7 +66,7 @@ describe.skipIf(!redisServerInstalled)('a Redis Cluster', () => {
     const cause = () => cache.ping().catch(({ cause }) => String(cause?.message))
     await eventually(async () => expect(await cause()).toMatch(/NOPERM|permission/i))
     await sleep(500)
-    expect(said).toEqual([expect.stringMatching(/lacks a right: .*docs\/operations\.md#redis has the line/)])
+    expect(said).toEqual([expect.stringMatching(/lacks a right: .*docs\/operations\/stores\.md#redis has the line/)])
   })
 
   it('says so once when only the right to the channels is missing, however often it is tried', async () => {
