@@ -8,7 +8,7 @@ import type { Readable } from '../../shared/platform/http/route-types.ts'
 import type { Api } from './api.ts'
 import type { Page, SignedInVisit } from './console.tsx'
 
-/** The parameters of a command as a reader entered them: the API names each that is wrong. */
+/** The members of a body as a reader entered them: the API names each that is wrong. */
 export class EnteredParameters {
   readonly #members: Readonly<Record<string, unknown>>
 
@@ -28,11 +28,13 @@ type In<Route, Part extends string> = Route extends { readonly [Name in Part]: i
   ? Schema
   : z.ZodUndefined
 
+type BodyOf<Sent> = Sent extends undefined ? undefined : Readable<Sent> | EnteredParameters
+
 type DescribedRoutes = {
   readonly [Name in keyof Schemas]: {
     readonly name: Name
     readonly query: keyof z.input<In<Schemas[Name], 'query'>> & string
-    readonly body: Readable<z.input<In<Schemas[Name], 'body'>>>
+    readonly body: BodyOf<z.input<In<Schemas[Name], 'body'>>>
     readonly reply: Readable<z.output<In<Schemas[Name], 'reply'>>>
   }
 }
@@ -40,7 +42,7 @@ type DescribedRoutes = {
 interface CommandRoute<Name extends string, Defined extends Command> {
   readonly name: Name
   readonly query: 'validateOnly'
-  readonly body: Readable<z.input<Defined['params']>> | EnteredParameters
+  readonly body: BodyOf<z.input<Defined['params']>>
   /** Nothing with `Prefer: return=minimal`. */
   readonly reply: DescribedRoutes['GET /rest/v1/deals/:id']['reply'] | undefined
 }

@@ -4,7 +4,7 @@ import type { ApiReply } from '../frame/api.ts'
 import { atFields } from '../frame/at-fields.ts'
 import type { PageResult } from '../frame/console.tsx'
 import { Notice } from '../frame/content.tsx'
-import type { DealPage, DealRoutes, DealVisit } from '../frame/deal-api.ts'
+import { type DealPage, type DealVisit, EnteredParameters } from '../frame/deal-api.ts'
 import { ErrorSummary, Field, type FieldParts, type FormFaults, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 import { webhookTexts as texts } from '../texts/webhooks.ts'
@@ -174,8 +174,8 @@ const formOf = (
   },
 })
 
-const patch = (visit: DealVisit, change: DealRoutes['PATCH /rest/v1/webhooks/:id']['body']) => {
-  const body = { ...change, password: passwordIn(visit.form) }
+const patch = (visit: DealVisit, change: ReturnType<typeof bodyOf> | { readonly state: string | undefined }) => {
+  const body = new EnteredParameters({ ...change, password: passwordIn(visit.form) })
   return visit.api.call('PATCH /rest/v1/webhooks/:id', { path: pathIn(visit), body })
 }
 
@@ -187,8 +187,7 @@ export const webhookForms = (): readonly DealPage[] => [
     form: 'change',
   })),
   formOf('state', async (visit) => {
-    // Another text is for the API to refuse.
-    const state = visit.form.get('state') as 'active' | 'paused'
+    const state = visit.form.get('state')
     return { reply: await patch(visit, { state }), done: state === 'paused' ? 'paused' : 'resumed', form: 'state' }
   }),
   formOf('test', async (visit) => {

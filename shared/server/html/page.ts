@@ -61,8 +61,8 @@ export const htmlType = 'text/html; charset=utf-8'
 
 /**
  * The header fields that keep foreign content out of a page. The referrer policy hides paths from other sites, and
- * still lets forms send their origin: with `no-referrer` or `same-origin`, a browser sends `Origin: null` from a page of
- * one server to the other server (Fetch §3.2).
+ * still lets forms send their origin: with `no-referrer` or `same-origin`, a browser sends `Origin: null` from a page
+ * of one server to the other server (Fetch §3.2).
  */
 export const pageHeaders = (policy: Policy = {}) => ({
   'content-security-policy': Object.entries({ ...basePolicy, ...policy })
