@@ -4,7 +4,8 @@
  *
  * All transactions lock in the same order, so that there is no deadlock: the row in `principals`, then `users`, then
  * `login_families`, `sessions`, `api_keys`, `digest_secrets`, `password_resets` and `second_factors`, then
- * `principal_change_counter`. `audit_head` and `audit_archive` are locked in transactions of their own; `audit_head`
+ * `principal_change_counter`. The row `:catalogue` in `principals` is the lock of `resource_servers`, `rights`, `roles`
+ * and `services`, and comes before other rows. `audit_head` and `audit_archive` are locked in transactions of their own; `audit_head`
  * comes before `audit_journal`.
  */
 import { sql } from 'drizzle-orm'
@@ -103,6 +104,9 @@ export const principalChangeCounter = authSchema.table(
     instanceId: uuid('installation_id').notNull().defaultRandom(),
     /** SECOND_FACTOR_ROLES as the records were made by; null: none. */
     secondFactorRoles: text('second_factor_roles').array(),
+    /** Roles and direct rights that demand a second factor: what follows from SECOND_FACTOR_ROLES and the catalogue. */
+    demandingRoles: text('demanding_roles').array().notNull().default(sql`'{}'`),
+    demandingRights: text('demanding_rights').array().notNull().default(sql`'{}'`),
   },
   (table) => [check('principal_change_counter_single', sql`${table.id} = 1`)],
 )
@@ -146,6 +150,8 @@ export const loginFamilies = authSchema.table(
     userAgent: text('user_agent'),
     /** The second factor of the login (RFC 8176 value); null for a login by password alone. */
     secondFactor: text('second_factor'),
+    /** The audience of its credentials; null: that of the pair (AUDIENCE). */
+    audience: text(),
     endedAt: time('ended_at'),
     endedReason: text('ended_reason', { enum: ['logout', 'reuse', 'administrator', 'displaced'] }),
   },
@@ -185,6 +191,8 @@ export const sessions = authSchema.table(
     userAgent: text('user_agent'),
     /** The second factor of the login (RFC 8176 value); null for a login by password alone. */
     secondFactor: text('second_factor'),
+    /** The audience of its credentials; null: that of the pair (AUDIENCE). */
+    audience: text(),
     endedAt: time('ended_at'),
     endedReason: text('ended_reason', { enum: ['logout', 'replaced', 'administrator', 'displaced'] }),
   },
