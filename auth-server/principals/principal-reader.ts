@@ -34,8 +34,6 @@ const recordsSql =
 const rolesSql = textOf(sql`select n.name, to_json(${u.roles}) as roles from ${names} cross join lateral (
     select ${users.roles} from ${users} where ${users.usernameFolded} = n.name limit 1) u`)
 
-const none: ReadonlyMap<string, never> = new Map()
-
 /** Creates the reader of one process, so that all its requests share the batches. */
 export function createPrincipalReader(ports: {
   readonly database: Pick<Database, 'query'>
@@ -57,7 +55,7 @@ export function createPrincipalReader(ports: {
       type Row = { name: string; facts: PrincipalFacts; catalogue: string }
       const rows = await database.query<Row>(recordsSql, [asked, tokensAliveSince(clock)])
       const [first] = rows
-      if (!first) return none
+      if (!first) return new Map<string, PrincipalRecord>()
       const known = catalogues.at(Number(first.catalogue))
       const catalogue = known instanceof Promise ? await known : known
       return new Map(rows.map(({ name, facts }) => [name, withRights(toStoredPrincipal(facts), catalogue)]))
