@@ -27,6 +27,8 @@ export interface NewRefreshTokenFamily {
   readonly passwordHash: string
   /** The RFC 8176 value of the second factor; null for a login without one. */
   readonly factor: string | null
+  /** The audience of its access tokens; null: that of the pair. */
+  readonly audience: string | null
   readonly expiresAt: number
   readonly times: TokenTimes
   readonly clientAddress: string | undefined
@@ -83,21 +85,22 @@ const millisecondsSince = (column: SQLWrapper) => milliseconds(sql`(clock_timest
 const startSql = textOfDemand(
   (demand) => sql`with started as (insert into ${loginFamilies}
     (${namesOf(loginFamilies, 'id', 'userId', 'usernameFolded', 'generation', 'createdAt', 'lastUsedAt', 'expiresAt')},
-    ${namesOf(loginFamilies, 'refreshExpiresAt', 'tokensExpireAt', 'clientAddress', 'userAgent', 'secondFactor')})
+    ${namesOf(loginFamilies, 'refreshExpiresAt', 'tokensExpireAt', 'clientAddress', 'userAgent', 'secondFactor', 'audience')})
   select $1::text::uuid, ${u.id}, ${p.usernameFolded}, ${p.generation}, $4::text::timestamptz, $4::text::timestamptz,
-    $5::text::timestamptz, $6::text::timestamptz, $7::text::timestamptz, $8::text, $9::text, $10::text
+    $5::text::timestamptz, $6::text::timestamptz, $7::text::timestamptz, $8::text, $9::text, $10::text,
+    $11::text
   from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} and ${p.userId} = ${u.id}
   where ${u.id} = $2::text::uuid and ${u.passwordHash} = $3::text and ${u.enabled}
     and ($10::text is not null or not ${demand})
   for share of u
   returning ${loginFamilies.generation}),
-  noted as (${insertEntriesSql(sql`$11::text::json`, sql`started`)})
+  noted as (${insertEntriesSql(sql`$12::text::json`, sql`started`)})
   select generation from started`,
 )
 
 const findSql = textOfDemand(
   (demand) => sql`select json_build_object('id', ${f.id}, 'username', ${u.username}, 'generation', ${f.generation},
-    'counter', ${f.counter}, 'rotatedAgoMs', ${millisecondsSince(f.rotatedAt)},
+    'audience', ${f.audience}, 'counter', ${f.counter}, 'rotatedAgoMs', ${millisecondsSince(f.rotatedAt)},
     'formerRotatedAgoMs', ${millisecondsSince(f.formerRotatedAt)}, 'expiresAt', ${milliseconds(f.expiresAt)},
     'refreshExpiresAt', ${milliseconds(f.refreshExpiresAt)},
     'alive', ${f.endedAt} is null and ${acceptedWith(demand)}) as family
@@ -186,6 +189,7 @@ async function startFamily(
       family.clientAddress ?? null,
       family.userAgent ?? null,
       family.factor,
+      family.audience,
       JSON.stringify(entries),
     ])
     if (rows.length > 0) stored()
