@@ -54,7 +54,7 @@ const good = (name: string, claims: KeySignedClaims, at = now, outcome: 'accepte
       salt: claims.passwordHash.salt.toString('hex'),
       digest: claims.passwordHash.digest.toString('hex'),
     },
-    audience: claims.audience && claims.audience.toString('hex'),
+    audience: claims.audience?.toString('hex') ?? null,
   },
   ...(claims.passwordHash && { password }),
 })
