@@ -1,4 +1,4 @@
-/** SQL conditions on logins: whether their users and principals accept them. */
+/** SQL conditions on logins: whether their users, principals and resource servers accept them. */
 import { type SQL, sql } from 'drizzle-orm'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import { resourceServers } from '../store/access-tables.ts'
@@ -13,13 +13,16 @@ export const acceptedSqlOf = (login: typeof f | typeof s): SQL => sql`${u.enable
 const tolerance = sql.raw(`interval '${clockToleranceSeconds + 1} seconds'`)
 
 /**
- * The resource server of this family or session exists, and existed when the login began: one that was deleted and made
- * anew does not revive former logins. The audience of the pair is always there.
+ * The resource server of this family or session exists, and existed when the login began: one that was deleted and
+ * made anew does not revive former logins. The audience of the pair is always there.
  */
 export const hasAudienceSqlOf = (login: typeof f | typeof s): SQL => sql`(${login.audience} is null or exists (
   select 1 from ${resourceServers} ${r}
   where ${r.audience} = ${login.audience} and ${r.createdAt} <= ${login.createdAt} + ${tolerance}))`
 
-/** The same of family `f`, whose resource server exists, and which has a second factor if there is a demand for one (`secondFactorDemandSql`). */
+/**
+ * Both of family `f`, its user, its principal and its resource server, and a second factor if there is a demand for one
+ * (`secondFactorDemandSql`).
+ */
 export const acceptedWith = (demand: SQL): SQL =>
   sql`${acceptedSqlOf(f)} and ${hasAudienceSqlOf(f)} and (${f.secondFactor} is not null or not ${demand})`

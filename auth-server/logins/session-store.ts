@@ -47,7 +47,10 @@ export interface SessionStore {
    * another password hash, since the password was checked.
    */
   start(session: NewSession): Promise<OfInstance<Pick<KnownSession, 'version' | 'generation'>> | undefined>
-  /** The session of this key, unless it is revoked or its resource server is gone. The caller checks whether it has expired. */
+  /**
+   * The session of this key, unless it is revoked or its resource server is gone. The caller checks whether it has
+   * expired.
+   */
   find(keyHash: string): Promise<OfInstance<KnownSession> | undefined>
   /**
    * Moves the last-action time forward. False when the session is revoked, has expired, or is idle since `idleSince`.

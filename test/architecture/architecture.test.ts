@@ -87,7 +87,14 @@ const directions: Readonly<Record<string, readonly string[]>> = {
     'shared',
     '*',
   ],
-  'auth-server/http/pipeline': ['auth-server/users', 'auth-server/logins', 'auth-server/audit', 'shared', 'zod'],
+  'auth-server/http/pipeline': [
+    'auth-server/users',
+    'auth-server/logins',
+    'auth-server/oauth',
+    'auth-server/audit',
+    'shared',
+    'zod',
+  ],
   'auth-server/http/endpoints': [
     'auth-server/http/pipeline',
     'auth-server/api-keys',

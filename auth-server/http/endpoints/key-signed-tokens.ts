@@ -6,7 +6,7 @@ import { type BodyReader, jsonBody } from '../pipeline/bodies.ts'
 import { component, seconds } from '../pipeline/description.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { nameCaller, password } from '../pipeline/own-credential.ts'
-import { chosenAudience, resource } from './resource.ts'
+import { chosenAudience, resource } from '../pipeline/resource-member.ts'
 
 const parts = z
   .array(z.enum(keySignedParts))

@@ -7,7 +7,7 @@ import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
 import type { Audiences } from '../../../oauth/audiences.ts'
 import type { AskAtLogin, SecondFactorAnswer } from '../../../second-factors/ask-at-login.ts'
 import type { BodyReader } from '../../pipeline/bodies.ts'
-import { chosenAudience, resource } from '../resource.ts'
+import { chosenAudience, resource } from '../../pipeline/resource-member.ts'
 
 const code = z.string().max(100).meta({ description: 'A code of the authenticator app, or a recovery code.' })
 const base64url = z.string().max(8_192)

@@ -7,7 +7,7 @@ import { jsonSchemaOf } from '../../../../shared/platform/openapi/json-schema.ts
 import { checkValue, invalidValue } from '../../../../shared/platform/problems/check-value.ts'
 import type { Audiences } from '../../../oauth/audiences.ts'
 import type { BodyReader } from '../../pipeline/bodies.ts'
-import { resource } from '../resource.ts'
+import { resource } from '../../pipeline/resource-member.ts'
 import { challengeProof, type LoginProof, loginProof, passwordProof } from '../second-factors/login-proof.ts'
 
 /** The origins that a form may lead back to. */
