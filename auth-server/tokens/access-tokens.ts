@@ -30,6 +30,10 @@ export interface AccessTokenSubject {
   /** The credential generation at the time of issue. */
   readonly generation: number
   readonly clientId: string
+  /** `jti`. The token has that of a credential that it is made of, so that it is revoked with it; else a new one. */
+  readonly tokenId?: string | undefined
+  /** The audience; null: that of the pair. */
+  readonly audience?: string | null
   /** When and how the user of a login was authenticated; undefined for an API key. */
   readonly proof?: LoginProof | undefined
   /** The rights of the token, of those that its user has; undefined: all of them. */
@@ -45,6 +49,7 @@ export interface AccessTokenIssuerPorts {
   readonly keys: SigningKeys
   readonly ids: IdSource
   readonly issuer: string
+  /** The audience of the pair (AUDIENCE). */
   readonly audience: string
 }
 
@@ -69,10 +74,10 @@ export function createAccessTokenIssuer(ports: AccessTokenIssuerPorts): IssueAcc
       amr: proof && loginMethods(proof.factor),
       iss: ports.issuer,
       sub: subject.username,
-      aud: ports.audience,
+      aud: subject.audience ?? ports.audience,
       iat: subject.issuedAt,
       exp: subject.expiresAt,
-      jti: ports.ids.uuid(),
+      jti: subject.tokenId ?? ports.ids.uuid(),
     }
     return new SignJWT(claims).setProtectedHeader({ alg: accessTokenAlg, typ: accessTokenTyp, kid }).sign(privateKey)
   }

@@ -5,6 +5,7 @@ import type { LogInKeySigned } from '../../logins/key-signed-login.ts'
 import { type ApiKeysEndpointPorts, apiKeysEndpoints } from './api-keys.ts'
 import { type AuditEndpointPorts, auditEndpoint } from './audit.ts'
 import { type DigestSecretEndpointPorts, digestSecretEndpoint } from './digest-secret.ts'
+import { type VerifyPorts, verifyEndpoint } from './forward-auth/verify.ts'
 import { keyDocumentEndpoints } from './key-documents.ts'
 import { keySignedTokenEndpoint } from './key-signed-tokens.ts'
 import { keysEndpoint } from './keys.ts'
@@ -36,7 +37,8 @@ export type EndpointPorts = ApiKeysEndpointPorts &
   RefreshEndpointPorts &
   SignInPorts &
   UserSessionsPorts &
-  UsersEndpointPorts & {
+  UsersEndpointPorts &
+  VerifyPorts & {
     readonly keyRing: KeyRing
     readonly logInKeySigned: LogInKeySigned
     readonly passwords: PasswordChanges
@@ -61,6 +63,7 @@ export const createEndpoints = (serves: ServedSchemes, ports: EndpointPorts) => 
   ownLoginsEndpoint(ports),
   ...endSessionEndpoints(ports),
   meEndpoint(ports),
+  verifyEndpoint(ports),
   ...ownSecondFactorsEndpoints(ports),
   ...usersEndpoints(ports),
   userPasswordEndpoint(ports),

@@ -101,7 +101,8 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
         // Results that are known already are not awaited: each await would cost more than most of these steps.
         const verifying = scheme.verify(credential, request)
         const verified = verifying instanceof Promise ? await verifying : verifying
-        if (tried !== 'signed-request' && request.rawQuery !== '') await refuseFalseClaims(request)
+        if (tried !== 'signed-request' && request.rawQuery !== '' && request.foreignOrigin === undefined)
+          await refuseFalseClaims(request)
         const looking = principals.get(verified.username, request)
         const record = requireLive(looking instanceof Promise ? await looking : looking, verified, scheme, request)
         requireFactorOf(record, tried)
@@ -147,7 +148,10 @@ function requireOne({ found, isForeign }: RequestCredentials, request: HttpReque
   throw refuse('unauthenticated', 'The request carries no credential.', { schemes, request })
 }
 
-/** Claims of a request about itself must be true even if it is not signed. @throws ProblemError `invalid-parameter` */
+/**
+ * Claims of a request about itself must be true even if it is not signed. Parameters of another service may have the
+ * same names and another meaning. @throws ProblemError `invalid-parameter`
+ */
 async function refuseFalseClaims(request: HttpRequest): Promise<void> {
   const name = await falseClaim(request)
   if (name !== undefined)
