@@ -2,6 +2,8 @@
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import type { PasswordChanges } from '../../logins/change-password.ts'
 import type { LogInKeySigned } from '../../logins/key-signed-login.ts'
+import { type ResourceServersPorts, resourceServersEndpoints } from './access/resource-servers.ts'
+import { type RolesEndpointPorts, rolesEndpoints } from './access/roles.ts'
 import { type ApiKeysEndpointPorts, apiKeysEndpoints } from './api-keys.ts'
 import { type AuditEndpointPorts, auditEndpoint } from './audit.ts'
 import { type DigestSecretEndpointPorts, digestSecretEndpoint } from './digest-secret.ts'
@@ -37,6 +39,8 @@ export type EndpointPorts = ApiKeysEndpointPorts &
   RefreshEndpointPorts &
   SignInPorts &
   UserSessionsPorts &
+  ResourceServersPorts &
+  RolesEndpointPorts &
   UsersEndpointPorts &
   VerifyPorts & {
     readonly keyRing: KeyRing
@@ -66,6 +70,8 @@ export const createEndpoints = (serves: ServedSchemes, ports: EndpointPorts) => 
   verifyEndpoint(ports),
   ...ownSecondFactorsEndpoints(ports),
   ...usersEndpoints(ports),
+  ...rolesEndpoints(ports),
+  ...resourceServersEndpoints(ports),
   userPasswordEndpoint(ports),
   ...passwordResetEndpoints(ports),
   digestSecretEndpoint(ports),
