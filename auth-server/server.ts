@@ -37,6 +37,8 @@ import type { KeyRing } from './key-ring/key-ring.ts'
 import { createLogins } from './logins/create-logins.ts'
 import { verifyBasic } from './logins/verify-password.ts'
 import { createOAuth } from './oauth/oauth.ts'
+import { createOwnAudience } from './oauth/own-audience.ts'
+import { createServiceTokens } from './oauth/service-token.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
 import { createCatalogues } from './principals/catalogue.ts'
 import { createFeedReader } from './principals/feed-reader.ts'
@@ -189,7 +191,7 @@ function openPublisher(resources: AuthResources): PrincipalPublisher {
 /** Gathers the services that the public endpoints use. */
 function endpointPorts(
   config: AuthConfig,
-  { database, clock, keyRing }: AuthResources,
+  { database, clock, ids, keyRing }: AuthResources,
   parts: Parts & Pick<ReturnType<typeof createCallerAuthentication>, 'findCredentials' | 'refuseCrossSite'>,
 ) {
   const { logins, tokens, users, apiKeys, audit, loginThrottle, secretsKeys } = parts
@@ -216,6 +218,8 @@ function endpointPorts(
       clock,
       keyRing,
     }),
+    audienceOf: createOwnAudience(config),
+    issueServiceToken: createServiceTokens(config, { ...tokens, apiKeys, clock, ids }),
     keyRing,
     origin,
     origins: config,

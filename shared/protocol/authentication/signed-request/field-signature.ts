@@ -32,7 +32,7 @@ export const readFieldSignature: ReadSignature = async (request, { publicOrigin 
   return {
     ...readParameters(covered),
     signature,
-    signed: Buffer.from(signatureBase(request, covered, publicOrigin), 'latin1'),
+    signed: Buffer.from(signatureBase(request, covered, request.foreignOrigin ?? publicOrigin), 'latin1'),
     bindsBody: coversDigest,
     bindsMethod: true,
     falseClaim: async () => ((await isDigestWrong()) ? 'Content-Digest' : falseClaim(request)),
