@@ -29,7 +29,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
     'deal-server/domain',
     'shared',
   ],
-  'deal-server/auth-client': ['shared', '*'],
+  'deal-server/auth-client': ['verify/src', 'shared', '*'],
   'deal-server/store': [
     'deal-server/commands',
     'deal-server/queries',
@@ -57,8 +57,8 @@ const directions: Readonly<Record<string, readonly string[]>> = {
     'zod',
   ],
   'deal-server/config.ts': ['deal-server/domain', 'deal-server/webhooks/back-off.ts', 'shared', '*'],
-  'deal-server/wiring': ['deal-server', 'shared', '*'],
-  'deal-server/server.ts': ['deal-server', 'shared', '*'],
+  'deal-server/wiring': ['deal-server', 'verify/src', 'shared', '*'],
+  'deal-server/server.ts': ['deal-server', 'verify/src', 'shared', '*'],
   'deal-server/main.ts': ['deal-server', 'shared', '*'],
   'auth-server/passwords': ['shared', '*'],
   'auth-server/key-ring': ['shared', '*'],
@@ -139,6 +139,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
     'node:stream',
     'node:timers',
   ],
+  'verify/src': ['shared/platform', 'shared/protocol', 'zod', 'node:crypto', 'node:timers'],
   'client/src': ['openapi-fetch', 'openapi-typescript-helpers'],
   'client/build.mjs': ['*'],
   cli: [
@@ -152,12 +153,24 @@ const directions: Readonly<Record<string, readonly string[]>> = {
     '*',
   ],
   'start.ts': ['auth-server', 'deal-server', 'shared', '*'],
-  bench: ['auth-server', 'deal-server', 'shared', 'test', '*'],
+  bench: ['auth-server', 'deal-server', 'verify/src', 'shared', 'test', '*'],
   'scripts/client-types': ['auth-server', 'deal-server', 'shared', 'test/support/clients', 'scripts', '*'],
   scripts: ['*'],
 }
 
-const own = ['auth-server', 'deal-server', 'console', 'shared', 'client', 'cli', 'bench', 'scripts', 'test', 'start.ts']
+const own = [
+  'auth-server',
+  'deal-server',
+  'console',
+  'shared',
+  'verify',
+  'client',
+  'cli',
+  'bench',
+  'scripts',
+  'test',
+  'start.ts',
+]
 const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
 const isOwn = (path: string): boolean => own.some((folder) => isWithin(path, folder))
 
@@ -256,7 +269,7 @@ describe('the source', () => {
 
   it('names no header field below HTTP', () => {
     const edge =
-      /^(?:auth|deal)-server\/(?:http|cli|auth-client)\/|^(?:console|shared)\/|^client\/|^cli\/|^bench\/|^scripts\/|^start\.ts$/
+      /^(?:auth|deal)-server\/(?:http|cli|auth-client)\/|^(?:console|shared|verify)\/|^client\/|^cli\/|^bench\/|^scripts\/|^start\.ts$/
     const below = files.filter(({ path }) => !edge.test(path))
     const field = /\bheaders\b|www-authenticate|retry-after|set-cookie/i
     const lines = below.flatMap(({ path, lines }) => lines.map((line, index) => ({ at: `${path}:${index + 1}`, line })))
@@ -315,6 +328,8 @@ describe('what these tests would see', () => {
     ],
     ['deal-server/server.ts', "import { users } from '../auth-server/users/users.ts'", 'auth-server/users/users.ts'],
     ['auth-server/users/users.ts', "import { x } from '../http/x.ts'", 'auth-server/http/x.ts'],
+    ['verify/src/keys/key-store.ts', "import { sql } from 'drizzle-orm'", 'drizzle-orm'],
+    ['verify/src/keys/key-store.ts', "import { x } from '../../../shared/server/x.ts'", 'shared/server/x.ts'],
     ['shared/platform/http/request.ts', "import { x } from '../../../deal-server/config.ts'", 'deal-server/config.ts'],
     ['shared/platform/cache/cache.ts', "import { x } from '../../../start.ts'", 'start.ts'],
   ])('in %s: %s', (path, line, imported) => {

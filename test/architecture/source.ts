@@ -29,7 +29,7 @@ export interface SourceFunction {
   readonly statements: number
 }
 
-const sourceFolders = ['auth-server', 'deal-server', 'console', 'shared', 'client', 'cli', 'bench', 'scripts']
+const sourceFolders = ['auth-server', 'deal-server', 'console', 'shared', 'verify', 'client', 'cli', 'bench', 'scripts']
 
 /** Every file of the source: tests, migrations, generated types and configuration of tools are not among them. */
 export const sourceFiles = (): SourceFile[] => ['start.ts', ...sourceFolders.flatMap(filesBelow)].map(readFile)

@@ -5,19 +5,19 @@ import type { InternalEndpoint } from '../../../auth-server/http/internal/endpoi
 import { feedStreamEndpoint } from '../../../auth-server/http/internal/feed-stream.ts'
 import { createFeedReader } from '../../../auth-server/users/feed-reader.ts'
 import { createPrincipalPublisher, type PrincipalPublisher } from '../../../auth-server/users/principal-publisher.ts'
-import type { AuthClient } from '../../../deal-server/auth-client/auth-client.ts'
-import { createFeedStream, type FeedStream } from '../../../deal-server/auth-client/feed-stream.ts'
-import {
-  createPrincipalFeed,
-  type PrincipalFeed,
-  type StreamedFeed,
-} from '../../../deal-server/auth-client/principal-feed.ts'
-import { createPrincipalRecords } from '../../../deal-server/auth-client/principal-records.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { createLog } from '../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { Principals } from '../../../shared/protocol/authentication/authenticate.ts'
 import { type FeedLine, openFeedLine } from '../../../shared/protocol/internal-api/feed-stream.ts'
+import type { AuthClient } from '../../../verify/src/auth-client/auth-client.ts'
+import { createFeedStream, type FeedStream } from '../../../verify/src/principals/feed-stream.ts'
+import {
+  createPrincipalFeed,
+  type PrincipalFeed,
+  type StreamedFeed,
+} from '../../../verify/src/principals/principal-feed.ts'
+import { createPrincipalRecords } from '../../../verify/src/principals/principal-records.ts'
 import { SimulatedCacheClient, type SimulatedCacheServer } from '../worlds/freshness/simulated-cache.ts'
 import { SimulatedLink } from '../worlds/freshness/simulated-link.ts'
 import { SimulatedDatabase, type SimulatedPrincipals } from '../worlds/freshness/simulated-principals.ts'

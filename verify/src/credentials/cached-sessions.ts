@@ -4,24 +4,24 @@
  * the last action.
  */
 
-import type { Cache } from '../../shared/platform/cache/cache.ts'
-import type { Clock } from '../../shared/platform/clock.ts'
-import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { Traced } from '../../shared/platform/trace-context.ts'
-import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
-import { createCredentialCache, isCurrent } from '../../shared/protocol/authentication/credential-cache.ts'
-import type { Sessions } from '../../shared/protocol/authentication/session/session.ts'
+import type { Cache } from '../../../shared/platform/cache/cache.ts'
+import type { Clock } from '../../../shared/platform/clock.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import type { Traced } from '../../../shared/platform/trace-context.ts'
+import type { Principals } from '../../../shared/protocol/authentication/authenticate.ts'
+import { createCredentialCache, isCurrent } from '../../../shared/protocol/authentication/credential-cache.ts'
+import type { Sessions } from '../../../shared/protocol/authentication/session/session.ts'
 import {
   isOver,
   isStepDue,
   type KnownSession,
   knownSessionSchema,
   sessionCacheKey,
-} from '../../shared/protocol/authentication/session/session-times.ts'
-import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
-import { type SessionQuestion, sessionExchange } from '../../shared/protocol/internal-api/session.ts'
-import type { AuthClient } from './auth-client.ts'
-import type { PrincipalFeed } from './principal-feed.ts'
+} from '../../../shared/protocol/authentication/session/session-times.ts'
+import { questionOf } from '../../../shared/protocol/internal-api/exchange.ts'
+import { type SessionQuestion, sessionExchange } from '../../../shared/protocol/internal-api/session.ts'
+import type { AuthClient } from '../auth-client/auth-client.ts'
+import type { PrincipalFeed } from '../principals/principal-feed.ts'
 
 /** The parts that cached sessions use. */
 export interface CachedSessionsPorts {

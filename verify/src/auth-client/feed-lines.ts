@@ -1,12 +1,12 @@
 /** Reads the stream of the change feed that an auth server answers with, and checks that one made it. */
-import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import {
   type FeedLine,
   feedStreamExchange,
   maxFeedLineLength,
   openFeedLine,
-} from '../../shared/protocol/internal-api/feed-stream.ts'
-import { type AnsweredInternalRequest, isInternalResponse } from '../../shared/protocol/internal-api/responses.ts'
+} from '../../../shared/protocol/internal-api/feed-stream.ts'
+import { type AnsweredInternalRequest, isInternalResponse } from '../../../shared/protocol/internal-api/responses.ts'
 
 /** The request that is answered, and who hears the head of the answer. */
 interface Asked extends AnsweredInternalRequest {

@@ -1,9 +1,9 @@
 /** What a deal server accepts as the stream of the change feed. */
 import { expect, it } from 'vitest'
-import { readFeedLines } from '../../../deal-server/auth-client/feed-lines.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { type FeedLine, maxFeedLineLength, sealFeedLine } from '../../../shared/protocol/internal-api/feed-stream.ts'
 import { internalMacHeader, macOfInternalResponse } from '../../../shared/protocol/internal-api/responses.ts'
+import { readFeedLines } from '../../../verify/src/auth-client/feed-lines.ts'
 
 const asked = { secret: 'a service secret of 32 characters or more', nonce: 'n'.repeat(24) }
 const instanceId = '9b1c1f7e-3b1a-8f00-8000-000000000001'

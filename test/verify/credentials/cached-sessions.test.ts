@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createCachedSessions } from '../../../deal-server/auth-client/cached-sessions.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { type KnownSession, sessionCacheKey } from '../../../shared/protocol/authentication/session/session-times.ts'
 import type { SessionQuestion } from '../../../shared/protocol/internal-api/session.ts'
+import { createCachedSessions } from '../../../verify/src/credentials/cached-sessions.ts'
 
 const idleTtlSeconds = 100
 const hash = 'hash'

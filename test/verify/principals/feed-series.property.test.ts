@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createPrincipalFeed } from '../../../deal-server/auth-client/principal-feed.ts'
 import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
 import { createLog } from '../../../shared/platform/log/log.ts'
 import {
@@ -11,6 +10,7 @@ import {
   feedChannel,
   seriesChannel,
 } from '../../../shared/protocol/principal/change-feed.ts'
+import { createPrincipalFeed } from '../../../verify/src/principals/principal-feed.ts'
 import { campaign } from '../../support/campaign.ts'
 
 const usernames = ['alice', 'bob', 'carol', 'dora', 'eve']

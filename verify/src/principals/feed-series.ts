@@ -1,6 +1,6 @@
 /** Puts series of the change feed together: a message that came in parts counts when none of them is missing. */
-import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
-import type { FeedPart } from '../../shared/protocol/principal/change-feed.ts'
+import { createBoundedCache } from '../../../shared/platform/cache/bounded-cache.ts'
+import type { FeedPart } from '../../../shared/protocol/principal/change-feed.ts'
 
 /** Several auth servers may send a series at the same time. */
 const maxSeries = 64

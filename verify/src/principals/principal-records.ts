@@ -7,21 +7,21 @@
  * if that is newer. After that, reading fails. A record below its minimum version is never used, nor one of another
  * instance than the feed follows.
  */
-import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
-import type { Cache, Versioned } from '../../shared/platform/cache/cache.ts'
-import type { Clock } from '../../shared/platform/clock.ts'
-import { createSharedCalls, type SharedCalls } from '../../shared/platform/concurrency/share-calls.ts'
-import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { Traced } from '../../shared/platform/trace-context.ts'
-import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
-import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
+import { createBoundedCache } from '../../../shared/platform/cache/bounded-cache.ts'
+import type { Cache, Versioned } from '../../../shared/platform/cache/cache.ts'
+import type { Clock } from '../../../shared/platform/clock.ts'
+import { createSharedCalls, type SharedCalls } from '../../../shared/platform/concurrency/share-calls.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import type { Traced } from '../../../shared/platform/trace-context.ts'
+import type { Principals } from '../../../shared/protocol/authentication/authenticate.ts'
+import type { InstancePrincipal } from '../../../shared/protocol/principal/record.ts'
 import {
   foldUsername,
   type PrincipalRecord,
   parsePrincipalRecord,
   principalKey,
-} from '../../shared/protocol/principal/record.ts'
-import type { AuthClient } from './auth-client.ts'
+} from '../../../shared/protocol/principal/record.ts'
+import type { AuthClient } from '../auth-client/auth-client.ts'
 import type { PrincipalFeed } from './principal-feed.ts'
 
 /** The parts that principal records use. */

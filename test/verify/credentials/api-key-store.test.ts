@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest'
-import { type ApiKeyStorePorts, createApiKeyStore } from '../../../deal-server/auth-client/api-key-store.ts'
-import type { InternalQuestion, InternalResponse } from '../../../deal-server/auth-client/auth-client.ts'
 import { sealInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { apiKeySecretPurpose, type InternalApiKey } from '../../../shared/protocol/internal-api/api-key.ts'
 import type { PrincipalRecord } from '../../../shared/protocol/principal/record.ts'
+import type { InternalQuestion, InternalResponse } from '../../../verify/src/auth-client/auth-client.ts'
+import { type ApiKeyStorePorts, createApiKeyStore } from '../../../verify/src/credentials/api-key-store.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const id = '018f0000-0000-7000-8000-000000000001'

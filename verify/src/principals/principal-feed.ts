@@ -13,11 +13,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ZodType } from 'zod'
-import type { Cache, CacheRuns, Versioned } from '../../shared/platform/cache/cache.ts'
-import type { Listener } from '../../shared/platform/cache/channel-listeners.ts'
-import type { Clock } from '../../shared/platform/clock.ts'
-import type { Log } from '../../shared/platform/log/log.ts'
-import type { FeedLine } from '../../shared/protocol/internal-api/feed-stream.ts'
+import type { Cache, CacheRuns, Versioned } from '../../../shared/platform/cache/cache.ts'
+import type { Listener } from '../../../shared/platform/cache/channel-listeners.ts'
+import type { Clock } from '../../../shared/platform/clock.ts'
+import type { Log } from '../../../shared/platform/log/log.ts'
+import type { FeedLine } from '../../../shared/protocol/internal-api/feed-stream.ts'
 import {
   type FeedMessage,
   feedChannel,
@@ -25,9 +25,9 @@ import {
   feedMessageSchema,
   feedPartSchema,
   seriesChannel,
-} from '../../shared/protocol/principal/change-feed.ts'
-import { findSuccessor } from '../../shared/protocol/principal/succession.ts'
-import type { AuthClient } from './auth-client.ts'
+} from '../../../shared/protocol/principal/change-feed.ts'
+import { findSuccessor } from '../../../shared/protocol/principal/succession.ts'
+import type { AuthClient } from '../auth-client/auth-client.ts'
 import { FeedSeries } from './feed-series.ts'
 
 /** The change feed as a deal server follows it. */

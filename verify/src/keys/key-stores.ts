@@ -1,8 +1,8 @@
-import type { Clock } from '../../shared/platform/clock.ts'
-import type { Log } from '../../shared/platform/log/log.ts'
-import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
-import { keyDocuments, splitDigests } from '../../shared/protocol/internal-api/published-keys.ts'
-import type { AuthClient } from './auth-client.ts'
+import type { Clock } from '../../../shared/platform/clock.ts'
+import type { Log } from '../../../shared/platform/log/log.ts'
+import type { SchemeName } from '../../../shared/protocol/authentication/scheme.ts'
+import { keyDocuments, splitDigests } from '../../../shared/protocol/internal-api/published-keys.ts'
+import type { AuthClient } from '../auth-client/auth-client.ts'
 import { createKeyStore, type KeyStore } from './key-store.ts'
 
 /**
@@ -28,7 +28,7 @@ export interface KeyStoresPorts {
   /** The enabled schemes. */
   readonly schemes: readonly SchemeName[]
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Pick<Log, 'warn'>
 }
 
 /** Makes the key stores of the enabled schemes. They have no keys before the first load. */

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it } from 'vitest'
-import { createAuthClient } from '../../../deal-server/auth-client/auth-client.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { internalMacHeader } from '../../../shared/protocol/internal-api/responses.ts'
+import { createAuthClient } from '../../../verify/src/auth-client/auth-client.ts'
 import { proved, provedFetch } from '../../support/worlds/internal-responses.ts'
 
 const instanceId = randomUUID()

@@ -1,6 +1,6 @@
-import { Availability } from '../../shared/platform/concurrency/availability.ts'
-import { frozenAfterMs, Liveness } from '../../shared/platform/concurrency/liveness.ts'
-import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import { Availability } from '../../../shared/platform/concurrency/availability.ts'
+import { frozenAfterMs, Liveness } from '../../../shared/platform/concurrency/liveness.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 
 /** Sends a request and waits for the response, until its own deadline or the abort. */
 export type Send<Question, Received> = (question: Question, abort: AbortController) => Promise<Received>

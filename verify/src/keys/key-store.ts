@@ -5,12 +5,12 @@
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import * as z from 'zod'
-import { type BoundedCache, createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
-import type { Clock } from '../../shared/platform/clock.ts'
-import type { Log } from '../../shared/platform/log/log.ts'
-import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { VerificationKeys } from '../../shared/protocol/access-token/verify-access-token.ts'
-import { keySetDigest } from '../../shared/protocol/internal-api/published-keys.ts'
+import { type BoundedCache, createBoundedCache } from '../../../shared/platform/cache/bounded-cache.ts'
+import type { Clock } from '../../../shared/platform/clock.ts'
+import type { Log } from '../../../shared/platform/log/log.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import type { VerificationKeys } from '../../../shared/protocol/access-token/verify-access-token.ts'
+import { keySetDigest } from '../../../shared/protocol/internal-api/published-keys.ts'
 import { createPendingKeyLookups } from './pending-key-lookups.ts'
 
 /** The keys of one document. */
@@ -71,7 +71,7 @@ interface KeyStorePorts {
   /** True for the modulus of a key that has another purpose too: such a key verifies nothing. */
   readonly servesElsewhere?: (modulus: string) => boolean
   readonly clock: Clock
-  readonly log: Log
+  readonly log: Pick<Log, 'warn'>
 }
 
 /** Makes a store for the keys of one document. It has no keys before the first load. */

@@ -1,9 +1,9 @@
 import { generateKeyPairSync, type JsonWebKey } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createKeyStore } from '../../../deal-server/auth-client/key-store.ts'
 import { createLog } from '../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { keySetDigest } from '../../../shared/protocol/internal-api/published-keys.ts'
+import { createKeyStore } from '../../../verify/src/keys/key-store.ts'
 
 const rsaJwk = (modulusLength: number): JsonWebKey =>
   generateKeyPairSync('rsa', { modulusLength }).publicKey.export({ format: 'jwk' })

@@ -1,4 +1,4 @@
-import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 
 /** The result of a load of the keys. */
 export interface LoadOutcome {

@@ -1,10 +1,10 @@
 import { generateKeyPairSync, type JsonWebKey } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { createKeyStores } from '../../../deal-server/auth-client/key-stores.ts'
 import { systemClock as clock } from '../../../shared/platform/clock.ts'
 import { createLog } from '../../../shared/platform/log/log.ts'
 import type { SchemeName } from '../../../shared/protocol/authentication/scheme.ts'
 import { keyDocuments } from '../../../shared/protocol/internal-api/published-keys.ts'
+import { createKeyStores } from '../../../verify/src/keys/key-stores.ts'
 
 const log = createLog({ level: 'silent', format: 'json' })
 const jwk = (): JsonWebKey => generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' })

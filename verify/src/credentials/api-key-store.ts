@@ -1,16 +1,20 @@
 /** The API keys that verify signed requests. They come from the auth server and are cached in memory only. */
-import type { Clock } from '../../shared/platform/clock.ts'
-import { openInternally } from '../../shared/platform/crypto/internal-sealing.ts'
-import type { Log } from '../../shared/platform/log/log.ts'
-import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { Traced } from '../../shared/platform/trace-context.ts'
-import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
-import { createCredentialCache } from '../../shared/protocol/authentication/credential-cache.ts'
-import { reportUses } from '../../shared/protocol/authentication/signed-request/report-uses.ts'
-import { type SigningKey, signingKeyOf } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
-import { apiKeyExchange, apiKeySecretPurpose, apiKeyUsedExchange } from '../../shared/protocol/internal-api/api-key.ts'
-import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
-import type { AuthClient } from './auth-client.ts'
+import type { Clock } from '../../../shared/platform/clock.ts'
+import { openInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
+import type { Log } from '../../../shared/platform/log/log.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import type { Traced } from '../../../shared/platform/trace-context.ts'
+import type { Principals } from '../../../shared/protocol/authentication/authenticate.ts'
+import { createCredentialCache } from '../../../shared/protocol/authentication/credential-cache.ts'
+import { reportUses } from '../../../shared/protocol/authentication/signed-request/report-uses.ts'
+import { type SigningKey, signingKeyOf } from '../../../shared/protocol/authentication/signed-request/signing-key.ts'
+import {
+  apiKeyExchange,
+  apiKeySecretPurpose,
+  apiKeyUsedExchange,
+} from '../../../shared/protocol/internal-api/api-key.ts'
+import { questionOf } from '../../../shared/protocol/internal-api/exchange.ts'
+import type { AuthClient } from '../auth-client/auth-client.ts'
 
 /** Finds API keys, and reports their use. */
 export interface ApiKeyStore {

@@ -7,9 +7,9 @@
  * two clocks may differ in speed, so a stream is opened anew after a minute.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock } from '../../shared/platform/clock.ts'
-import type { Log } from '../../shared/platform/log/log.ts'
-import type { AuthClient } from './auth-client.ts'
+import type { Clock } from '../../../shared/platform/clock.ts'
+import type { Log } from '../../../shared/platform/log/log.ts'
+import type { AuthClient } from '../auth-client/auth-client.ts'
 import type { PrincipalFeed, StreamedFeed } from './principal-feed.ts'
 
 /** The parts that the stream uses. */

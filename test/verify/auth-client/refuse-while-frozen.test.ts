@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { refuseWhileFrozen } from '../../../deal-server/auth-client/refuse-while-frozen.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { refuseWhileFrozen } from '../../../verify/src/auth-client/refuse-while-frozen.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval', 'clearInterval'] })
