@@ -8,7 +8,12 @@ import type { WithHashingPermit } from '../../shared/platform/crypto/hashing-per
 import type { Database } from '../../shared/platform/database/database.ts'
 import { createKnownHistory } from '../../shared/platform/history/history.ts'
 import type { AuthenticationPorts } from '../../shared/protocol/authentication/authenticate.ts'
-import { type CrossSiteSettings, createCrossSiteRule } from '../../shared/protocol/authentication/cross-site.ts'
+import { resourceMetadataUrl } from '../../shared/protocol/authentication/bearer/resource-metadata-url.ts'
+import {
+  type CrossSiteSettings,
+  createCrossSiteRule,
+  trustedOrigins,
+} from '../../shared/protocol/authentication/cross-site.ts'
 import { createDigestScheme } from '../../shared/protocol/authentication/digest/digest.ts'
 import { createDigestCounts } from '../../shared/protocol/authentication/digest/digest-counts.ts'
 import { createDigestNonces } from '../../shared/protocol/authentication/digest/digest-nonce.ts'
@@ -50,12 +55,15 @@ export const createDealAuthentication = (
   settings: DealAuthenticationSettings,
   ports: DealAuthenticationPorts,
 ): ServiceAuthentication =>
-  createServiceAuthentication(settings, {
-    ...ports,
-    refuseCrossSite: createCrossSiteRule(settings),
-    handsOnReusedSignatures: true,
-    ownParts: (followed) => ownParts(settings, ports, followed),
-  })
+  createServiceAuthentication(
+    { ...settings, resourceMetadata: resourceMetadataUrl(settings.publicOrigin) },
+    {
+      ...ports,
+      refuseCrossSite: createCrossSiteRule(trustedOrigins(settings)),
+      handsOnReusedSignatures: true,
+      ownParts: (followed) => ownParts(settings, ports, followed),
+    },
+  )
 
 /** Basic: the auth server counts the attempts that it verifies; this server counts those that its memory answers. */
 function ownParts(settings: DealAuthenticationSettings, ports: DealAuthenticationPorts, followed: Followed): OwnParts {
@@ -69,7 +77,7 @@ function ownParts(settings: DealAuthenticationSettings, ports: DealAuthenticatio
     }),
     tokenPasswords: () =>
       createTokenPasswords({ withPermit, loginThrottle: notingRefusals(allGuesses, 'key-signed', noteRefusal), clock }),
-    usedSignatures: () => createUsedSignatures({ database, clock }, 'deals'),
+    signatures: () => ({ use: createUsedSignatures({ database, clock }, 'deals') }),
     digest: () => digest(settings, notingRefusals(allGuesses, 'digest', noteRefusal), { ...ports, ...followed }),
   }
 }

@@ -71,7 +71,7 @@ function open(
 describe('API keys on a deal server', () => {
   it('are loaded once, and decrypted', async () => {
     const { store, ask } = open(() => ({ body: told(1) }))
-    expect((await store.find(id))?.key.export().toString()).toBe('the secret')
+    expect((await store.find(id))?.key?.export().toString()).toBe('the secret')
     await store.find(id)
     expect(ask).toHaveBeenCalledExactlyOnceWith({ method: 'GET', target: `/api-keys/${id}` })
   })

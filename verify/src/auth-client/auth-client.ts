@@ -68,7 +68,8 @@ export interface InternalResponse {
 export interface AuthClientPorts {
   /** The URL of the auth server (AUTH_URL), without a slash at the end. */
   readonly authUrl: string
-  /** The current SERVICE_SECRET. */
+  /** The id of the service that `secret` belongs to; left out with SERVICE_SECRET. */
+  readonly id?: string | undefined
   readonly secret: string
   readonly clock: Clock
   readonly ids: IdSource
@@ -82,6 +83,8 @@ export interface AuthClientPorts {
    * the response says is of no use while another one is followed.
    */
   readonly onInstance?: (instanceId: string, before: string | undefined) => void
+  /** Called when the auth server refuses the credential of the service itself. */
+  readonly onRefused?: (() => void) | undefined
 }
 
 /** The deadline of a response of an auth server that is not frozen, in milliseconds. */
@@ -119,7 +122,7 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
     const asked = requestOf(question)
     const before = ports.followed?.()
     const answer = await questions.ask({ ...asked, signal })
-    requireProved(answer, { secret, nonce: asked.nonce })
+    requireProved(answer, { secret, nonce: asked.nonce, onRefused: ports.onRefused })
     const { status, headers, text } = answer
     handOn(headers, before, ports)
     return { status, headers, body: text === '' ? undefined : parseJson(text) }
@@ -152,7 +155,7 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
       const onHead = (headers: Headers) => handOn(headers, before, ports)
       const { target, method, headers } = asked
       const open = () => ports.fetch(ports.authUrl + target, { method, headers, signal, redirect: 'error' })
-      return readFeedLines(open, { secret, nonce: asked.nonce, onHead })
+      return readFeedLines(open, { secret, nonce: asked.nonce, onHead, onRefused: ports.onRefused })
     },
     document: async (path) => {
       const { status, text } = await hedge((signal) => documents.ask({ ...documentRequest(path), signal }))
@@ -163,7 +166,7 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
 }
 
 /** Signs questions. */
-function signRequests({ secret, clock, ids }: Pick<AuthClientPorts, 'secret' | 'clock' | 'ids'>) {
+function signRequests({ id, secret, clock, ids }: Pick<AuthClientPorts, 'id' | 'secret' | 'clock' | 'ids'>) {
   return ({
     method,
     target: behind,
@@ -176,7 +179,7 @@ function signRequests({ secret, clock, ids }: Pick<AuthClientPorts, 'secret' | '
     const nonce = ids.secret(18)
     const headers = new Headers({
       ...(traceContext === undefined ? {} : { traceparent: traceparent(traceContext) }),
-      authorization: signInternalRequest({ method, target, body }, { secret, clock, nonce }),
+      authorization: signInternalRequest({ method, target, body }, { id, secret, clock, nonce }),
       ...(value === undefined ? {} : { 'content-type': 'application/json' }),
     })
     return { target, method, headers, deadlineMs, ...(value === undefined ? {} : { body }), nonce }

@@ -9,7 +9,7 @@ import {
 import { type AnsweredInternalRequest, isInternalResponse } from '../../../shared/protocol/internal-api/responses.ts'
 
 /** The request that is answered, and who hears the head of the answer. */
-interface Asked extends AnsweredInternalRequest {
+interface Asked extends ProvedRequest {
   readonly onHead: (headers: Headers) => void
 }
 
@@ -20,12 +20,12 @@ interface Asked extends AnsweredInternalRequest {
  */
 export async function* readFeedLines(
   open: () => Promise<Response>,
-  { secret, nonce, onHead }: Asked,
+  { secret, nonce, onHead, onRefused }: Asked,
 ): AsyncGenerator<FeedLine> {
   try {
     const { status, headers, body } = await open()
+    requireProved({ status, text: '', headers }, { secret, nonce, onRefused })
     if (status !== 200 || !body) throw new Error(`${feedStreamExchange.path} answered ${status}`)
-    requireProved({ status, text: '', headers }, { secret, nonce })
     onHead(headers)
     let index = 0
     for await (const sealed of linesOf(body)) {
@@ -54,14 +54,21 @@ async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string
   }
 }
 
+/** A request whose answer must be proved. */
+interface ProvedRequest extends AnsweredInternalRequest {
+  /** Called when the credential of the service itself is refused: no proof is possible of that. */
+  readonly onRefused?: (() => void) | undefined
+}
+
 /**
  * Refuses a response that a proxy, an auth server with another secret or an attacker on the way made.
  * @throws Unavailable
  */
 export function requireProved(
   { status, text: body, headers }: { readonly status: number; readonly text: string; readonly headers: Headers },
-  request: AnsweredInternalRequest,
+  request: ProvedRequest,
 ): void {
   if (isInternalResponse({ status, body, header: (name) => headers.get(name) }, request)) return
+  if (status === 401) request.onRefused?.()
   throw new Unavailable('auth-server', { cause: new Error(`/internal answered ${status} without the right MAC`) })
 }

@@ -29,8 +29,12 @@ export interface FollowPorts {
   readonly ids: IdSource
   readonly log: Pick<Log, 'debug' | 'info' | 'warn' | 'error'>
   readonly fetch: typeof globalThis.fetch
+  /** The id of the service; left out for the deal server, which has SERVICE_SECRET. */
+  readonly serviceId?: string
   /** The current secret of the service at the auth server. */
   readonly serviceSecret: string
+  /** Called when the auth server refuses the credential of the service itself. */
+  readonly onRefused?: () => void
 }
 
 /** An auth server that is followed. */
@@ -47,10 +51,11 @@ export interface Followed {
 
 /** Makes all that follows an auth server. It asks nothing before it is started. */
 export function followAuthServer({ authUrl, recordMaxAgeMs, schemes }: FollowSettings, ports: FollowPorts): Followed {
-  const { cache, clock, ids, log, fetch, serviceSecret: secret } = ports
+  const { cache, clock, ids, log, fetch, serviceSecret: secret, serviceId: id, onRefused } = ports
   const onPublishedKeys = (published: string) => keys.onPublishedKeys(published)
   const authClient = createAuthClient({
     authUrl,
+    id,
     secret,
     clock,
     ids,
@@ -58,6 +63,7 @@ export function followAuthServer({ authUrl, recordMaxAgeMs, schemes }: FollowSet
     onPublishedKeys,
     followed: () => feed.instanceId(),
     onInstance: (instanceId, before) => feed.observeInstance(instanceId, before),
+    onRefused,
   })
   const keys: KeyStores = createKeyStores({ authClient, schemes, clock, log })
   const feed: PrincipalFeed & StreamedFeed = createPrincipalFeed({ cache, authClient, clock, log })

@@ -18,7 +18,6 @@ import {
   cachePasswords,
 } from '../../../shared/protocol/authentication/basic/cached-passwords.ts'
 import { createBearerScheme } from '../../../shared/protocol/authentication/bearer/bearer.ts'
-import { resourceMetadataUrl } from '../../../shared/protocol/authentication/bearer/resource-metadata-url.ts'
 import {
   createKeySignedScheme,
   type TokenPasswords,
@@ -29,8 +28,10 @@ import {
   createSessionCookie,
   type SessionCookieSettings,
 } from '../../../shared/protocol/authentication/session/session-cookie.ts'
-import { createSignedRequestScheme } from '../../../shared/protocol/authentication/signed-request/signed-request.ts'
-import type { UseSignature } from '../../../shared/protocol/authentication/signed-request/used-signatures.ts'
+import {
+  createSignedRequestScheme,
+  type SignedRequestPorts,
+} from '../../../shared/protocol/authentication/signed-request/signed-request.ts'
 import { createKeySignedVerifier } from '../../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
 import { createCachedSessions } from '../credentials/cached-sessions.ts'
 import { type Followed, type FollowPorts, type FollowSettings, followAuthServer } from './follow-auth-server.ts'
@@ -41,6 +42,8 @@ export interface ServiceSettings extends FollowSettings, SessionCookieSettings {
   readonly audience: string
   /** The origin that clients of the service see. */
   readonly publicOrigin: string
+  /** The URL of the metadata of the service as a protected resource, where it has one (RFC 9728). */
+  readonly resourceMetadata?: string
   readonly signatureTtlSeconds: number
   readonly sessionIdleTtlSeconds: number
 }
@@ -50,7 +53,7 @@ export interface OwnParts {
   /** The check of passwords that memory does not know, and the limits of guessing. */
   passwords(): Pick<CachedPasswordsOptions, 'verify' | 'loginThrottle'>
   tokenPasswords(): TokenPasswords
-  usedSignatures(): UseSignature
+  signatures(): Pick<SignedRequestPorts, 'use' | 'verifyElsewhere'>
   digest(): Scheme
 }
 
@@ -92,12 +95,12 @@ const schemeMakers = (settings: ServiceSettings, parts: SchemeParts): Record<Sch
   digest: parts.digest,
 })
 
-function bearer({ issuer, audience, publicOrigin }: ServiceSettings, { keys, clock }: SchemeParts): Scheme {
+function bearer({ issuer, audience, resourceMetadata }: ServiceSettings, { keys, clock }: SchemeParts): Scheme {
   const verify = createAccessTokenVerifier({ keys: keys.jwt, issuer, audience, clock })
   return createBearerScheme({
     verify: rememberAwaitedTokens(verify, { keys: keys.jwt, clock }),
     findKey: keys.jwt.findKey,
-    resourceMetadata: resourceMetadataUrl(publicOrigin),
+    ...(resourceMetadata !== undefined && { resourceMetadata }),
   })
 }
 
@@ -120,12 +123,12 @@ function session({ publicOrigins, sessionIdleTtlSeconds }: ServiceSettings, part
 
 const signedRequest = (
   { publicOrigin, signatureTtlSeconds }: ServiceSettings,
-  { apiKeys, clock, usedSignatures }: SchemeParts,
+  { apiKeys, clock, signatures }: SchemeParts,
 ): Scheme =>
   createSignedRequestScheme({
     findKey: apiKeys.find,
     noteUse: apiKeys.noteUse,
-    use: usedSignatures(),
+    ...signatures(),
     clock,
     ttlSeconds: signatureTtlSeconds,
     publicOrigin,

@@ -55,20 +55,10 @@ const dummyHa1 = digestHa1('', 'nobody has this secret')
 
 /** Reads `Authorization: Digest …`. */
 export function createDigestScheme(ports: DigestPorts): Scheme {
-  const challenge = (isStale = false): string =>
-    `Digest realm="${realm}", qop="auth", algorithm=SHA-256, nonce="${ports.nonces.issue()}", opaque="${opaque}", ` +
-    `charset=UTF-8, userhash=true${isStale ? ', stale=true' : ''}`
-  // A script gets the nonce where no browser opens a dialog for it.
-  const headersOf = (request: HttpRequest, isStale = false): ResponseHeaders =>
-    isOfScript(request)
-      ? { 'authentication-info': [`nextnonce="${ports.nonces.issue()}"`] }
-      : { 'www-authenticate': [challenge(isStale)] }
+  const challenged = challengedScheme(ports.nonces)
+  const headersOf = challenged.refusalHeaders
   return {
-    name: 'digest',
-    isSentByBrowsers: true,
-    challenge: () => challenge(),
-    refusalHeaders: (request) => headersOf(request),
-    place: { authorization: 'digest' },
+    ...challenged,
     verify: async (text, request) => {
       const credential = parseDigestCredential(text)
       const nonce =
@@ -84,6 +74,24 @@ export function createDigestScheme(ports: DigestPorts): Scheme {
       return { username: secret.username, generation: undefined, loginId: undefined, expiresAt: undefined, recheck }
     },
   }
+}
+
+/** The scheme without its verification: where its credential stands, and the challenges with nonces of these. */
+export function challengedScheme(nonces: Pick<DigestNonces, 'issue'>) {
+  const challenge = (isStale = false): string =>
+    `Digest realm="${realm}", qop="auth", algorithm=SHA-256, nonce="${nonces.issue()}", opaque="${opaque}", ` +
+    `charset=UTF-8, userhash=true${isStale ? ', stale=true' : ''}`
+  return {
+    name: 'digest',
+    isSentByBrowsers: true,
+    challenge: () => challenge(),
+    // A script gets the nonce where no browser opens a dialog for it.
+    refusalHeaders: (request: HttpRequest, isStale = false): ResponseHeaders =>
+      isOfScript(request)
+        ? { 'authentication-info': [`nextnonce="${nonces.issue()}"`] }
+        : { 'www-authenticate': [challenge(isStale)] },
+    place: { authorization: 'digest' },
+  } as const satisfies Omit<Scheme, 'verify'>
 }
 
 /** True when the credential is for this request and for a challenge of this server (RFC 7616 §3.4.6). */

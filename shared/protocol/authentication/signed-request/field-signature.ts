@@ -33,6 +33,7 @@ export const readFieldSignature: ReadSignature = async (request, { publicOrigin 
     ...readParameters(covered),
     signature,
     signed: Buffer.from(signatureBase(request, covered, publicOrigin), 'latin1'),
+    fields: [...covered.names].filter((name) => !name.startsWith('@')),
     bindsBody: coversDigest,
     bindsMethod: true,
     falseClaim: async () => ((await isDigestWrong()) ? 'Content-Digest' : falseClaim(request)),
