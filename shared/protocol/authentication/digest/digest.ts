@@ -65,11 +65,11 @@ export function createDigestScheme(ports: DigestPorts): Scheme {
         credential && fits(credential, request, ports.origin) ? ports.nonces.read(credential.nonce) : undefined
       const stale = () => staleNonce(headersOf(request, true))
       const secret = credential && nonce ? await prove({ credential, nonce, request }, ports, stale) : undefined
-      if (!credential || !nonce || !secret) throw wrong(headersOf(request))
+      if (!credential || !nonce || !secret) throw wrongResponse(headersOf(request))
       request.addResponseHeader('Authentication-Info', authenticationInfo(secret, { credential, nonce }, ports))
       const recheck = async () => {
         const known = (await ports.held?.(credential.user, request)) ?? (await ports.find(credential.user, request))
-        if (known?.ha1 !== secret.ha1) throw wrong({})
+        if (known?.ha1 !== secret.ha1) throw wrongResponse({})
       }
       return { username: secret.username, generation: undefined, loginId: undefined, expiresAt: undefined, recheck }
     },
@@ -175,7 +175,8 @@ function authenticationInfo(
 const staleNonce = (headers: ResponseHeaders) =>
   new ProblemError('stale-nonce', 'The nonce has expired; sign the request with the new one.', { headers })
 
-const wrong = (headers: ResponseHeaders) =>
+/** The refusal of a response that is not right. */
+export const wrongResponse = (headers: ResponseHeaders): ProblemError<'invalid-credentials'> =>
   new ProblemError(
     'invalid-credentials',
     'The Digest response is not right for this request. It is made with the Digest secret, not with the password.',

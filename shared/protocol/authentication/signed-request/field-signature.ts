@@ -9,6 +9,7 @@ import { falseClaim } from '../request-claims.ts'
 import { verifyContentDigest } from './content-digest.ts'
 import {
   bodyHashRequired,
+  hasBody,
   invalidSignature,
   methodRequired,
   type ReadSignature,
@@ -38,12 +39,6 @@ export const readFieldSignature: ReadSignature = async (request, { publicOrigin 
     bindsMethod: true,
     falseClaim: async () => ((await isDigestWrong()) ? 'Content-Digest' : falseClaim(request)),
   }
-}
-
-/** Reads a body only where its length is not declared. */
-async function hasBody(request: HttpRequest): Promise<boolean> {
-  const length = request.header('content-length')
-  return length === undefined ? (await request.readBody()).length > 0 : Number(length) > 0
 }
 
 /** The one signature: its input and its value under the same label. */
