@@ -38,25 +38,25 @@ const deadlineMs = 6_000
 const maxAtOnce = 256
 const longestTurnMs = 3_000
 
-type ToldRefusal = Extract<RequestVerdict, { refusal: unknown }>['refusal']
+type ReceivedRefusal = Extract<RequestVerdict, { refusal: unknown }>['refusal']
 
 /** A refusal by the auth server. */
 export class AskedRefusal extends ProblemError {
   /** As the problem catalogue of the auth server has it. */
   readonly status: number
-  readonly #told: ToldRefusal
+  readonly #received: ReceivedRefusal
 
-  constructor(told: ToldRefusal) {
-    const { status, code, detail, members, headers } = told
+  constructor(received: ReceivedRefusal) {
+    const { status, code, detail, members, headers } = received
     super(code, detail, { members, headers })
     this.status = status
-    this.#told = told
+    this.#received = received
   }
 
   /** The same without the challenge: for a request whose client is not known to the auth server. */
   withoutChallenge(): AskedRefusal {
-    const { 'www-authenticate': _challenge, ...headers } = this.#told.headers
-    return new AskedRefusal({ ...this.#told, headers })
+    const { 'www-authenticate': _challenge, ...headers } = this.#received.headers
+    return new AskedRefusal({ ...this.#received, headers })
   }
 }
 

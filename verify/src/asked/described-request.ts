@@ -27,9 +27,15 @@ export function describeRequest(request: HttpRequest, { fields, publicOrigin, ha
     hasBody,
     clientAddress: peer.address,
   })
-  if (described.success) return described.data
-  throw new ProblemError('malformed-request', 'The method, the target or the credential of the request is too long.')
+  if (described.success && targetForm.test(described.data.url)) return described.data
+  throw new ProblemError(
+    'malformed-request',
+    'The method, the target or the credential of the request is too long, or has another form.',
+  )
 }
+
+/** What the auth server takes as a URL: printable ASCII without a fragment. */
+const targetForm = /^[!"$-~]*$/
 
 /** The credential that the auth server has accepted. Adds the header fields that the response needs. */
 export function credentialOf({ username, credential, headers }: Accepted, request: HttpRequest): VerifiedCredential {

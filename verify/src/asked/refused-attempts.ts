@@ -25,8 +25,8 @@ export function createRefusedAttempts(clock: Clock): RefusedAttempts {
   const openAt = createBoundedCache<number>({ ...bounds, clock })
   const nameOf = ({ account = '', address }: Attempt) => `${clientPrefix(address)} ${foldUsername(account)}`
   const note = (attempt: Attempt, { headers, retryAfterSeconds }: ProblemError) => {
-    const told = retryAfterSeconds ?? Number([headers['retry-after']].flat()[0])
-    const seconds = Math.max(leastSeconds, told || 0)
+    const asked = retryAfterSeconds ?? Number([headers['retry-after']].flat()[0])
+    const seconds = Math.max(leastSeconds, asked || 0)
     openAt.set(nameOf(attempt), clock.monotonic() + seconds * 1000, { ttlMs: seconds * 1000 })
   }
   return {

@@ -44,7 +44,7 @@ const ids = createIdSource(clock)
 export class Following {
   readonly #settings: VerifierSettings
   readonly #log: ReturnType<typeof toLog>
-  readonly #asker: AuthClient
+  readonly #client: AuthClient
   readonly #stopping = new AbortController()
   #accepted: Accepted | undefined
   /** Ends the pause before the next question. */
@@ -60,7 +60,7 @@ export class Following {
     this.#settings = settings
     this.#log = toLog(settings.log)
     const onRefused = () => this.#forget(this.#accepted)
-    this.#asker = createAuthClient({ authUrl, id, secret, clock, ids, fetch, onRefused })
+    this.#client = createAuthClient({ authUrl, id, secret, clock, ids, fetch, onRefused })
   }
 
   /** Undefined while the auth server has not accepted the service, or refuses it. */
@@ -86,7 +86,7 @@ export class Following {
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#running
-    this.#asker.stop()
+    this.#client.stop()
     const accepted = this.#accepted
     this.#accepted = undefined
     await accepted?.authentication.stop()
@@ -124,7 +124,7 @@ export class Following {
 
   /** @throws Unavailable; Error for a mistake in the settings */
   async #describe(): Promise<ServiceDescription> {
-    const { status, body } = await this.#asker.ask(serviceQuestion)
+    const { status, body } = await this.#client.ask(serviceQuestion)
     const description = status === 200 ? serviceExchange.responseBody.safeParse(body).data : undefined
     if (!description) {
       throw new Unavailable('auth-server', { cause: new Error(`/internal/service answered ${status}`) })

@@ -77,7 +77,7 @@ export interface VerifierOptions {
   readonly trustedProxies?: string
   /** Accepts credentials over plain HTTP, and an auth server elsewhere that has no HTTPS: for closed networks alone. */
   readonly allowInsecureHttp?: boolean
-  /** Seconds that a user's record is used while the auth server cannot be reached; 300 when left out, 86,400 at most. */
+  /** Seconds that a user's record is used while the auth server cannot be reached; 300 when left out. */
   readonly recordMaxAgeSeconds?: number
   /** The largest body that is read to compare it with a signed digest, in bytes; 1 MiB when left out. */
   readonly maxBodyBytes?: number

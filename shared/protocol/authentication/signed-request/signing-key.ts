@@ -5,7 +5,7 @@ import { createHmac, createPublicKey, createSecretKey, type KeyObject, timingSaf
 export interface SigningKey {
   readonly id: string
   readonly kind: 'hmac' | 'rsa'
-  /** The secret, or the public key. Null for a secret that only the auth server has: then nothing is signed by it here. */
+  /** The secret, or the public key. Null for a secret that only the auth server has. */
   readonly key: KeyObject | null
   /** The one before the last rotation, while it is accepted too. `until` in milliseconds since the epoch. */
   readonly former: { readonly key: KeyObject | null; readonly until: number } | null
