@@ -10,7 +10,7 @@ import {
 } from '../../../shared/protocol/internal-api/feed-stream.ts'
 import type { AnsweredInternalRequest } from '../../../shared/protocol/internal-api/responses.ts'
 import { maxChangesInMessage } from '../../../shared/protocol/principal/change-feed.ts'
-import type { FeedRead, FeedReader } from '../../users/feed-reader.ts'
+import type { FeedRead, FeedReader } from '../../principals/feed-reader.ts'
 import { defineInternalEndpoint, type InternalEndpoint } from './endpoint.ts'
 
 /** Services that the stream uses. */
