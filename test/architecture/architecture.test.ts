@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { readSource, type SourceFile, sourceFiles, testFiles } from './source.ts'
+import { maxStatements, readSource, type SourceFile, sourceFiles, testFiles, tooLong } from './source.ts'
 
 const files = sourceFiles()
 const tests = testFiles()
 
 const maxFileLines = 400
-const maxStatements = 30
 
 /**
  * What the files of each folder may import beside their own folder: folders of the project, single files, and packages.
@@ -239,11 +238,6 @@ function wrongImports({ path, imports }: SourceFile): string[] {
   return imports.filter((imported) => !isAllowed(imported)).map((imported) => `${path} imports ${imported}`)
 }
 
-const tooLong = ({ path, functions }: SourceFile): string[] =>
-  functions
-    .filter(({ statements }) => statements > maxStatements)
-    .map(({ line, statements }) => `${path}:${line} has ${statements} statements`)
-
 const linesWith = ({ path, code }: SourceFile, pattern: RegExp): string[] =>
   code.split('\n').flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}`] : []))
 
@@ -395,30 +389,5 @@ describe('what these tests would see', () => {
     expect(wrongImports(read('deal-server/other/deal.ts'))).toEqual([
       'deal-server/other/deal.ts belongs to no folder that this test knows',
     ])
-  })
-
-  const steps = (count: number) => Array<string>(count).fill('step()').join('\n')
-
-  it.each([
-    (body: string) => `function long() { ${body} }`,
-    (body: string) => `const long = () => { ${body} }`,
-    (body: string) => `class Some { async #long() { ${body} } }`,
-    (body: string) => `class Some { get long() { ${body} } }`,
-    (body: string) => `export const x = { handle: async () => { ${body} } }`,
-    (body: string) => `function long() { for (;;) { ${body.replace('step()', '')} } }`,
-  ])('a function of 31 statements: %s', (write) => {
-    const path = 'shared/x.ts'
-    expect(tooLong(read(path, write(steps(31))))).toEqual(['shared/x.ts:1 has 31 statements'])
-    expect(tooLong(read(path, write(steps(30))))).toEqual([])
-  })
-
-  it('no statements of inner functions', () => {
-    expect(tooLong(read('shared/x.ts', `function outer() { return () => { ${steps(30)} } }`))).toEqual([])
-  })
-
-  it('a literal that is spread into another one', () => {
-    const text = ['const a = { ...{ b },', '...(c && { d }), ...e, f: [...[1], ...g] }']
-    expect(read('shared/x.ts', ...text).spreadLiterals).toEqual([1, 2])
-    expect(read('console/x.tsx', 'const a = (', '<B {...{ c }} {...d} />', ')').spreadLiterals).toEqual([2])
   })
 })

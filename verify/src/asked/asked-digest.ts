@@ -1,4 +1,4 @@
-/** The scheme `digest` of a service without Digest secrets: nonces of its own, responses that the auth server checks. */
+/** The scheme `digest` of a service without Digest secrets: its own nonces, responses that the auth server checks. */
 
 import { challengedScheme, wrongResponse } from '../../../shared/protocol/authentication/digest/digest.ts'
 import { parseDigestCredential } from '../../../shared/protocol/authentication/digest/digest-credential.ts'
