@@ -35,6 +35,7 @@ const administering = [
   'audit.read',
   'token.introspect',
   'webhook.manage',
+  'resource-server.manage',
 ] as const
 
 /** Every right, in the order of principal records. */

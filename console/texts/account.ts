@@ -27,6 +27,7 @@ const rights: Readonly<Record<Right, string>> = {
   'audit.read': 'Read the audit log',
   'token.introspect': 'Introspect tokens',
   'webhook.manage': 'Manage webhooks',
+  'resource-server.manage': 'Manage resource servers and services',
 }
 
 /** What an action of the audit log means, as the end of a sentence that begins with the actor. */
@@ -61,6 +62,9 @@ const actions: Readonly<Record<string, string>> = {
   'api-key.rotated': 'rotated an API key',
   'api-key.confirmed': 'confirmed an API key',
   'api-key.revoked': 'revoked an API key',
+  'service.created': 'made the credential of a service',
+  'service.rotated': 'gave a service a new secret',
+  'service.deleted': 'deleted a service',
   'key.generated': 'made a signing key',
   'key.promoted': 'let a signing key sign',
   'key.retired': 'retired a signing key',

@@ -5,10 +5,13 @@ import { feedExchange } from '../../../shared/protocol/internal-api/feed.ts'
 import { principalExchange } from '../../../shared/protocol/internal-api/principal.ts'
 import { instanceHeader } from '../../../shared/protocol/internal-api/responses.ts'
 import type { InstancePrincipal } from '../../../shared/protocol/principal/record.ts'
+import type { Sight } from '../../services/narrow.ts'
 import { defineInternalEndpoint, type InternalEndpoint } from './endpoint.ts'
 
 /** Services that these endpoints use. */
 export interface PrincipalEndpointPorts {
+  /** What a service of this resource server sees. @throws Unavailable */
+  sightOf(resourceServer: string): Promise<Sight>
   /** The record as the database has it now. */
   principal(username: string): Promise<InstancePrincipal>
   /** The instance id of the database, which names the change feed. */
@@ -16,12 +19,14 @@ export interface PrincipalEndpointPorts {
 }
 
 /** The endpoints about principals. */
-export const principalEndpoints = ({ principal, instanceId }: PrincipalEndpointPorts): InternalEndpoint[] => [
-  defineInternalEndpoint(principalExchange, async ({ path }) => {
+export const principalEndpoints = ({ principal, instanceId, sightOf }: PrincipalEndpointPorts): InternalEndpoint[] => [
+  defineInternalEndpoint(principalExchange, async ({ path, client: { proven } }) => {
     const { instanceId, record } = await principal(path.username)
     const headers = { [instanceHeader]: instanceId }
     if (!record) throw new ProblemError('not-found', 'There is no such user.', { headers })
-    return { body: record, headers }
+    if (!proven) return { body: record, headers }
+    const { seesRight } = await sightOf(proven.service.resourceServer.id)
+    return { body: { ...record, rights: record.rights.filter(seesRight) }, headers }
   }),
   defineInternalEndpoint(feedExchange, async () => ({ body: { instanceId: await instanceId() } })),
 ]

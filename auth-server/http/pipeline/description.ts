@@ -12,6 +12,7 @@ export const tags = {
   sessions: 'Signing in and out by cookie; who is logged in.',
   users: 'Users and their rights.',
   'api-keys': 'Keys that sign requests and identify OAuth clients.',
+  services: 'Other programs that check callers with this server.',
   keys: 'The public keys, for everybody.',
   ...documentationTag,
   operation: 'For those who run the server.',

@@ -9,6 +9,7 @@ import { falseClaim } from '../request-claims.ts'
 import { verifyContentDigest } from './content-digest.ts'
 import {
   bodyHashRequired,
+  hasBody,
   invalidSignature,
   methodRequired,
   type ReadSignature,
@@ -26,9 +27,9 @@ export const readFieldSignature: ReadSignature = async (request, { publicOrigin 
   requireCovered(covered, request)
   const coversDigest = covered.names.has('content-digest')
   if (!coversDigest && (await hasBody(request))) throw bodyHashRequired()
+  const isDigestChecked = request.header('content-digest') !== undefined && !request.isBodyElsewhere
   // The body may be large: it is read when the signature is known to be genuine.
-  const isDigestWrong = async () =>
-    request.header('content-digest') !== undefined && !(await verifyContentDigest(request))
+  const isDigestWrong = async () => isDigestChecked && !(await verifyContentDigest(request))
   return {
     ...readParameters(covered),
     signature,
@@ -37,12 +38,6 @@ export const readFieldSignature: ReadSignature = async (request, { publicOrigin 
     bindsMethod: true,
     falseClaim: async () => ((await isDigestWrong()) ? 'Content-Digest' : falseClaim(request)),
   }
-}
-
-/** Reads a body only where its length is not declared. */
-async function hasBody(request: HttpRequest): Promise<boolean> {
-  const length = request.header('content-length')
-  return length === undefined ? (await request.readBody()).length > 0 : Number(length) > 0
 }
 
 /** The one signature: its input and its value under the same label. */

@@ -30,6 +30,12 @@ export type ReadSignature = (
   ports: { readonly publicOrigin: string },
 ) => Promise<ReceivedSignature> | ReceivedSignature
 
+/** True when a request has a body. It is read only where its length is not declared. */
+export async function hasBody(request: HttpRequest): Promise<boolean> {
+  const length = request.header('content-length')
+  return length === undefined ? (await request.readBody()).length > 0 : Number(length) > 0
+}
+
 /** The refusal of a signature that does not cover the body. */
 export const bodyHashRequired = () =>
   new ProblemError(
