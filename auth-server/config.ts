@@ -26,27 +26,25 @@ import {
   shareOf,
   workersWithoutServices,
 } from '../shared/server/settings/common-settings.ts'
-import { allRoles, effectiveRights, isRole, type Role } from './users/rights.ts'
+import { adminRole } from './principals/rights.ts'
 
 const isSecretsKey = (key: string) => /^[A-Za-z0-9_-]{43}$/.test(key) && Buffer.from(key, 'base64url').length === 32
 
+const roleNameForm = /^[a-z0-9][a-z0-9._-]{0,62}$/
+
 /** Roles with commas between, each once; `none` for no role. */
-const rolesSchema = readBy<readonly Role[]>((value) => {
+const rolesSchema = readBy<readonly string[]>((value) => {
   if (value.trim() === 'none') return []
   const roles = value.split(',').map((part) => part.trim())
-  return roles.every(isRole) && new Set(roles).size === roles.length ? roles : undefined
+  return roles.every((role) => roleNameForm.test(role)) && new Set(roles).size === roles.length ? roles : undefined
 })
 
-const secondFactorRoles: Setting<readonly Role[] | undefined> = {
-  meaning:
-    'roles whose users need a second factor; by default in production the roles that hold user.manage, otherwise none',
-  expected: `some of ${allRoles.join(',')}, or none`,
+const secondFactorRoles: Setting<readonly string[] | undefined> = {
+  meaning: `roles whose users need a second factor; by default in production ${adminRole}, otherwise none`,
+  expected: 'names of roles, or none',
   fallback: undefined,
   schema: rolesSchema,
 }
-
-/** The roles that hold `user.manage`. */
-const managingRoles = allRoles.filter((role) => effectiveRights([role], []).includes('user.manage'))
 
 /** All settings of the auth server. `docs/settings.md` is generated from them. */
 export const authSettings = {
@@ -155,7 +153,7 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
     loginMaxTtlSeconds: values.LOGIN_MAX_TTL,
     refreshRetryWindowSeconds: values.REFRESH_RETRY_WINDOW,
     maxLoginsPerUser: values.MAX_LOGINS_PER_USER,
-    secondFactorRoles: values.SECOND_FACTOR_ROLES ?? (shared.production ? managingRoles : []),
+    secondFactorRoles: values.SECOND_FACTOR_ROLES ?? (shared.production ? [adminRole] : []),
     keySignedTokenTtlSeconds: values.KEY_SIGNED_TOKEN_TTL,
     keyRules: {
       maxAgeMs: values.KEY_MAX_AGE_DAYS * dayMs,

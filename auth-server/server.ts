@@ -24,6 +24,9 @@ import { reportUses } from '../shared/protocol/authentication/signed-request/rep
 import { createLoginThrottle } from '../shared/server/login-throttle/count-attempts.ts'
 import { observeServer } from '../shared/server/metrics/server-metrics.ts'
 import { documentationRoutes } from '../shared/server/pages/routes.ts'
+import { storeSecondFactorRoles } from './access/change-catalogue.ts'
+import { createResourceServers, storeOwnAudience } from './access/resource-servers.ts'
+import { createRoles } from './access/roles.ts'
 import { createApiKeys } from './api-keys/api-keys.ts'
 import { createPairLimit } from './api-keys/pair-limit.ts'
 import { recordRefusals, recordWebhookChanges, recordWebhookPauses } from './audit/audit.ts'
@@ -40,19 +43,18 @@ import { createLogins } from './logins/create-logins.ts'
 import { verifyBasic } from './logins/verify-password.ts'
 import { createOAuth } from './oauth/oauth.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
+import { createCatalogues } from './principals/catalogue.ts'
+import { createFeedReader } from './principals/feed-reader.ts'
+import { createPrincipalPublisher, type PrincipalPublisher } from './principals/principal-publisher.ts'
+import { createPrincipalReader } from './principals/principal-reader.ts'
 import { createSecondFactors } from './second-factors/create-second-factors.ts'
-import { readCatalogueLists } from './services/catalogue-lists.ts'
-import { sightOf } from './services/narrow.ts'
+import { narrowCatalogue } from './services/narrow.ts'
 import { createServices } from './services/services.ts'
 import { createSealing } from './store/sealing.ts'
 import { parseSecretsKeys } from './store/secrets-keys.ts'
 import { createTokens } from './tokens/create-tokens.ts'
 import { createDigestSecrets } from './users/digest-secrets.ts'
-import { createFeedReader } from './users/feed-reader.ts'
 import { createPasswordResets } from './users/password-resets.ts'
-import { createPrincipalPublisher, type PrincipalPublisher } from './users/principal-publisher.ts'
-import { createPrincipalReader } from './users/principal-reader.ts'
-import { announceSecondFactorRoles } from './users/second-factor-demand.ts'
 import { createUsers } from './users/users.ts'
 import { dependenciesOf } from './wiring/dependencies.ts'
 import { createAuthHousekeeping } from './wiring/housekeeping.ts'
@@ -126,7 +128,10 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
     await audit.stop()
     await publisher.stop()
   }
-  const prepare = () => announceSecondFactorRoles(resources.database, config.secondFactorRoles)
+  const prepare = async () => {
+    await storeOwnAudience(resources.database, config.audience)
+    await storeSecondFactorRoles(resources.database, config.secondFactorRoles)
+  }
   return { app, endpoints, audit, users, apiKeys, digestSecrets, prepare, start, stop }
 }
 
@@ -135,7 +140,6 @@ type Parts = ReturnType<typeof createParts>
 /** Creates the services of the server, without HTTP. */
 function createParts(config: AuthConfig, resources: AuthResources & { readonly metrics: Metrics }) {
   const { database, cache, clock, ids, keyRing, log, metrics } = resources
-  const { secondFactorRoles } = config
   const secretsKeys = parseSecretsKeys(resources.secretsKeys.join(','))
   const sealing = createSealing(secretsKeys)
   const hashing = createPasswordHashing({ concurrency: config.hashConcurrency })
@@ -146,12 +150,14 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     limits: config.loginFailures,
     secrets: resources.serviceSecrets,
   })
-  const publisher = openPublisher(config, resources)
+  const publisher = openPublisher(resources)
   const feedReader = createFeedReader({ database, clock })
   publisher.onChange(() => feedReader.look())
+  const catalogues = createCatalogues(database)
+  publisher.onOtherInstance(() => catalogues.clear())
   const pairs = { pairsPerMinute: config.rsaPairsPerMinute }
   const tokens = createTokens(config, { keyRing, secretsKeys, clock, ids })
-  const principals = createPrincipalReader({ database, clock, secondFactorRoles })
+  const principals = createPrincipalReader({ database, clock, catalogues })
   const common = { database, cache, clock, ids, publisher, loginThrottle, hashing, sealing }
   const secondFactors = createSecondFactors({ ...config, ...common })
   const audit = createChainedLog({ database, clock, log, secretsKeys })
@@ -161,17 +167,19 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     hashing,
     loginThrottle,
     publisher,
+    catalogues,
     feedReader,
     tokens,
     audit,
     users: createUsers(common),
+    roles: createRoles(common),
+    resourceServers: createResourceServers({ ...common, publicOrigins: config.publicOrigins }),
     passwordResets: createPasswordResets(common),
     digestSecrets: createDigestSecrets(common),
     services: createServices({ ...common, accessTokenTtlSeconds: config.accessTokenTtlSeconds }),
     apiKeys: createApiKeys({
       ...common,
       ...pairs,
-      secondFactorRoles,
       countPair: createPairLimit({ clock, ...pairs }),
     }),
     logins: countLogins(metrics, createLogins(config, { ...common, tokens, secondFactors, audit })),
@@ -180,10 +188,10 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
   }
 }
 
-function openPublisher({ secondFactorRoles }: AuthConfig, resources: AuthResources): PrincipalPublisher {
+function openPublisher(resources: AuthResources): PrincipalPublisher {
   const { database, cache, clock, log, keyRing } = resources
   const publishedKeys = () => keyRing.publishedKeys()
-  const publisher = createPrincipalPublisher({ database, cache, clock, log, publishedKeys, secondFactorRoles })
+  const publisher = createPrincipalPublisher({ database, cache, clock, log, publishedKeys })
   keyRing.onChange(() => void publisher.publish())
   return publisher
 }
@@ -199,6 +207,8 @@ function endpointPorts(
   const cursors = createCursors(secretsKeys.map((key) => key.derive(cursorPurpose)))
   return {
     users,
+    roles: parts.roles,
+    resourceServers: parts.resourceServers,
     apiKeys,
     services: parts.services,
     digestSecrets: parts.digestSecrets,
@@ -259,12 +269,13 @@ function internalRoutesOf(
     },
     {
       principal: (username) => publisher.fill(username),
+      catalogue: () => publisher.catalogue(),
       instanceId,
       feedReader: parts.feedReader,
       apiKeys,
       digestSecrets,
       services,
-      sightOf: async (resourceServer) => sightOf(await readCatalogueLists(database), resourceServer),
+      sightOf: async (resourceServer) => narrowCatalogue(await parts.catalogues.latest(), resourceServer),
       describe: () => ({ ...descriptionOf(config), history: history.present() ?? null }),
       statusOf: (code) => problems[code]?.status ?? 400,
       ...createServiceCallers(config, { ...resources, ...parts, history }),

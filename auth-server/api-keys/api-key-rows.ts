@@ -3,10 +3,9 @@ import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
+import { demandSql } from '../principals/demand-sql.ts'
 import { u } from '../store/aliases.ts'
 import { apiKeys, users } from '../store/schema.ts'
-import type { Role } from '../users/rights.ts'
-import { secondFactorDemandSql } from '../users/second-factor-demand.ts'
 import { type ApiKey, expiresSoonMs } from './api-key.ts'
 
 const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -22,22 +21,11 @@ export interface OfOwner {
   readonly username?: string | undefined
 }
 
-/** What keys are read from. */
-export interface KeySource {
-  readonly drizzle: Drizzle
-  /** SECOND_FACTOR_ROLES. */
-  readonly secondFactorRoles: readonly Role[]
-}
-
 /** SQL condition on a row of auth.api_keys: it is refused, because its owner has or needs a second factor. */
-const isSuspended = (roles: readonly Role[]) => sql<boolean>`(not ${apiKeys.confirmed} and exists (
-  select 1 from ${users} ${u} where ${u.id} = ${apiKeys.userId} and ${secondFactorDemandSql(roles)}))`
+const isSuspended = sql<boolean>`(not ${apiKeys.confirmed} and exists (
+  select 1 from ${users} ${u} where ${u.id} = ${apiKeys.userId} and ${demandSql}))`
 
-const shown = ({ secondFactorRoles }: Pick<KeySource, 'secondFactorRoles'>) => ({
-  key: apiKeys,
-  username: users.username,
-  isSuspended: isSuspended(secondFactorRoles),
-})
+const shown = { key: apiKeys, username: users.username, isSuspended }
 
 interface ShownRow {
   readonly key: typeof apiKeys.$inferSelect
@@ -64,12 +52,12 @@ const ofOwner = ({ username }: OfOwner): SQL | undefined =>
   username === undefined ? undefined : eq(users.usernameFolded, foldUsername(username))
 
 /** Lists the keys that are not revoked, the oldest first. */
-export async function listApiKeys(source: KeySource, page: PageRequest & OfOwner): Promise<Page<ApiKey>> {
+export async function listApiKeys(source: Drizzle, page: PageRequest & OfOwner): Promise<Page<ApiKey>> {
   const { after, limit } = page
   const behind =
     after && sql`(${apiKeys.createdAt}, ${apiKeys.id}) > (${String(after[0])}::timestamptz, ${String(after[1])}::uuid)`
-  const rows = await source.drizzle
-    .select(shown(source))
+  const rows = await source
+    .select(shown)
     .from(apiKeys)
     .innerJoin(users, eq(users.id, apiKeys.userId))
     .where(and(isNull(apiKeys.revokedAt), ofOwner(page), behind))
@@ -79,16 +67,16 @@ export async function listApiKeys(source: KeySource, page: PageRequest & OfOwner
 }
 
 /** Counts the keys that expire soon after `now` (milliseconds) and were not revoked. */
-export async function countExpiringSoon({ drizzle }: Pick<KeySource, 'drizzle'>, now: number): Promise<number> {
+export async function countExpiringSoon(source: Drizzle, now: number): Promise<number> {
   const isSoon = between(apiKeys.expiresAt, new Date(now), new Date(now + expiresSoonMs))
-  return drizzle.$count(apiKeys, and(isNull(apiKeys.revokedAt), isSoon))
+  return source.$count(apiKeys, and(isNull(apiKeys.revokedAt), isSoon))
 }
 
 /** Reads a key that is not revoked. @throws ProblemError `not-found` */
-export async function readApiKey(source: KeySource, id: string, owner: OfOwner): Promise<ApiKey> {
+export async function readApiKey(source: Drizzle, id: string, owner: OfOwner): Promise<ApiKey> {
   if (!isApiKeyId(id)) throw noSuchApiKey()
-  const [row] = await source.drizzle
-    .select(shown(source))
+  const [row] = await source
+    .select(shown)
     .from(apiKeys)
     .innerJoin(users, eq(users.id, apiKeys.userId))
     .where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt), ofOwner(owner)))

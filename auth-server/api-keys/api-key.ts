@@ -4,6 +4,7 @@
  */
 
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
+import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import { grantProblems, refuseProblems } from '../users/user.ts'
 import { publicKeyProblem } from './rsa-keys.ts'
@@ -81,9 +82,9 @@ export interface NewApiKey {
 export const maxLiveKeys = 100
 
 /** Refuses values that a key cannot have. @throws ProblemError `invalid-value` with `errors` */
-export function refuseImpossible(request: ApiKeyRequest, now: number): void {
+export function refuseImpossible(catalogue: Catalogue, request: ApiKeyRequest, now: number): void {
   refuseProblems([
-    ...grantProblems(request.username, [], request.rights),
+    ...grantProblems(catalogue, request.username, { rights: request.rights }),
     ...(isAnonymous(request.username) ? [anonymousOwner] : []),
     ...materialProblems(request),
     ...(request.expiresAt !== undefined && request.expiresAt <= now ? [expired] : []),

@@ -2,9 +2,10 @@
 import { createNoteUse } from '../../shared/platform/database/note-use.ts'
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
+import { readCatalogue } from '../principals/catalogue.ts'
+import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
 import { apiKeys } from '../store/schema.ts'
 import type { Grantor } from '../users/granting-rights.ts'
-import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
 import { type ApiKey, type ApiKeyRequest, type ApiKeyRotation, type NewApiKey, refuseImpossible } from './api-key.ts'
 import { countExpiringSoon, isApiKeyId, listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { type ChangeApiKeysPorts, confirmApiKey, insertApiKey, revokeApiKey } from './change-api-keys.ts'
@@ -17,7 +18,7 @@ import { createRsaGenerator } from './rsa-keys.ts'
 /** The operations on API keys. Every asynchronous method throws Unavailable. */
 export interface ApiKeys {
   /** Refuses values that a key cannot have, as `create` does. @throws ProblemError `invalid-value` */
-  refuseImpossible(request: ApiKeyRequest): void
+  refuseImpossible(request: ApiKeyRequest): Promise<void>
   /**
    * Creates a key. `grantor` is its owner or has the rights of the key. Without `grantor` the server itself creates it.
    * @throws ProblemError `invalid-value`, `not-found` for an unknown owner, `too-many-api-keys`, `missing-right`,
@@ -76,13 +77,13 @@ export interface ApiKeysPorts extends Omit<ChangeApiKeysPorts, 'generateRsaPair'
 /** Creates the operations on API keys over these ports. */
 export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
   const { database, publisher } = ports
-  const source = { ...ports, drizzle: database.drizzle }
+  const source = database.drizzle
   const changing = { ...ports, generateRsaPair: createRsaGenerator() }
   const { countPair = createPairLimit(ports) } = ports
   const material = createReadMaterial(ports)
   const noteUse = createNoteUse(ports, { table: apiKeys, id: apiKeys.id, lastUsedAt: apiKeys.lastUsedAt })
   return {
-    refuseImpossible: (request) => refuseImpossible(request, ports.clock.now()),
+    refuseImpossible: async (request) => refuseImpossible(await readCatalogue(database), request, ports.clock.now()),
     create: async (request, grantor) => {
       if (grantor && request.kind === 'rsa' && request.publicKeyPem === undefined) await countPair(grantor.userId)
       return whenPublished(publisher, insertApiKey(changing, request, grantor))

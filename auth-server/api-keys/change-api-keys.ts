@@ -3,18 +3,19 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { readCatalogue } from '../principals/catalogue.ts'
+import { type Changed, changePrincipal } from '../principals/principal-change.ts'
 import { apiKeys } from '../store/schema.ts'
 import type { Sealing } from '../store/sealing.ts'
 import { type Grantor, requireMayMakeKey, rightsOfNewKey } from '../users/granting-rights.ts'
-import { type Changed, changePrincipal } from '../users/principal-change.ts'
 import { userRow } from '../users/user-rows.ts'
 import { type ApiKey, type ApiKeyRequest, maxLiveKeys, type NewApiKey, refuseImpossible } from './api-key.ts'
-import { type KeySource, noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
+import { noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { apiKeySecretData } from './key-material.ts'
 import { type RsaPair, spkiPemOf } from './rsa-keys.ts'
 
 /** The systems that changes of keys use. */
-export interface ChangeApiKeysPorts extends Pick<KeySource, 'secondFactorRoles'> {
+export interface ChangeApiKeysPorts {
   readonly database: Database
   readonly clock: Clock
   readonly ids: IdSource
@@ -35,7 +36,7 @@ export async function insertApiKey(
   grantor?: Grantor,
 ): Promise<Changed<NewApiKey>> {
   const { database, clock, ids } = ports
-  refuseImpossible(request, clock.now())
+  refuseImpossible(await readCatalogue(database), request, clock.now())
   const id = ids.uuid()
   const { stored, shown } = await makeMaterial(ports, request, id)
   const row = {
@@ -53,7 +54,7 @@ export async function insertApiKey(
     const rights = await rightsOfNewKey(transaction, grantor, { asked: request.rights, owner })
     await refuseTooMany(transaction, userId, row.createdAt)
     await transaction.insert(apiKeys).values({ ...row, rights, userId, usernameFolded })
-    const key = await readApiKey({ ...ports, drizzle: transaction }, id, request)
+    const key = await readApiKey(transaction, id, request)
     const verify = (source: Drizzle) => requireMayMakeKey(source, grantor, { rights, owner })
     const entries = [{ action: 'api-key.created', target: owner.username }]
     return { result: { key, ...shown }, change: { verify }, entries }
@@ -100,16 +101,16 @@ async function refuseTooMany(transaction: Drizzle, userId: string, now: Date): P
  * factor. @throws ProblemError `not-found`, `missing-right`; Unavailable
  */
 export async function confirmApiKey(
-  ports: Pick<ChangeApiKeysPorts, 'database' | 'secondFactorRoles'>,
+  ports: Pick<ChangeApiKeysPorts, 'database'>,
   id: string,
   { owner, grantor }: { readonly owner: OfOwner; readonly grantor: Grantor },
 ): Promise<Changed<ApiKey>> {
   const { database } = ports
-  const { username, rights } = await readApiKey({ ...ports, drizzle: database.drizzle }, id, owner)
+  const { username, rights } = await readApiKey(database.drizzle, id, owner)
   return changePrincipal(database, username, async (transaction, { userId }) => {
     const holder = await userRow(transaction, userId)
     await transaction.update(apiKeys).set({ confirmed: true }).where(eq(apiKeys.id, id))
-    const key = await readApiKey({ ...ports, drizzle: transaction }, id, owner)
+    const key = await readApiKey(transaction, id, owner)
     const verify = (source: Drizzle) => requireMayMakeKey(source, grantor, { rights, owner: holder })
     return { result: key, change: { verify } }
   })
@@ -117,12 +118,12 @@ export async function confirmApiKey(
 
 /** Revokes a key and the tokens made with it. @throws ProblemError `not-found`; Unavailable */
 export async function revokeApiKey(
-  ports: Pick<ChangeApiKeysPorts, 'database' | 'clock' | 'secondFactorRoles'>,
+  ports: Pick<ChangeApiKeysPorts, 'database' | 'clock'>,
   id: string,
   owner: OfOwner,
 ): Promise<Changed<undefined>> {
   const { database, clock } = ports
-  const { username } = await readApiKey({ ...ports, drizzle: database.drizzle }, id, owner)
+  const { username } = await readApiKey(database.drizzle, id, owner)
   return changePrincipal(database, username, async (transaction) => {
     const revoked = await transaction
       .update(apiKeys)

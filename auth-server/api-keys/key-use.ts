@@ -7,9 +7,9 @@ import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
 import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
+import { tokensAliveSince } from '../principals/principal-record.ts'
 import { k } from '../store/aliases.ts'
 import { apiKeys } from '../store/schema.ts'
-import { tokensAliveSince } from '../users/principal-record.ts'
 import { isApiKeyId } from './api-key-rows.ts'
 
 /** The database and the clock that the statement uses. */

@@ -1,8 +1,8 @@
 import { and, eq, gt, isNull, or } from 'drizzle-orm'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { type Changed, changePrincipal } from '../principals/principal-change.ts'
 import { apiKeys } from '../store/schema.ts'
 import { type Grantor, requireMayMakeKey } from '../users/granting-rights.ts'
-import { type Changed, changePrincipal } from '../users/principal-change.ts'
 import { userRow } from '../users/user-rows.ts'
 import { type ApiKeyRotation, type NewApiKey, refuseImpossibleRotation } from './api-key.ts'
 import { noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
@@ -20,7 +20,7 @@ export async function rotateApiKey(
   rotation: ApiKeyRotation,
 ): Promise<Changed<NewApiKey>> {
   const { database, clock } = ports
-  const { username, kind } = await readApiKey({ ...ports, drizzle: database.drizzle }, id, owner)
+  const { username, kind } = await readApiKey(database.drizzle, id, owner)
   refuseImpossibleRotation(kind, rotation, clock.now())
   const { stored, shown } = await makeMaterial(ports, { kind, publicKeyPem: rotation.publicKeyPem }, id)
   return changePrincipal(database, username, async (transaction, { userId }) => {
@@ -41,7 +41,7 @@ export async function rotateApiKey(
         }),
       })
       .where(isLive)
-    const key = await readApiKey({ ...ports, drizzle: transaction }, id, owner)
+    const key = await readApiKey(transaction, id, owner)
     const verify = (source: typeof transaction) =>
       requireMayMakeKey(source, grantor, { rights: before.rights, owner: holder })
     return { result: { key, ...shown }, change: { verify } }

@@ -5,11 +5,10 @@ import type { IdSource } from '../../shared/platform/ids.ts'
 import type { LoginThrottle } from '../../shared/protocol/authentication/login-throttle.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
+import type { PrincipalPublisher } from '../principals/principal-publisher.ts'
 import type { AskAtLogin } from '../second-factors/ask-at-login.ts'
 import type { Sealing } from '../store/sealing.ts'
 import type { Tokens } from '../tokens/create-tokens.ts'
-import type { PrincipalPublisher } from '../users/principal-publisher.ts'
-import type { Role } from '../users/rights.ts'
 import { createPasswordChanges } from './change-password.ts'
 import { createKeySignedLogin } from './key-signed-login.ts'
 import { createLoginLists } from './list-logins.ts'
@@ -30,7 +29,6 @@ export interface LoginsSettings extends LoginLifetimes {
   readonly sessionIdleTtlSeconds: number
   readonly sessionMaxTtlSeconds: number
   readonly maxLoginsPerUser: number
-  readonly secondFactorRoles: readonly Role[]
 }
 
 /** The systems that logins use. */
@@ -55,8 +53,8 @@ export type Logins = ReturnType<typeof createLogins>
 export function createLogins(settings: LoginsSettings, { tokens, ...given }: LoginsPorts) {
   const { database } = given
   const { sessionIdleTtlSeconds, sessionMaxTtlSeconds, maxLoginsPerUser, keySignedTokenTtlSeconds } = settings
-  const refreshTokenFamilies = createRefreshTokenFamilies(database, settings.secondFactorRoles)
-  const sessionStore = createSessionStore(database, settings.secondFactorRoles)
+  const refreshTokenFamilies = createRefreshTokenFamilies(database)
+  const sessionStore = createSessionStore(database)
   const sessions = createStoredSessions({ ...given, sessionStore, sessionIdleTtlSeconds })
   const revokeLogin = createRevokeLogin(given)
   const ports = {
@@ -67,7 +65,6 @@ export function createLogins(settings: LoginsSettings, { tokens, ...given }: Log
     lifetimes: settings,
     maxLoginsPerUser,
     sessionIdleTtlSeconds,
-    secondFactorRoles: settings.secondFactorRoles,
   }
   return {
     refreshTokenFamilies,

@@ -5,8 +5,8 @@
 import type { Clock } from '../../shared/platform/clock.ts'
 import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
+import { tokensAliveSince } from '../principals/principal-record.ts'
 import { loginExpiry, loginFamilies, passwordResets, sessions } from '../store/schema.ts'
-import { tokensAliveSince } from '../users/principal-record.ts'
 
 /** Deletes refresh token families whose tokens have all expired, for the slowest clock too. */
 export const createLoginExpiry = (clock: Clock): HousekeepingJob =>

@@ -5,11 +5,10 @@ import { textOf } from '../../shared/platform/database/statement.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Proving, RecentProof } from '../../shared/protocol/authentication/recent-proof.ts'
 import type { Audit } from '../audit/audit.ts'
+import { demandSql } from '../principals/demand-sql.ts'
 import type { AskAtLogin } from '../second-factors/ask-at-login.ts'
 import { f, s, u } from '../store/aliases.ts'
 import { loginFamilies, sessions, users } from '../store/schema.ts'
-import type { Role } from '../users/rights.ts'
-import { textOfDemand } from '../users/second-factor-demand.ts'
 import { type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
 
 /** The age up to which a login counts as recent proof, in milliseconds. A refresh does not make a login younger. */
@@ -20,8 +19,6 @@ export interface RecentProofPorts extends VerifyPasswordPorts {
   readonly clock: Clock
   readonly secondFactors: Pick<AskAtLogin, 'isRightFactor'>
   readonly audit: Pick<Audit, 'during'>
-  /** SECOND_FACTOR_ROLES. */
-  readonly secondFactorRoles: readonly Role[]
 }
 
 /**
@@ -32,9 +29,8 @@ export type ProveRecently = (caller: Proving, proof: RecentProof) => Promise<{ r
 
 /** Creates the check over these ports. */
 export function createRecentProof(ports: RecentProofPorts): ProveRecently {
-  const factorSql = factorsOfLoginSql(ports.secondFactorRoles)
   return async function requireRecentProof(caller, { password, code, clientAddress }) {
-    const [factor] = await ports.database.query<FactorRow>(factorSql, [loginIdOf(caller), caller.userId])
+    const [factor] = await ports.database.query<FactorRow>(factorsOfLoginSql, [loginIdOf(caller), caller.userId])
     const withFactor = factor?.isProved === true
     const isCodeNeeded = !withFactor && factor?.isDemanded !== false
     if (isCodeNeeded && (password === undefined || code === undefined)) throw factorRequired(logInWithFactor)
@@ -78,14 +74,12 @@ interface FactorRow {
 }
 
 /** `$1`: a login or session, or null; `$2`: a user. */
-const factorsOfLoginSql = textOfDemand(
-  (demand) => sql`select ${demand} as "isDemanded", exists (
+const factorsOfLoginSql = textOf(sql`select ${demandSql} as "isDemanded", exists (
     select 1 from ${loginFamilies} ${f}
       where ${f.id} = $1::text::uuid and ${f.userId} = ${u.id} and ${f.secondFactor} is not null
     union all select 1 from ${sessions} ${s}
       where ${s.id} = $1::text::uuid and ${s.userId} = ${u.id} and ${s.secondFactor} is not null) as "isProved"
-  from ${users} ${u} where ${u.id} = $2::text::uuid`,
-)
+  from ${users} ${u} where ${u.id} = $2::text::uuid`)
 
 /** Null for a credential that is no login. The token of an API key has the id of the key, which is none either. */
 const loginIdOf = ({ credential: { loginId } }: Proving): string | null =>

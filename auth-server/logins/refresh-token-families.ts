@@ -10,12 +10,11 @@ import { type Database, DatabaseError } from '../../shared/platform/database/dat
 import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
+import { demandSql } from '../principals/demand-sql.ts'
 import { f, p, s, u } from '../store/aliases.ts'
 import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import type { LoginProof } from '../tokens/access-tokens.ts'
-import type { Role } from '../users/rights.ts'
-import { textOfDemand } from '../users/second-factor-demand.ts'
-import { acceptedSqlOf, acceptedWith } from './accepted.ts'
+import { acceptedFamilySql, acceptedSqlOf } from './accepted.ts'
 import type { RefreshTokenFamily, TokenTimes } from './refresh-token-family.ts'
 import { createRotate, type Rotate, refreshEntries } from './rotate-families.ts'
 
@@ -80,45 +79,40 @@ export const milliseconds = (column: SQLWrapper) => sql`round(extract(epoch from
 const millisecondsSince = (column: SQLWrapper) => milliseconds(sql`(clock_timestamp() - ${column})`)
 
 /** The lock makes a change of the user wait, so that its record has this login too. */
-const startSql = textOfDemand(
-  (demand) => sql`with started as (insert into ${loginFamilies}
+const startSql = textOf(sql`with started as (insert into ${loginFamilies}
     (${namesOf(loginFamilies, 'id', 'userId', 'usernameFolded', 'generation', 'createdAt', 'lastUsedAt', 'expiresAt')},
     ${namesOf(loginFamilies, 'refreshExpiresAt', 'tokensExpireAt', 'clientAddress', 'userAgent', 'secondFactor')})
   select $1::text::uuid, ${u.id}, ${p.usernameFolded}, ${p.generation}, $4::text::timestamptz, $4::text::timestamptz,
     $5::text::timestamptz, $6::text::timestamptz, $7::text::timestamptz, $8::text, $9::text, $10::text
   from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} and ${p.userId} = ${u.id}
   where ${u.id} = $2::text::uuid and ${u.passwordHash} = $3::text and ${u.enabled}
-    and ($10::text is not null or not ${demand})
+    and ($10::text is not null or not ${demandSql})
   for share of u
   returning ${loginFamilies.generation}),
   noted as (${insertEntriesSql(sql`$11::text::json`, sql`started`)})
-  select generation from started`,
-)
+  select generation from started`)
 
-const findSql = textOfDemand(
-  (demand) => sql`select json_build_object('id', ${f.id}, 'username', ${u.username}, 'generation', ${f.generation},
+const findSql =
+  textOf(sql`select json_build_object('id', ${f.id}, 'username', ${u.username}, 'generation', ${f.generation},
     'counter', ${f.counter}, 'rotatedAgoMs', ${millisecondsSince(f.rotatedAt)},
     'formerRotatedAgoMs', ${millisecondsSince(f.formerRotatedAt)}, 'expiresAt', ${milliseconds(f.expiresAt)},
     'refreshExpiresAt', ${milliseconds(f.refreshExpiresAt)},
-    'alive', ${f.endedAt} is null and ${acceptedWith(demand)}) as family
+    'alive', ${f.endedAt} is null and ${acceptedFamilySql}) as family
   from ${loginFamilies} ${f} join ${users} ${u} on ${u.id} = ${f.userId}
     join ${principals} ${p} on ${p.usernameFolded} = ${f.usernameFolded}
-  where ${f.id} = $1::text::uuid`,
-)
+  where ${f.id} = $1::text::uuid`)
 
-const repeatSql = textOfDemand(
-  (demand) => sql`with repeated as (update ${loginFamilies} ${f}
+const repeatSql = textOf(sql`with repeated as (update ${loginFamilies} ${f}
   set ${namesOf(loginFamilies, 'tokensExpireAt')} = greatest(${f.tokensExpireAt}, $4::text::timestamptz)
   from ${users} ${u}, ${principals} ${p}
   where ${f.id} = $1::text::uuid and ${f.counter} = $2::int + 1 and ${f.endedAt} is null
     and ${millisecondsSince(f.rotatedAt)} <= $3::int
-    and ${u.id} = ${f.userId} and ${p.usernameFolded} = ${f.usernameFolded} and ${acceptedWith(demand)}
+    and ${u.id} = ${f.userId} and ${p.usernameFolded} = ${f.usernameFolded} and ${acceptedFamilySql}
   returning json_build_object('sealed', ${f.successorSealed},
     'proof', json_build_object('at', floor(extract(epoch from ${f.createdAt})), 'factor', ${f.secondFactor}),
     'refreshExpiresAt', ${milliseconds(f.refreshExpiresAt)}) as repeated),
   noted as (${insertEntriesSql(sql`$5::text::json`, sql`repeated`)})
-  select repeated from repeated`,
-)
+  select repeated from repeated`)
 
 const revokedSql = textOf(sql`select json_build_object('count', count(*),
     'firstExpiry', ${milliseconds(sql`min(e.until)`)}) as ended
@@ -138,25 +132,22 @@ const revokedSql = textOf(sql`select json_build_object('count', count(*),
 export const foreignKeyViolation = '23503'
 
 /** Creates the store over this database. */
-export function createRefreshTokenFamilies(
-  database: Database,
-  secondFactorRoles: readonly Role[] = [],
-): RefreshTokenFamilies {
+export function createRefreshTokenFamilies(database: Database): RefreshTokenFamilies {
   return {
-    start: (family) => startFamily(database, family, startSql(secondFactorRoles)),
+    start: (family) => startFamily(database, family, startSql),
 
     async find(id) {
       if (!isUuid(id)) return undefined
-      const rows = await database.query<{ family: RefreshTokenFamily }>(findSql(secondFactorRoles), [id])
+      const rows = await database.query<{ family: RefreshTokenFamily }>(findSql, [id])
       return rows[0]?.family
     },
 
-    rotate: createRotate(database, secondFactorRoles),
+    rotate: createRotate(database),
 
     async repeat(id, { username, counter, withinMs, accessExpiresAt }) {
       const entries = JSON.stringify(refreshEntries({ id, username }))
       const parameters = [id, counter, Math.ceil(withinMs), fromSeconds(accessExpiresAt), entries]
-      const rows = await database.write<{ repeated: Repeated }>(repeatSql(secondFactorRoles), parameters)
+      const rows = await database.write<{ repeated: Repeated }>(repeatSql, parameters)
       return rows[0]?.repeated
     },
 

@@ -1,9 +1,9 @@
 import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { PrincipalPublisher } from '../principals/principal-publisher.ts'
 import type { Sealing } from '../store/sealing.ts'
 import type { IssueAccessToken, LoginProof } from '../tokens/access-tokens.ts'
 import type { RefreshTokenContent, RefreshTokens } from '../tokens/refresh-tokens.ts'
-import type { PrincipalPublisher } from '../users/principal-publisher.ts'
 import { issueRefreshToken, type TokenLogin, type TokenResponse, tokenResponse } from './issue-tokens.ts'
 import type { RefreshTokenFamilies } from './refresh-token-families.ts'
 import {

@@ -5,16 +5,14 @@
 import { type SQLWrapper, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
-import { namesOf } from '../../shared/platform/database/statement.ts'
+import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import type { Pending } from '../audit/journal.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
 import { f, p, u } from '../store/aliases.ts'
 import { loginFamilies, principals, users } from '../store/schema.ts'
 import type { LoginProof } from '../tokens/access-tokens.ts'
-import type { Role } from '../users/rights.ts'
-import { textOfDemand } from '../users/second-factor-demand.ts'
-import { acceptedWith } from './accepted.ts'
+import { acceptedFamilySql } from './accepted.ts'
 import type { TokenLogin } from './issue-tokens.ts'
 import type { TokenTimes } from './refresh-token-family.ts'
 
@@ -43,10 +41,9 @@ const secondsOf = (column: SQLWrapper) => sql`floor(extract(epoch from ${column}
 
 /**
  * `$1`: an array of `inputOf`. Families are locked first, in the order of their ids, so that two batches cannot wait
- * for each other. `acceptedWith` is the condition on the user `u` and the principal `p` of a family `f`.
+ * for each other. `acceptedFamilySql` is the condition on the user `u` and the principal `p` of a family `f`.
  */
-const rotateSql = textOfDemand(
-  (demand) => sql`with input as (
+const rotateSql = textOf(sql`with input as (
     select * from json_to_recordset($1::text::json) as i(id uuid, username text, generation int, counter int,
       sealed text, now timestamptz, refresh_expires_at timestamptz, access_expires_at timestamptz, entries json)
   ),
@@ -63,12 +60,11 @@ const rotateSql = textOfDemand(
   where ${f.id} = i.id and ${f.counter} = i.counter and ${f.endedAt} is null and ${f.refreshExpiresAt} > i.now
     and ${f.expiresAt} >= greatest(i.refresh_expires_at, i.access_expires_at)
     and ${u.id} = ${f.userId} and ${u.username} = i.username and ${f.generation} = i.generation
-    and ${p.usernameFolded} = ${f.usernameFolded} and ${acceptedWith(demand)}
+    and ${p.usernameFolded} = ${f.usernameFolded} and ${acceptedFamilySql}
   returning ${f.id}::text as id,
     json_build_object('at', ${secondsOf(f.createdAt)}, 'factor', ${f.secondFactor}) as proof),
   noted as (${insertEntriesSql(sql`i.entries`, sql`rotated r join input i on i.id = r.id::uuid`)})
-  select id, proof from rotated`,
-)
+  select id, proof from rotated`)
 
 interface Rotated {
   readonly id: string
@@ -76,12 +72,11 @@ interface Rotated {
 }
 
 /** Creates the rotation over this database. Two uses of one family never share a statement: the first one decides. */
-export function createRotate(database: Pick<Database, 'write'>, secondFactorRoles: readonly Role[]): Rotate {
-  const text = rotateSql(secondFactorRoles)
+export function createRotate(database: Pick<Database, 'write'>): Rotate {
   const gathered = gatherStatements<NotedRotation, LoginProof | undefined>({
     key: ({ login }) => login.id,
     run: async (rotations) => {
-      const rows = await database.write<Rotated>(text, [JSON.stringify(rotations.map(inputOf))])
+      const rows = await database.write<Rotated>(rotateSql, [JSON.stringify(rotations.map(inputOf))])
       const rotated = new Map(rows.map(({ id, proof }) => [id, proof]))
       return rotations.map(({ login }) => rotated.get(login.id))
     },

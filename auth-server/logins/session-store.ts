@@ -9,11 +9,10 @@ import { requirePrimary } from '../../shared/platform/history/history.ts'
 import type { KnownSession } from '../../shared/protocol/authentication/session/session-times.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
+import { instanceIdSql } from '../principals/change-counter.ts'
+import { demandSql } from '../principals/demand-sql.ts'
 import { c, p, s, u } from '../store/aliases.ts'
 import { principalChangeCounter, principals, sessions, users } from '../store/schema.ts'
-import { instanceIdSql } from '../users/change-counter.ts'
-import type { Role } from '../users/rights.ts'
-import { textOfDemand } from '../users/second-factor-demand.ts'
 import { foreignKeyViolation, milliseconds } from './refresh-token-families.ts'
 
 /** A new session. Times in milliseconds. */
@@ -61,23 +60,21 @@ export interface SessionOwner {
 }
 
 /** The lock makes a change of the user wait, so that its record has this session too. */
-const startSql = textOfDemand(
-  (demand) => sql`with started as (
+const startSql = textOf(sql`with started as (
     insert into ${sessions} (${namesOf(sessions, 'id', 'keyHash', 'userId', 'usernameFolded', 'generation')},
       ${namesOf(sessions, 'createdAt', 'lastUsedAt', 'expiresAt', 'clientAddress', 'userAgent', 'secondFactor')})
     select $1::text::uuid, $2::text, ${u.id}, ${p.usernameFolded}, ${p.generation}, $5::text::timestamptz,
       $5::text::timestamptz, $6::text::timestamptz, $7::text, $8::text, $9::text
     from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} and ${p.userId} = ${u.id}
     where ${u.id} = $3::text::uuid and ${u.passwordHash} = $4::text and ${u.enabled}
-      and ($9::text is not null or not ${demand})
+      and ($9::text is not null or not ${demandSql})
     for share of u
     returning ${sessions.usernameFolded}, ${sessions.generation}),
   noted as (${insertEntriesSql(sql`$10::text::json`, sql`started`)})
   select json_build_object('generation', ${s.generation}, 'version', ${p.principalVersion}) as session,
     ${instanceIdSql} as "instanceId"
   from started s join ${principals} ${p} on ${p.usernameFolded} = ${s.usernameFolded}
-    cross join ${principalChangeCounter} ${c}`,
-)
+    cross join ${principalChangeCounter} ${c}`)
 
 const findSql = textOf(sql`select json_build_object('id', ${s.id}, 'username', ${u.username}, 'userId', ${s.userId},
     'version', ${p.principalVersion}, 'generation', ${s.generation}, 'lastUsedAt', ${milliseconds(s.lastUsedAt)},
@@ -105,28 +102,22 @@ const ownerSql = textOf(
 )
 
 /** Creates the store over this database. */
-export const createSessionStore = (
-  database: Pick<Database, 'query' | 'write'>,
-  secondFactorRoles: readonly Role[] = [],
-): SessionStore => ({
+export const createSessionStore = (database: Pick<Database, 'query' | 'write'>): SessionStore => ({
   async start(session) {
     const { entries, stored } = entriesUnderWay()()
     try {
-      const rows = await database.write<FoundSession<{ version: number; generation: number }>>(
-        startSql(secondFactorRoles),
-        [
-          session.id,
-          session.keyHash,
-          session.userId,
-          session.passwordHash,
-          timestamp(session.createdAt),
-          timestamp(session.expiresAt),
-          session.clientAddress,
-          session.userAgent ?? null,
-          session.factor,
-          JSON.stringify(entries),
-        ],
-      )
+      const rows = await database.write<FoundSession<{ version: number; generation: number }>>(startSql, [
+        session.id,
+        session.keyHash,
+        session.userId,
+        session.passwordHash,
+        timestamp(session.createdAt),
+        timestamp(session.expiresAt),
+        session.clientAddress,
+        session.userAgent ?? null,
+        session.factor,
+        JSON.stringify(entries),
+      ])
       if (rows.length > 0) stored()
       return ofInstance(rows[0])
     } catch (error) {

@@ -5,14 +5,13 @@ import { build, textOf } from '../../shared/platform/database/statement.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { BasicAttempt, ProvedUser } from '../../shared/protocol/authentication/basic/basic.ts'
 import type { LoginThrottle } from '../../shared/protocol/authentication/login-throttle.ts'
-import { foldUsername } from '../../shared/protocol/principal/record.ts'
+import { foldUsername, isUsername } from '../../shared/protocol/principal/record.ts'
 import { notingRefusals } from '../../shared/server/login-throttle/limit-refusals.ts'
 import { type Audit, recordRefusals } from '../audit/audit.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { exceedsPasswordLimit } from '../passwords/password-policy.ts'
 import { p, u } from '../store/aliases.ts'
 import { principals, users } from '../store/schema.ts'
-import { isUsername } from '../users/user.ts'
 
 /** A user whose password was just checked. */
 export interface PasswordHolder {

@@ -8,10 +8,10 @@ import type { VerifyAccessToken } from '../../shared/protocol/access-token/verif
 import type { VerifyKeySignedToken } from '../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
 import { anonymousUsername } from '../../shared/protocol/principal/record.ts'
 import { maxRevokedIds } from '../logins/login.ts'
+import { changePrincipal } from '../principals/principal-change.ts'
+import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
+import { tokensAliveSince } from '../principals/principal-record.ts'
 import { endedTokens } from '../store/schema.ts'
-import { changePrincipal } from '../users/principal-change.ts'
-import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
-import { tokensAliveSince } from '../users/principal-record.ts'
 
 /** Other parts that revoking a token uses. */
 export interface RevokeTokenPorts {

@@ -6,9 +6,8 @@ import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { LoginThrottle } from '../../shared/protocol/authentication/login-throttle.ts'
 import type { UseSignature } from '../../shared/protocol/authentication/signed-request/used-signatures.ts'
+import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
 import type { Sealing } from '../store/sealing.ts'
-import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
-import type { Role } from '../users/rights.ts'
 import { type Challenge, type Challenges, isOfPassword, passwordMark } from './challenges.ts'
 import { addFactor, type ChangeFactorsPorts, type NewFactor } from './change-factors.ts'
 import {
@@ -81,30 +80,29 @@ export interface AskAtLoginPorts extends ChangeFactorsPorts {
   readonly useSignature: UseSignature
   readonly relyingParty: RelyingParty
   /** SECOND_FACTOR_ROLES. */
-  readonly secondFactorRoles: readonly Role[]
 }
 
 /** Creates the second factor of logins over these ports. */
 export function createAskAtLogin(ports: AskAtLoginPorts): AskAtLogin {
-  const { challenges, database, secondFactorRoles } = ports
+  const { challenges, database } = ports
   const opened = (text: string) => challenges.open('login', text) ?? challenges.open('enrol', text)
   return {
-    isRequired: async (userId) => (await factorState(database, userId, secondFactorRoles))?.required ?? false,
+    isRequired: async (userId) => (await factorState(database, userId))?.required ?? false,
     usernameOf: (challenge) => opened(challenge)?.username,
     async resume(text) {
       const challenge = opened(text)
-      const state = challenge && (await factorState(database, challenge.userId, secondFactorRoles))
+      const state = challenge && (await factorState(database, challenge.userId))
       if (!challenge || !state?.passwordHash || !isOfPassword(challenge, state.passwordHash)) return undefined
       return state.generation === challenge.generation ? state : undefined
     },
     async require(holder, request) {
-      const state = await factorState(database, holder.userId, secondFactorRoles)
+      const state = await factorState(database, holder.userId)
       if (state?.passwordHash !== holder.passwordHash) return undefined
       if (!state.required) return null
       return state.factors.length === 0 ? enrol(ports, state, request) : check(ports, state, request)
     },
     async isRightFactor(userId, request) {
-      const state = await factorState(database, userId, secondFactorRoles)
+      const state = await factorState(database, userId)
       return state !== undefined && (await attempt(ports, state, request)) !== undefined
     },
   }

@@ -6,10 +6,10 @@ import { and, count, eq } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { type Changed, changePrincipal, isCurrent, type LoginGeneration } from '../principals/principal-change.ts'
 import { loginFamilies, sessions } from '../store/schema.ts'
 import { recoveryCodes, secondFactorFailures, secondFactors } from '../store/second-factor-tables.ts'
 import { type Grantor, requireMayAccess } from '../users/granting-rights.ts'
-import { type Changed, changePrincipal, isCurrent, type LoginGeneration } from '../users/principal-change.ts'
 import { noSuchUser, userRow } from '../users/user-rows.ts'
 
 /** How many factors a user may have. */

@@ -4,11 +4,10 @@ import { alias } from 'drizzle-orm/pg-core'
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { build, textOf } from '../../shared/platform/database/statement.ts'
+import { demandSql } from '../principals/demand-sql.ts'
 import { p, u } from '../store/aliases.ts'
 import { principals, users } from '../store/schema.ts'
 import { recoveryCodes, secondFactors } from '../store/second-factor-tables.ts'
-import type { Role } from '../users/rights.ts'
-import { textOfDemand } from '../users/second-factor-demand.ts'
 
 /** One factor. Times in milliseconds. */
 export interface StoredFactor {
@@ -44,10 +43,9 @@ const milliseconds = (column: SQLWrapper) => sql`round(extract(epoch from ${colu
 const f = alias(secondFactors, 'f')
 const r = alias(recoveryCodes, 'r')
 
-const stateSql = textOfDemand(
-  (demand) => sql`select json_build_object('userId', ${u.id}, 'username', ${u.username},
+const stateSql = textOf(sql`select json_build_object('userId', ${u.id}, 'username', ${u.username},
     'passwordHash', ${u.passwordHash}, 'version', ${p.principalVersion}, 'generation', ${p.generation},
-    'required', ${demand},
+    'required', ${demandSql},
     'recoveryCodes', (select count(*) from ${recoveryCodes} ${r} where ${r.userId} = ${u.id}),
     'factors', coalesce((select json_agg(json_build_object('id', ${f.id}, 'kind', ${f.kind}, 'name', ${f.name},
       'secretSealed', ${f.secretSealed}, 'credentialId', ${f.credentialId}, 'publicKey', ${f.publicKey},
@@ -55,16 +53,11 @@ const stateSql = textOfDemand(
       'lastUsedAt', ${milliseconds(f.lastUsedAt)}) order by ${f.createdAt}, ${f.id})
       from ${secondFactors} ${f} where ${f.userId} = ${u.id}), '[]')) as state
   from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} and ${p.userId} = ${u.id}
-  where ${u.id} = $1::text::uuid and ${u.enabled}`,
-)
+  where ${u.id} = $1::text::uuid and ${u.enabled}`)
 
 /** Reads the state of an enabled user; undefined when there is none of this id. @throws Unavailable */
-export async function factorState(
-  database: Pick<Database, 'query'>,
-  userId: string,
-  roles: readonly Role[],
-): Promise<FactorState | undefined> {
-  const [row] = await database.query<{ state: FactorState }>(stateSql(roles), [userId])
+export async function factorState(database: Pick<Database, 'query'>, userId: string): Promise<FactorState | undefined> {
+  const [row] = await database.query<{ state: FactorState }>(stateSql, [userId])
   return row?.state
 }
 

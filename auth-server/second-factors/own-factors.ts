@@ -3,10 +3,10 @@ import { sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
 import { textOf } from '../../shared/platform/database/statement.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { whenPublished } from '../principals/principal-publisher.ts'
 import { f, s } from '../store/aliases.ts'
 import { loginFamilies, sessions } from '../store/schema.ts'
 import type { Grantor } from '../users/granting-rights.ts'
-import { whenPublished } from '../users/principal-publisher.ts'
 import { type AskAtLoginPorts, defaultTotpName, newTotp, passkeyOf } from './ask-at-login.ts'
 import type { Challenge, ChallengePurpose } from './challenges.ts'
 import {
@@ -95,8 +95,8 @@ export function createOwnFactors(ports: AskAtLoginPorts): OwnFactors {
   }
 }
 
-async function stateOf({ database, secondFactorRoles }: AskAtLoginPorts, { userId }: Owner): Promise<FactorState> {
-  const state = await factorState(database, userId, secondFactorRoles)
+async function stateOf({ database }: AskAtLoginPorts, { userId }: Owner): Promise<FactorState> {
+  const state = await factorState(database, userId)
   if (state) return state
   throw new ProblemError('not-found', 'There is no such user.')
 }

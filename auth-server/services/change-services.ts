@@ -3,11 +3,11 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { changeCatalogue } from '../access/change-catalogue.ts'
+import type { Changed } from '../principals/principal-change.ts'
 import { resourceServers, services } from '../store/access-tables.ts'
 import type { Sealing } from '../store/sealing.ts'
-import type { Changed } from '../users/principal-change.ts'
 import { refuseProblems } from '../users/user.ts'
-import { changeCatalogue } from './catalogue-lock.ts'
 import { maxServices, type NewService, type ServiceRequest } from './service.ts'
 import { isServiceId, noSuchService, toService } from './service-rows.ts'
 import { serviceSecretData } from './service-secrets.ts'
@@ -40,7 +40,7 @@ export async function insertService(
     const [stored] = await transaction.insert(services).values(row).returning()
     if (!stored) throw new TypeError('a row that was inserted is returned')
     const entries = [{ action: 'service.created', target: id }]
-    return { result: { service: toService(stored), secret }, entries }
+    return { result: { service: toService(stored), secret }, isChanged: true, entries }
   })
 }
 
@@ -84,7 +84,7 @@ export async function rotateService(
       .where(eq(services.id, id))
       .returning()
     if (!stored) throw noSuchService()
-    return { result: { service: toService(stored), secret } }
+    return { result: { service: toService(stored), secret }, isChanged: true }
   })
 }
 
@@ -97,6 +97,6 @@ export async function deleteService(
   return changeCatalogue(database, async (transaction) => {
     const deleted = await transaction.delete(services).where(eq(services.id, id)).returning({ id: services.id })
     if (deleted.length === 0) throw noSuchService()
-    return { result: undefined }
+    return { result: undefined, isChanged: true }
   })
 }

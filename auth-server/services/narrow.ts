@@ -1,25 +1,30 @@
 /**
- * What a service sees: the rights of its own resource server, and the roles that have some of them
- * (docs/contract/services.md#what-a-service-sees). Pure.
+ * What a service sees (docs/contract/services.md#what-a-service-sees): the rights of its own resource server, and the
+ * roles that have some of them. Pure.
  */
-import { adminRole } from '../users/rights.ts'
+import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
+import type { StoredPrincipal } from '../../shared/protocol/principal/record.ts'
 
-/** The rights and roles that there are. */
-export interface CatalogueLists {
-  readonly rights: readonly { readonly name: string; readonly resourceServer: string }[]
-  readonly roles: readonly { readonly name: string; readonly rights: readonly string[] }[]
+/** The catalogue as services of this resource server see it. */
+export function narrowCatalogue({ rights, roles, ...catalogue }: Catalogue, resourceServer: string): Catalogue {
+  const own = rights.filter((right) => right.resourceServer === resourceServer)
+  const names = new Set(own.map(({ name }) => name))
+  const narrowed = roles.map((role) => ({ ...role, rights: role.rights.filter((right) => names.has(right)) }))
+  return { ...catalogue, rights: own, roles: narrowed.filter((role) => role.rights.length > 0) }
 }
 
-/** Which rights and roles a service sees. */
-export interface Sight {
-  seesRight(name: string): boolean
-  seesRole(name: string): boolean
+/** The record as a service sees it that sees this catalogue. */
+export function narrowRecord(record: StoredPrincipal, { rights, roles }: Catalogue): StoredPrincipal {
+  const named = new Set(roles.map(({ name }) => name))
+  return {
+    ...record,
+    roles: record.roles.filter((role) => named.has(role)),
+    directRights: narrowRights(record.directRights, { rights }),
+  }
 }
 
-/** The sight of a resource server. The role `admin` has all rights, so each server with a right sees it. */
-export function sightOf({ rights, roles }: CatalogueLists, resourceServer: string): Sight {
-  const own = new Set(rights.flatMap((right) => (right.resourceServer === resourceServer ? [right.name] : [])))
-  const given = roles.filter((role) => role.rights.some((right) => own.has(right))).map(({ name }) => name)
-  const named = new Set(own.size === 0 ? [] : [adminRole, ...given])
-  return { seesRight: (name) => own.has(name), seesRole: (name) => named.has(name) }
+/** Those of these rights that a service sees. */
+export function narrowRights(names: Iterable<string>, { rights }: Pick<Catalogue, 'rights'>): string[] {
+  const seen = new Set(rights.map(({ name }) => name))
+  return [...names].filter((name) => seen.has(name))
 }

@@ -18,8 +18,8 @@ export interface ServiceToken {
 }
 
 /**
- * Issues a token for a service that has proved itself by a secret. The token does not outlive a former secret: undefined
- * when that one ends now.
+ * Issues a token for a service that has proved itself by a secret. The token does not outlive a former secret:
+ * undefined when that one ends now.
  */
 export function issueServiceToken(
   { service, secret, until }: ProvenService,

@@ -1,8 +1,8 @@
 /** The operations on services. Each change is published when its promise resolves. */
 import { createNoteUse } from '../../shared/platform/database/note-use.ts'
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
+import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
 import { services } from '../store/access-tables.ts'
-import { type PrincipalPublisher, whenPublished } from '../users/principal-publisher.ts'
 import { type ChangeServicesPorts, deleteService, insertService, rotateService } from './change-services.ts'
 import type { NewService, Service, ServiceRequest } from './service.ts'
 import { listServices, type OfResourceServer, readService } from './service-rows.ts'
@@ -20,7 +20,9 @@ export interface Services {
   list(page: PageRequest & OfResourceServer): Promise<Page<Service>>
   /** Reads a service. @throws ProblemError `not-found` */
   read(id: string): Promise<Service>
-  /** Gives a service a new secret; the former one is accepted for so long, in seconds. @throws ProblemError `not-found` */
+  /**
+   * Gives a service a new secret; the former one is accepted for so long, in seconds. @throws ProblemError `not-found`
+   */
   rotate(id: string, overlapSeconds: number): Promise<NewService>
   /** Deletes a service: its credential and its tokens end. @throws ProblemError `not-found` */
   delete(id: string): Promise<void>

@@ -37,7 +37,7 @@ export const accessRights = authSchema.table(
     /** True for a right that only reads: `anonymous` can have no others. */
     readsOnly: boolean('reads_only').notNull(),
     /** The order of rights in records and lists. */
-    position: integer().generatedAlwaysAsIdentity(),
+    position: integer().generatedByDefaultAsIdentity(),
     /**
      * The principal version at which it was made: a record of an earlier version has not this right, but one of the
      * same name that was withdrawn.
@@ -58,7 +58,7 @@ export const roles = authSchema.table(
     description: text().notNull(),
     rights: text().array().notNull(),
     /** The order of roles in lists. */
-    position: integer().generatedAlwaysAsIdentity(),
+    position: integer().generatedByDefaultAsIdentity(),
     /** The principal version at which it was made, as of a right. */
     since: bigint({ mode: 'number' }).notNull().default(0),
     createdAt: time('created_at').notNull(),

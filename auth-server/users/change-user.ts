@@ -1,10 +1,11 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { catalogueIn } from '../principals/catalogue.ts'
+import { type Changed, changePrincipal, type PrincipalChange } from '../principals/principal-change.ts'
 import { apiKeys, digestSecrets, passwordResets, users } from '../store/schema.ts'
 import { type Grantor, requireMayGrant, rightsAdded } from './granting-rights.ts'
-import { type Changed, changePrincipal, type PrincipalChange } from './principal-change.ts'
-import { distinct, type User } from './user.ts'
+import { distinct, grantProblems, refuseProblems, type User } from './user.ts'
 import { isEnabledAdmin, toUser, userRow, verifyAdminLeft } from './user-rows.ts'
 
 /** New values for a user, already checked. Members that are left out stay as they are. */
@@ -37,13 +38,16 @@ export function changeUser(
     if (sameGrants(before, after)) return { result: toUser(before) }
     const { roles, rights, enabled, updatedAt } = after
     await transaction.update(users).set({ roles, rights, enabled, updatedAt }).where(eq(users.id, before.id))
-    const added = rightsAdded(before, after)
+    const added = rightsAdded(await catalogueIn(transaction), before, after)
     // A link that was made for fewer rights must not lead to these.
     if (added.length > 0) await transaction.delete(passwordResets).where(eq(passwordResets.userId, before.id))
     const change: PrincipalChange = {
       ...(before.enabled && !after.enabled && revokeEverything),
       verify: async (source) => {
-        await requireMayGrant(source, grantor, { rights: added, before })
+        // A right or a role may have been deleted since the request was checked.
+        const catalogue = await catalogueIn(source)
+        refuseProblems(grantProblems(catalogue, username, patch))
+        await requireMayGrant(source, grantor, { rights: rightsAdded(catalogue, before, after), before, catalogue })
         if (isEnabledAdmin(before) && !isEnabledAdmin(after)) await verifyAdminLeft(source)
       },
     }

@@ -4,10 +4,11 @@ import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { anonymousUsername, foldUsername } from '../../shared/protocol/principal/record.ts'
 import { entriesUnderWay, insertEntries } from '../audit/change-entries.ts'
+import { catalogueIn } from '../principals/catalogue.ts'
+import { type Changed, numberChange } from '../principals/principal-change.ts'
 import { principals, users } from '../store/schema.ts'
 import { type Grantor, requireMayGrant, rightsOfGrants } from './granting-rights.ts'
-import { type Changed, numberChange } from './principal-change.ts'
-import { distinct, type User } from './user.ts'
+import { distinct, grantProblems, refuseProblems, type User } from './user.ts'
 import { toUser } from './user-rows.ts'
 
 /** A new user with checked values. */
@@ -61,7 +62,11 @@ export async function insertUser(
         .onConflictDoUpdate({ target: principals.usernameFolded, set: { username, userId } })
       await transaction.insert(users).values(row)
       await insertEntries(transaction, entries)
-      const verify = (source: Drizzle) => requireMayGrant(source, grantor, { rights: rightsOfGrants(row) })
+      const verify = async (source: Drizzle) => {
+        const catalogue = await catalogueIn(source)
+        refuseProblems(grantProblems(catalogue, username, row))
+        await requireMayGrant(source, grantor, { rights: rightsOfGrants(catalogue, row), catalogue })
+      }
       return numberChange(transaction, usernameFolded, { verify })
     })
     entries.stored()

@@ -10,9 +10,11 @@ import { eq } from 'drizzle-orm'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { type Caller, missingRights, narrowed } from '../../shared/protocol/authentication/authenticate.ts'
 import { actsForItsUser } from '../../shared/protocol/authentication/own-account.ts'
+import { type Catalogue, effectiveRights, newGrants } from '../../shared/protocol/principal/catalogue.ts'
+import { catalogueIn } from '../principals/catalogue.ts'
+import { adminRole } from '../principals/rights.ts'
 import { users } from '../store/schema.ts'
-import { adminRole, allRights, effectiveRights } from './rights.ts'
-import { distinct } from './user.ts'
+import { type AskedGrants, distinct } from './user.ts'
 import type { UserRow } from './user-rows.ts'
 
 /** The caller who grants the rights. */
@@ -20,18 +22,21 @@ export type Grantor = Pick<Caller, 'userId' | 'scheme' | 'credential'>
 
 type Grants = Pick<UserRow, 'roles' | 'rights'>
 
-type AskedGrants = { readonly [Member in keyof Grants]?: Grants[Member] | undefined }
-
 /** The rights of these roles and direct rights together. */
-export const rightsOfGrants = ({ roles = [], rights = [] }: AskedGrants): string[] => effectiveRights(roles, rights)
+export const rightsOfGrants = (catalogue: Catalogue, { roles = [], rights = [] }: AskedGrants): string[] =>
+  effectiveRights(catalogue, newGrants(roles, rights))
 
 /**
  * The rights that a change of a user adds: the rights of each new role, each new direct right, and all rights of a
  * disabled user who is enabled again. A role or right that the user had before adds nothing.
  */
-export function rightsAdded(before: Grants & { enabled: boolean }, after: Grants & { enabled: boolean }): string[] {
-  if (!before.enabled && after.enabled) return rightsOfGrants(after)
-  return rightsOfGrants({
+export function rightsAdded(
+  catalogue: Catalogue,
+  before: Grants & { enabled: boolean },
+  after: Grants & { enabled: boolean },
+): string[] {
+  if (!before.enabled && after.enabled) return rightsOfGrants(catalogue, after)
+  return rightsOfGrants(catalogue, {
     roles: after.roles.filter((role) => !before.roles.includes(role)),
     rights: after.rights.filter((right) => !before.rights.includes(right)),
   })
@@ -44,6 +49,8 @@ export interface Grant {
    * The user's row before this transaction changed it. For users who change themselves, it gives the rights they had.
    */
   readonly before?: UserRow
+  /** The catalogue by which the grantor has rights: the present one, or the one before this transaction changed it. */
+  readonly catalogue?: Catalogue
 }
 
 /**
@@ -53,10 +60,12 @@ export interface Grant {
 export async function requireMayGrant(
   transaction: Drizzle,
   grantor: Grantor | undefined,
-  { rights, before }: Grant,
+  { rights, before, catalogue: given }: Grant,
 ): Promise<void> {
   if (grantor === undefined || rights.length === 0) return
-  const now = before?.id === grantor.userId ? rightsThrough(grantor, before) : await rightsNow(transaction, grantor)
+  const catalogue = given ?? (await catalogueIn(transaction))
+  const isSelf = before?.id === grantor.userId
+  const now = rightsThrough(catalogue, grantor, isSelf ? before : await rowOf(transaction, grantor))
   requireAll(grantor, now, rights)
 }
 
@@ -70,7 +79,8 @@ export async function requireMayAccess(
   target: Grants & { id: string },
 ): Promise<void> {
   if (grantor === undefined || isOwn(grantor, target.id)) return
-  await requireMayGrant(transaction, grantor, { rights: rightsOfGrants(target) })
+  const catalogue = await catalogueIn(transaction)
+  await requireMayGrant(transaction, grantor, { rights: rightsOfGrants(catalogue, target), catalogue })
 }
 
 /**
@@ -84,8 +94,11 @@ export async function rightsOfNewKey(
   { asked, owner }: { asked: readonly string[] | undefined; owner: Grants & { id: string } },
 ): Promise<string[] | null> {
   if (grantor === undefined || isOwn(grantor, owner.id)) return asked === undefined ? null : distinct(asked)
-  const now = await rightsNow(transaction, grantor)
-  if (asked === undefined) return now.isAdmin ? null : rightsOfGrants(owner).filter((right) => now.rights.has(right))
+  const catalogue = await catalogueIn(transaction)
+  const now = rightsThrough(catalogue, grantor, await rowOf(transaction, grantor))
+  if (asked === undefined) {
+    return now.isAdmin ? null : rightsOfGrants(catalogue, owner).filter((right) => now.rights.has(right))
+  }
   requireAll(grantor, now, asked)
   return distinct(asked)
 }
@@ -97,7 +110,9 @@ export async function requireMayMakeKey(
   { rights, owner }: { rights: readonly string[] | null; owner: Grants & { id: string } },
 ): Promise<void> {
   const now = await rightsOfNewKey(transaction, grantor, { asked: rights ?? undefined, owner })
-  if (rights === null && now !== null) await requireMayGrant(transaction, grantor, { rights: allRights })
+  if (rights !== null || now === null) return
+  const catalogue = await catalogueIn(transaction)
+  await requireMayGrant(transaction, grantor, { rights: catalogue.rights.map(({ name }) => name), catalogue })
 }
 
 const isOwn = (grantor: Grantor, id: string): boolean => grantor.userId === id && actsForItsUser(grantor)
@@ -111,16 +126,16 @@ interface RightsNow {
   readonly isAdmin: boolean
 }
 
-async function rightsNow(transaction: Drizzle, grantor: Grantor): Promise<RightsNow> {
+async function rowOf(transaction: Drizzle, grantor: Grantor): Promise<UserRow | undefined> {
   const [row] = await transaction.select().from(users).where(eq(users.id, grantor.userId))
-  return rightsThrough(grantor, row)
+  return row
 }
 
 /** The rights of this row, narrowed by the credential. */
-function rightsThrough(grantor: Grantor, row: UserRow | undefined): RightsNow {
+function rightsThrough(catalogue: Catalogue, grantor: Grantor, row: UserRow | undefined): RightsNow {
   const { roles, rights } = row?.enabled ? row : nothing
   return {
-    rights: narrowed(new Set(rightsOfGrants({ roles, rights })), grantor.credential.rights),
+    rights: narrowed(new Set(rightsOfGrants(catalogue, { roles, rights })), grantor.credential.rights),
     isAdmin: roles.includes(adminRole) && actsForItsUser(grantor),
   }
 }

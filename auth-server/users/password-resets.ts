@@ -16,11 +16,11 @@ import type { LoginThrottle } from '../../shared/protocol/authentication/login-t
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
+import { type ChangeOutcome, changePrincipal, type LockedPrincipal } from '../principals/principal-change.ts'
+import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
 import { p, u } from '../store/aliases.ts'
 import { passwordResets, principals, users } from '../store/schema.ts'
 import { type Grantor, requireMayAccess } from './granting-rights.ts'
-import { type ChangeOutcome, changePrincipal, type LockedPrincipal } from './principal-change.ts'
-import { type PrincipalPublisher, whenPublished } from './principal-publisher.ts'
 import { refuseProblems } from './user.ts'
 import { userRow } from './user-rows.ts'
 

@@ -2,10 +2,10 @@ import { and, asc, eq, gt, ne, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import { anonymousUsername, foldUsername } from '../../shared/protocol/principal/record.ts'
+import { anonymousUsername, foldUsername, isUsername } from '../../shared/protocol/principal/record.ts'
+import { adminRole } from '../principals/rights.ts'
 import { users } from '../store/schema.ts'
-import { adminRole } from './rights.ts'
-import { isUsername, type User } from './user.ts'
+import type { User } from './user.ts'
 
 /** A row of `users`. */
 export type UserRow = typeof users.$inferSelect

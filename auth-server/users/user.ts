@@ -1,10 +1,8 @@
 /** The values of a user, and the rules for each value alone. Knows no database. */
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
+import { type Catalogue, effectiveRights, newGrants } from '../../shared/protocol/principal/catalogue.ts'
 import { anonymousUsername, isAnonymous, isUsername } from '../../shared/protocol/principal/record.ts'
-import { effectiveRights, isRight, isRole, readingRights } from './rights.ts'
-
-export { isUsername }
 
 /** A user as administrators see it. Times in milliseconds. */
 export interface User {
@@ -30,32 +28,44 @@ export const usernameProblems = (username: string): MemberError[] =>
         },
       ]
 
+/** Roles and direct rights that are asked for. */
+export interface AskedGrants {
+  readonly roles?: readonly string[] | undefined
+  readonly rights?: readonly string[] | undefined
+}
+
 /** The problems of new roles and direct rights for `username`. */
 export function grantProblems(
+  catalogue: Catalogue,
   username: string,
-  roles: readonly string[] = [],
-  rights: readonly string[] = [],
+  { roles = [], rights = [] }: AskedGrants,
 ): MemberError[] {
-  const unknown = [
-    ...roles.flatMap((role, at) =>
-      isRole(role) ? [] : [{ pointer: `/roles/${at}`, code: 'unknown-role', message: 'is not a role' }],
-    ),
-    ...rights.flatMap((right, at) =>
-      isRight(right) ? [] : [{ pointer: `/rights/${at}`, code: 'unknown-right', message: 'is not a right' }],
-    ),
-  ]
+  const unknown = [...unknownNames(catalogue.roles, roles, 'role'), ...unknownNames(catalogue.rights, rights, 'right')]
   if (unknown.length > 0 || !isAnonymous(username)) return unknown
+  const isReading = (given: readonly string[]) =>
+    catalogue.rights.every(({ name, readsOnly }) => readsOnly || !given.includes(name))
+  const ofRole = (role: string) => effectiveRights(catalogue, newGrants([role], []))
   const beyondReading = (pointer: string) => ({
     pointer,
     code: 'reading-rights-only',
     message: `the principal ${anonymousUsername} can be given reading rights only`,
   })
   return [
-    ...roles.flatMap((role, at) =>
-      effectiveRights([role], []).every((right) => readingRights.has(right)) ? [] : [beyondReading(`/roles/${at}`)],
-    ),
-    ...rights.flatMap((right, at) => (readingRights.has(right) ? [] : [beyondReading(`/rights/${at}`)])),
+    ...roles.flatMap((role, at) => (isReading(ofRole(role)) ? [] : [beyondReading(`/roles/${at}`)])),
+    ...rights.flatMap((right, at) => (isReading([right]) ? [] : [beyondReading(`/rights/${at}`)])),
   ]
+}
+
+/** The problems of names in `/roles` or `/rights` that the catalogue does not have. */
+export function unknownNames(
+  known: readonly { readonly name: string }[],
+  asked: readonly string[],
+  kind: 'role' | 'right',
+): MemberError[] {
+  const names = new Set(known.map(({ name }) => name))
+  return asked.flatMap((name, at) =>
+    names.has(name) ? [] : [{ pointer: `/${kind}s/${at}`, code: `unknown-${kind}`, message: `is not a ${kind}` }],
+  )
 }
 
 /** Does nothing when there are no problems. @throws ProblemError `invalid-value` with all of them in `errors` */

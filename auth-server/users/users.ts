@@ -1,14 +1,16 @@
 /** The operations of administrators on users. Each change is published when its promise resolves. */
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
+import { readCatalogue } from '../principals/catalogue.ts'
+import type { Changed } from '../principals/principal-change.ts'
+import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
 import { changeUser, deleteUser, type LogoutExtent, revokeAllLogins, type UserPatch } from './change-user.ts'
 import { type CreateUserPorts, insertUser } from './create-user.ts'
-import type { Grantor } from './granting-rights.ts'
-import type { Changed } from './principal-change.ts'
-import { type PrincipalPublisher, whenPublished } from './principal-publisher.ts'
+import { type Grantor, rightsOfGrants } from './granting-rights.ts'
 import { grantProblems, refuseProblems, type User, usernameProblems } from './user.ts'
 import { findMadeByDemo, hasNoUsers, listUsers, readPasswordHash, readUser, type UserFilter } from './user-rows.ts'
 
@@ -61,6 +63,10 @@ export interface Users {
 
 /** The same for callers, who can grant only rights that they have. */
 export interface UsersForCallers extends Omit<Users, 'create' | 'patch'> {
+  /** Refuses values that a user cannot have. Gives the rights that they grant. @throws ProblemError `invalid-value` */
+  check(request: UserRequest): Promise<string[]>
+  /** The same for a patch. */
+  checkPatch(username: string, patch: UserPatch): Promise<void>
   create(request: UserRequest, grantor: Grantor): Promise<User>
   patch(username: string, patch: UserPatch, grantor: Grantor): Promise<User>
 }
@@ -72,16 +78,23 @@ export interface UsersPorts extends CreateUserPorts {
 }
 
 /** Creates the operations on users over these ports. */
-export function createUsers(ports: UsersPorts): Users {
+export function createUsers(ports: UsersPorts): Users & UsersForCallers {
   const { database, publisher } = ports
   const published = <Result>(change: Promise<Changed<Result>>) => whenPublished(publisher, change)
   return {
     create: (request, grantor) => published(createUser(ports, request, { madeByDemo: false, grantor })),
     createForDemo: (request) => published(createUser(ports, request, { madeByDemo: true })),
+    check: async (request) => {
+      const catalogue = await readCatalogue(database)
+      refuseImpossibleUser(catalogue, request)
+      return rightsOfGrants(catalogue, request)
+    },
+    checkPatch: async (username, patch) =>
+      refuseProblems(grantProblems(await readCatalogue(database), username, patch)),
     read: (username) => readUser(database, username),
     list: (page) => listUsers(database, page),
     patch: async (username, patch, grantor) => {
-      refuseProblems(grantProblems(username, patch.roles, patch.rights))
+      refuseProblems(grantProblems(await readCatalogue(database), username, patch))
       return published(changeUser(ports, username, { patch, grantor }))
     },
     delete: async (username) => {
@@ -98,12 +111,12 @@ export function createUsers(ports: UsersPorts): Users {
   }
 }
 
-/** Refuses values that a user cannot have. @throws ProblemError `invalid-value` with `errors` */
-export function refuseImpossibleUser({ username, password, roles, rights }: UserRequest): void {
+/** @throws ProblemError `invalid-value` with `errors` */
+function refuseImpossibleUser(catalogue: Catalogue, { username, password, roles, rights }: UserRequest): void {
   refuseProblems([
     ...usernameProblems(username),
     ...passwordProblems({ username, password }, '/password'),
-    ...grantProblems(username, roles, rights),
+    ...grantProblems(catalogue, username, { roles, rights }),
   ])
 }
 
@@ -112,7 +125,7 @@ async function createUser(
   request: UserRequest,
   { madeByDemo, grantor }: { readonly madeByDemo: boolean; readonly grantor?: Grantor | undefined },
 ): Promise<Changed<User>> {
-  refuseImpossibleUser(request)
+  refuseImpossibleUser(await readCatalogue(ports.database), request)
   const { username, password, roles = [], rights = [], enabled = true } = request
   const passwordHash = await ports.hashing.hash(password)
   return insertUser(ports, { username, passwordHash, roles, rights, enabled, madeByDemo }, grantor)

@@ -3,7 +3,7 @@ import { type Database, databaseWrites } from '../../shared/platform/database/da
 import type { Dependency } from '../../shared/platform/http/server/health.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { KeyRing } from '../key-ring/key-ring.ts'
-import type { PrincipalPublisher } from '../users/principal-publisher.ts'
+import type { PrincipalPublisher } from '../principals/principal-publisher.ts'
 
 interface DependencyPorts {
   readonly database: Pick<Database, 'ping' | 'checkWrites'>

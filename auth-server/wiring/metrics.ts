@@ -7,8 +7,8 @@ import type { KeyRing } from '../key-ring/key-ring.ts'
 import { keyUses } from '../key-ring/keyring-file.ts'
 import { type LifeCycleRules, nextSteps } from '../key-ring/life-cycle.ts'
 import type { Logins } from '../logins/create-logins.ts'
+import type { PrincipalPublisher } from '../principals/principal-publisher.ts'
 import { maxServices } from '../services/service.ts'
-import type { PrincipalPublisher } from '../users/principal-publisher.ts'
 
 /** The parts of the auth server that its own metrics read. */
 export interface AuthMetricsParts {

@@ -7,7 +7,7 @@ import { createCacheSeals } from '../../shared/platform/cache/cache-seals.ts'
 import { systemClock as clock } from '../../shared/platform/clock.ts'
 import { createIdSource } from '../../shared/platform/ids.ts'
 import { openCache } from '../../shared/platform/redis/open-cache.ts'
-import { type PrincipalRecord, parsePrincipalRecord, principalKey } from '../../shared/protocol/principal/record.ts'
+import { type PrincipalRecord, parseStoredPrincipal, principalKey } from '../../shared/protocol/principal/record.ts'
 import type { Comparison } from '../runner/compare.ts'
 import type { Bench } from '../servers/bench.ts'
 import { repeated } from './repeated.ts'
@@ -38,7 +38,7 @@ export async function compareSeals(bench: Bench): Promise<Comparison> {
   return {
     title: `A principal record of ${value.length} bytes from Redis, after it was received`,
     unit: 'operations',
-    floors: [repeated('parsing it', () => parsePrincipalRecord(value))],
+    floors: [repeated('parsing it', () => parseStoredPrincipal(value))],
     subjects: [
       repeated('checking its HMAC', () => typeof seals.openEntry(key, { version, value: sealed }) === 'object'),
       repeated('making its HMAC', () => seals.sealEntry(key, { version, value }, 3_600)),

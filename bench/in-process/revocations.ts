@@ -1,7 +1,7 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import { createRevokeLogin } from '../../auth-server/logins/revoke-login.ts'
+import { changePrincipal } from '../../auth-server/principals/principal-change.ts'
 import { loginFamilies } from '../../auth-server/store/schema.ts'
-import { changePrincipal } from '../../auth-server/users/principal-change.ts'
 import { systemClock as clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { openPostgres } from '../../shared/platform/postgres/postgres.ts'

@@ -1,17 +1,16 @@
 /** The form for a new user. */
 
-import { allRoles } from '../../auth-server/users/rights.ts'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { atFields } from '../frame/at-fields.ts'
 import type { AuthPage, AuthVisit } from '../frame/auth-api.ts'
-import { Checkboxes, chosenOf } from '../frame/choices.tsx'
+import { allChosen, Checkboxes } from '../frame/choices.tsx'
 import type { ShownPage } from '../frame/console.tsx'
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { doneAt } from '../parts/forms.ts'
 import { chosenRights, RightsFields } from '../parts/rights.tsx'
 import { strings } from '../texts/account.ts'
 import { administration } from '../texts/administration.ts'
-import { userPath, usersPath, usersRight } from './user-parts.tsx'
+import { type Role, rolesOf, userPath, usersPath, usersRight } from './user-parts.tsx'
 
 const { users: texts } = administration
 
@@ -36,16 +35,19 @@ export const createUserPage = (): AuthPage => ({
   },
 })
 
-const roleChoices = allRoles.map((role) => ({ value: role, text: role, hint: texts.roleHints[role] ?? '' }))
-
 interface GrantFieldsParts {
+  /** All roles. */
+  readonly offered: readonly Role[]
   readonly roles: readonly string[]
   readonly rights: readonly string[]
   readonly errors: Readonly<Record<string, string>>
 }
 
 /** Checkboxes of the roles and the direct rights of a user. */
-export function GrantFields({ roles, rights, errors }: GrantFieldsParts) {
+export function GrantFields({ offered, roles, rights, errors }: GrantFieldsParts) {
+  const choices = offered.map(({ name, description }) => ({ value: name, text: name, hint: description }))
+  // The role `admin` has all rights.
+  const allRights = new Set(offered.flatMap((role) => role.rights))
   return (
     <>
       <Checkboxes
@@ -53,18 +55,24 @@ export function GrantFields({ roles, rights, errors }: GrantFieldsParts) {
         legend={texts.roles}
         chosen={roles}
         error={errors.roles}
-        groups={[{ title: '', choices: roleChoices }]}
+        groups={[{ title: '', choices }]}
       />
       <details open={rights.length > 0 || errors.rights !== undefined}>
         <summary>{texts.directRights}</summary>
-        <RightsFields legend={texts.directRights} hint={texts.directRightsHint} chosen={rights} error={errors.rights} />
+        <RightsFields
+          legend={texts.directRights}
+          hint={texts.directRightsHint}
+          offered={allRights}
+          chosen={rights}
+          error={errors.rights}
+        />
       </details>
     </>
   )
 }
 
 /** The roles that were chosen. */
-export const chosenRoles = (form: ReadonlyMap<string, string>): string[] => chosenOf(form, 'roles', roleChoices)
+export const chosenRoles = (form: ReadonlyMap<string, string>): string[] => allChosen(form, 'roles')
 
 const fields: readonly FieldParts[] = [
   { name: 'username', label: texts.username, hint: texts.usernameHint, isRequired: true, maxLength: 64 },
@@ -72,7 +80,9 @@ const fields: readonly FieldParts[] = [
 ]
 
 /** The page with the form, and with the problem of the form that was sent. */
-export function newUserForm({ form }: AuthVisit, problem?: ProblemDocument): ShownPage {
+export async function newUserForm(visit: AuthVisit, problem?: ProblemDocument): Promise<ShownPage> {
+  const { form } = visit
+  const offered = await rolesOf(visit)
   const errors = fieldErrors(problem)
   const all = [...fields, { name: 'roles', label: texts.roles }, { name: 'rights', label: texts.directRights }]
   return {
@@ -91,7 +101,7 @@ export function newUserForm({ form }: AuthVisit, problem?: ProblemDocument): Sho
               autocomplete={field.kind === 'password' ? 'new-password' : 'off'}
             />
           ))}
-          <GrantFields roles={chosenRoles(form)} rights={chosenRights(form)} errors={errors} />
+          <GrantFields offered={offered} roles={chosenRoles(form)} rights={chosenRights(form)} errors={errors} />
           <Field
             name="enabled"
             label={texts.isEnabled}

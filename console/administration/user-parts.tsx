@@ -1,11 +1,18 @@
 /** What the pages about users have in common. */
-import type { AuthReply } from '../frame/auth-api.ts'
+import type { AuthReply, AuthVisit } from '../frame/auth-api.ts'
 import { administration } from '../texts/administration.ts'
 
 /** A user. `rights` are the direct ones. */
 export type User = AuthReply<'GET /users/:username'>
 
 const { users: texts } = administration
+
+/** A role. */
+export type Role = AuthReply<'GET /roles/:name'>
+
+/** All roles. @throws PageProblem for a refusal */
+export const rolesOf = async ({ api }: Pick<AuthVisit, 'api'>): Promise<readonly Role[]> =>
+  (await api.get('GET /roles')).items
 
 /** The right that the pages of users need. */
 export const usersRight = 'user.manage'

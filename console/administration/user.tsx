@@ -15,7 +15,7 @@ import { administration } from '../texts/administration.ts'
 import { chosenRoles, GrantFields } from './new-user.tsx'
 import { AccountActions, type ActionName } from './user-actions.tsx'
 import { UserFrame } from './user-frame.tsx'
-import { type User, userPath, usersPath, usersRight } from './user-parts.tsx'
+import { rolesOf, type User, userPath, usersPath, usersRight } from './user-parts.tsx'
 
 const { user: texts } = administration
 
@@ -129,7 +129,9 @@ const work: Readonly<Record<ActionName, Work>> = {
 
 const byAction: ReadonlyMap<string, Work> = new Map(Object.entries(work))
 
-function shownUser({ request, form, reader, caller }: AuthVisit, user: User, refused?: Refused): ShownPage {
+async function shownUser(visit: AuthVisit, user: User, refused?: Refused): Promise<ShownPage> {
+  const { request, form, reader, caller } = visit
+  const offered = await rolesOf(visit)
   const grants = refused?.action === 'grants' ? refused.problem : undefined
   const roles = grants ? chosenRoles(form) : user.roles
   const rights = grants ? chosenRights(form) : user.rights
@@ -148,7 +150,7 @@ function shownUser({ request, form, reader, caller }: AuthVisit, user: User, ref
             <ErrorSummary problem={grants} fields={fields} />
             <form method="post" action={userPath(user.username)} class="stack">
               <input type="hidden" name="action" value="grants" />
-              <GrantFields roles={roles} rights={rights} errors={fieldErrors(grants)} />
+              <GrantFields offered={offered} roles={roles} rights={rights} errors={fieldErrors(grants)} />
               <button type="submit">{strings.save}</button>
             </form>
           </section>

@@ -1,6 +1,5 @@
 /** The list of users, with search. */
 
-import { allRoles } from '../../auth-server/users/rights.ts'
 import type { AuthPage } from '../frame/auth-api.ts'
 import { type Column, Notice, Pager, Table, Time } from '../frame/content.tsx'
 import type { FieldParts } from '../frame/fields.tsx'
@@ -9,7 +8,7 @@ import { doneText } from '../parts/forms.ts'
 import { SearchForm } from '../parts/search-form.tsx'
 import { administration } from '../texts/administration.ts'
 import { newUserForm } from './new-user.tsx'
-import { EnabledBadge, type User, userPath, usersPath, usersRight } from './user-parts.tsx'
+import { EnabledBadge, type Role, rolesOf, type User, userPath, usersPath, usersRight } from './user-parts.tsx'
 
 const { users: texts } = administration
 
@@ -37,7 +36,13 @@ export const usersPage = (): AuthPage => ({
             </a>
           </div>
           <Notice>{doneText(request)}</Notice>
-          <SearchForm path={usersPath} fields={fields} query={query} problem={problem} submit={texts.search} />
+          <SearchForm
+            path={usersPath}
+            fields={fieldsFor(await rolesOf(visit))}
+            query={query}
+            problem={problem}
+            submit={texts.search}
+          />
           {reply.ok && (
             <>
               <Table caption={texts.title} columns={columnsFor(reader)} rows={reply.body.items} empty={texts.none} />
@@ -57,15 +62,19 @@ const columnsFor = (reader: Reader): Column<User>[] => [
   { title: texts.createdAt, cell: ({ createdAt }) => <Time time={createdAt} reader={reader} /> },
 ]
 
-const roleOptions = [{ value: '', text: texts.anyRole }, ...allRoles.map((role) => ({ value: role, text: role }))]
 const stateOptions = [
   { value: '', text: texts.anyState },
   { value: 'true', text: texts.enabled },
   { value: 'false', text: texts.disabled },
 ]
 
-const fields: readonly FieldParts[] = [
+const fieldsFor = (roles: readonly Role[]): readonly FieldParts[] => [
   { name: 'q', label: texts.name, kind: 'search', maxLength: 64 },
-  { name: 'role', label: texts.role, kind: 'select', options: roleOptions },
+  {
+    name: 'role',
+    label: texts.role,
+    kind: 'select',
+    options: [{ value: '', text: texts.anyRole }, ...roles.map(({ name }) => ({ value: name, text: name }))],
+  },
   { name: 'enabled', label: texts.state, kind: 'select', options: stateOptions },
 ]

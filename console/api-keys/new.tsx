@@ -100,7 +100,7 @@ function keyForm({ request, form, caller }: AuthVisit, place: KeyPlace, problem?
               error={errors.name}
             />
             <MaterialFields form={form} errors={errors} />
-            <ReachFields form={form} error={errors.rights} offered={place.isOfAll ? undefined : caller.rights} />
+            <ReachFields form={form} error={errors.rights} offered={caller.rights} />
             <UseFields form={form} errors={errors} isFirst={problem === undefined} />
             <ProofField error={errors.password} />
             <p class="actions">
@@ -147,7 +147,7 @@ function MaterialFields({ form, errors }: PartParts) {
 interface ReachParts {
   readonly form: Form
   readonly error: string | undefined
-  readonly offered: Iterable<string> | undefined
+  readonly offered: Iterable<string>
 }
 
 function ReachFields({ form, error, offered }: ReachParts) {
@@ -160,12 +160,7 @@ function ReachFields({ form, error, offered }: ReachParts) {
         chosen={form.get('reach') ?? 'chosen'}
       />
       <div class="only-chosen">
-        <RightsFields
-          legend={texts.rights}
-          chosen={chosenRights(form)}
-          error={error}
-          {...(offered !== undefined && { offered })}
-        />
+        <RightsFields legend={texts.rights} chosen={chosenRights(form)} error={error} offered={offered} />
       </div>
     </>
   )

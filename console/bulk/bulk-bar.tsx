@@ -1,6 +1,6 @@
 /** The form around a list of deals that changes those that are selected. */
 import type { Child } from 'hono/jsx'
-import type { Right } from '../../auth-server/users/rights.ts'
+import type { Right } from '../../auth-server/principals/rights.ts'
 import { Field } from '../frame/fields.tsx'
 import { batchTexts } from '../texts/batch.ts'
 import { bulkTexts as texts } from '../texts/lists.ts'

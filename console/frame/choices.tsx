@@ -66,6 +66,13 @@ export function Checkboxes({ groups, chosen, ...parts }: CheckboxesParts) {
   )
 }
 
+/** All values of checkboxes of this name that were sent. */
+export const allChosen = (form: ReadonlyMap<string, string>, name: string): string[] =>
+  [...form].flatMap(([field, value]) => {
+    const isChosen = field.startsWith(`${name}.`) && value === 'true'
+    return isChosen ? [field.slice(name.length + 1)] : []
+  })
+
 /** The values of these checkboxes that were sent, in the order of the choices. */
 export const chosenOf = <Value extends string>(
   form: ReadonlyMap<string, string>,

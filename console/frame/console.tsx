@@ -4,7 +4,7 @@
  * else, and is read when its sender is known.
  */
 import type { Child } from 'hono/jsx'
-import type { Right } from '../../auth-server/users/rights.ts'
+import type { Right } from '../../auth-server/principals/rights.ts'
 import { isForm, readForm } from '../../shared/platform/http/content/form-body.ts'
 import {
   type FormFile,

@@ -1,5 +1,5 @@
 /** The pages that the header of every page leads to. They are on both servers: staff see one console. */
-import type { Right } from '../../auth-server/users/rights.ts'
+import type { Right } from '../../auth-server/principals/rights.ts'
 import type { ServerName } from '../../shared/protocol/problems/catalogue.ts'
 import { strings } from '../texts/common.ts'
 

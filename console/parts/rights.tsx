@@ -1,7 +1,6 @@
 /** Rights in words, in groups. */
 
-import { allRights } from '../../auth-server/users/rights.ts'
-import { Checkboxes, type ChoiceGroup } from '../frame/choices.tsx'
+import { allChosen, Checkboxes, type ChoiceGroup } from '../frame/choices.tsx'
 import { strings } from '../texts/account.ts'
 
 type Group = keyof typeof strings.rightGroups
@@ -11,10 +10,11 @@ const groups = Object.keys(strings.rightGroups) as readonly Group[]
 function groupOf(right: string): Group {
   if (/\.read(-any)?$/.test(right) && /^(deal|task)\./.test(right)) return 'reading'
   if (/^(deal\.)?task\./.test(right)) return 'tasks'
-  return right.startsWith('deal.') ? 'deals' : 'administration'
+  if (right.startsWith('deal.')) return 'deals'
+  return Object.hasOwn(strings.rights, right) ? 'administration' : 'others'
 }
 
-/** The right in words; a right of a later version by its name. */
+/** The right in words; a right of another service by its name. */
 const inWords = (right: string): string =>
   Object.hasOwn(strings.rights, right) ? strings.rights[right as keyof typeof strings.rights] : right
 
@@ -49,18 +49,17 @@ export const rightChoices = (rights: Iterable<string>): ChoiceGroup[] =>
 
 interface RightsFieldsParts {
   readonly legend: string
-  /** The rights to choose from; all rights when left out. */
-  readonly offered?: Iterable<string>
+  /** The rights to choose from. */
+  readonly offered: Iterable<string>
   readonly chosen: Iterable<string>
   readonly hint?: string
   readonly error?: string | undefined
 }
 
 /** Checkboxes of rights, sent as `rights.<right>`. */
-export function RightsFields({ offered = allRights, ...parts }: RightsFieldsParts) {
+export function RightsFields({ offered, ...parts }: RightsFieldsParts) {
   return <Checkboxes name="rights" {...parts} groups={rightChoices(offered)} />
 }
 
 /** The rights that were chosen. */
-export const chosenRights = (form: ReadonlyMap<string, string>): string[] =>
-  allRights.filter((right) => form.get(`rights.${right}`) === 'true')
+export const chosenRights = (form: ReadonlyMap<string, string>): string[] => allChosen(form, 'rights')

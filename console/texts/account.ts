@@ -1,5 +1,5 @@
 /** The texts of the pages of the account, and those that administration has in common with them. */
-import type { Right } from '../../auth-server/users/rights.ts'
+import type { Right } from '../../auth-server/principals/rights.ts'
 
 const rights: Readonly<Record<Right, string>> = {
   'deal.read': 'Read deals',
@@ -20,7 +20,7 @@ const rights: Readonly<Record<Right, string>> = {
   'deal.task.assign': 'Assign tasks',
   'deal.task.complete': 'Complete tasks',
   'task.read-any': 'Read the tasks of everybody',
-  'user.manage': 'Manage users',
+  'user.manage': 'Manage users and roles',
   'api-key.manage': 'Manage API keys of everybody',
   'session.manage': 'Manage sessions of everybody',
   'key.read': 'Read the state of signing keys',
@@ -43,6 +43,12 @@ const actions: Readonly<Record<string, string>> = {
   'user.created': 'created a user',
   'user.changed': 'changed a user',
   'user.deleted': 'deleted a user',
+  'role.created': 'created a role',
+  'role.changed': 'changed a role',
+  'role.deleted': 'deleted a role',
+  'resource-server.created': 'created a resource server',
+  'resource-server.changed': 'changed a resource server',
+  'resource-server.deleted': 'deleted a resource server',
   'user.password-changed': 'changed a password',
   'user.digest-secret-made': 'made a Digest secret',
   'user.logged-out': 'logged a user out everywhere',
@@ -89,7 +95,13 @@ export const strings = {
   cancel: 'Cancel',
   rights,
   actions,
-  rightGroups: { reading: 'Read', deals: 'Deals', tasks: 'Tasks', administration: 'Administration' },
+  rightGroups: {
+    reading: 'Read',
+    deals: 'Deals',
+    tasks: 'Tasks',
+    administration: 'Administration',
+    others: 'Other services',
+  },
   /** Messages after something was done, by the code in `?done`. */
   done: {
     'password-changed': 'Your password is changed. Your other sessions and logins have ended.',

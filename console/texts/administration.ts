@@ -19,12 +19,6 @@ export const administration = {
     password: 'First password',
     passwordHint: 'At least 8 characters, and not one that is known from breaches. Let the user change it.',
     roles: 'Roles',
-    roleHints: {
-      viewer: 'Reads deals and their history',
-      agent: 'Works with deals and tasks',
-      manager: 'Completes, cancels, deletes deals too',
-      admin: 'Everything, administration too',
-    } as Readonly<Record<string, string>>,
     directRights: 'Direct rights',
     directRightsHint: 'Beside those of the roles. You can give only rights that you have.',
     noRoles: 'No role',

@@ -8,14 +8,16 @@ import { frozenAfterMs } from '../../shared/platform/concurrency/liveness.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import { type Traced, traceparent } from '../../shared/platform/trace-context.ts'
+import { catalogueExchange } from '../../shared/protocol/internal-api/catalogue.ts'
 import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
 import { feedExchange } from '../../shared/protocol/internal-api/feed.ts'
 import { type FeedLine, feedStreamExchange } from '../../shared/protocol/internal-api/feed-stream.ts'
 import { principalExchange } from '../../shared/protocol/internal-api/principal.ts'
 import { signInternalRequest } from '../../shared/protocol/internal-api/requests.ts'
 import { instanceHeader, keySetHeader } from '../../shared/protocol/internal-api/responses.ts'
+import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
 import { instanceIdSchema } from '../../shared/protocol/principal/instance-id.ts'
-import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
+import type { InstancePrincipal, InstanceRecord } from '../../shared/protocol/principal/record.ts'
 import { readFeedLines, requireProved } from './feed-lines.ts'
 import { refuseWhileFrozen } from './refuse-while-frozen.ts'
 
@@ -23,6 +25,8 @@ import { refuseWhileFrozen } from './refuse-while-frozen.ts'
 export interface AuthClient {
   /** The current record in the database, and the id of the instance. @throws Unavailable */
   principal(username: string, traceContext?: Traced): Promise<InstancePrincipal>
+  /** The catalogue in the database, and the id of the instance. @throws Unavailable */
+  catalogue(traceContext?: Traced): Promise<InstanceRecord<Catalogue>>
   /** The id of the instance, whose feed and cache the deal server follows. @throws Unavailable */
   instanceId(): Promise<string>
   /**
@@ -138,6 +142,14 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
       const record = status === 200 ? principalExchange.responseBody.safeParse(body).data : undefined
       if (instance.success && (record || status === 404)) return { instanceId: instance.data, record }
       throw new Unavailable('auth-server', { cause: new Error(`/internal/principals answered ${status}`) })
+    },
+    catalogue: async (traceContext) => {
+      const question = questionOf(catalogueExchange, { path: {}, body: undefined })
+      const { status, headers, body } = await ask({ ...question, traceContext })
+      const instance = instanceIdSchema.safeParse(headers.get(instanceHeader))
+      const record = status === 200 ? catalogueExchange.responseBody.safeParse(body).data : undefined
+      if (instance.success && record) return { instanceId: instance.data, record }
+      throw new Unavailable('auth-server', { cause: new Error(`/internal/catalogue answered ${status}`) })
     },
     instanceId: async () => {
       const { status, body } = await ask(feedQuestion)

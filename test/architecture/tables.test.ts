@@ -8,7 +8,7 @@ import { sourceFiles } from './source.ts'
  */
 const reasons: Readonly<Record<string, string>> = {
   // Gone with the call that made them, and no larger than what the call was given.
-  'auth-server/users/rights.ts': 'one call',
+  'auth-server/principals/rights.ts': 'one call',
   'auth-server/api-keys/key-use.ts': 'one batch',
   'auth-server/wiring/metrics.ts': 'ids of services, 1,000 of them',
   'shared/platform/process/folder-lock.ts': 'one call',
@@ -49,7 +49,7 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/platform/postgres/write-gate.ts': 'under way',
   'shared/platform/http/server/drain.ts': 'open connections',
   'shared/platform/http/stream.ts': 'open streams',
-  'auth-server/users/feed-reader.ts': 'open streams',
+  'auth-server/principals/feed-reader.ts': 'open streams',
   'deal-server/events/event-reader.ts': 'open streams',
   'deal-server/webhooks/dispatcher.ts': 'webhooks, 100 of them',
   'deal-server/webhooks/blocked-deals.ts': 'deals that wait, 1,000 and a page, and those that changed',
@@ -60,7 +60,7 @@ const reasons: Readonly<Record<string, string>> = {
   'auth-server/http/internal/nonces.ts': 'of deal servers, and counted',
   // Named by the servers themselves.
   'shared/server/html/assets.ts': 'files of ours',
-  'auth-server/users/principal-publisher.ts': 'changed users whose records were not published yet',
+  'auth-server/principals/principal-publisher.ts': 'changed users whose records were not published yet',
   'deal-server/auth-client/principal-feed.ts': "users of the last minute's announcements",
   'shared/platform/cache/attempt-counts.ts': 'attempts in flight, as many as the limit',
   'shared/platform/cache/channel-listeners.ts': 'channels',

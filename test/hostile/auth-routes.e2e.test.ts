@@ -3,7 +3,7 @@
  * describes.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { allRights, type Right } from '../../auth-server/users/rights.ts'
+import { builtInRights, type Right } from '../../auth-server/principals/rights.ts'
 import { type Asked, type AuthEntry, authRoutes, outcomeOf, type Subject } from '../support/clients/auth-routes.ts'
 import { type Reply, rememberSecret, type Sent } from '../support/clients/http-client.ts'
 import { type Document, describedIn, examplePath } from '../support/clients/openapi.ts'
@@ -130,7 +130,7 @@ describeOnce('every route of the auth server', (openBackend) => {
   })
 
   describe('with one right alone', () => {
-    it.each([undefined, ...allRights])('%s', async (right) => {
+    it.each([undefined, ...builtInRights])('%s', async (right) => {
       const rights = right === undefined ? [] : [right]
       const { username, password, access, key } = await newUser({ rights })
       const walk: Walk = { subject: await subjectOf(username, password, key.id), rights, isNarrowed: false }

@@ -1,7 +1,7 @@
 /** What a right alone may see: a user with one right walks every route of the deal server. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { allRights } from '../../auth-server/users/rights.ts'
+import { builtInRights } from '../../auth-server/principals/rights.ts'
 import { openEvents } from '../support/clients/event-client.ts'
 import { expectProblem, type Reply, type Sent } from '../support/clients/http-client.ts'
 import { type Document, describedIn } from '../support/clients/openapi.ts'
@@ -188,7 +188,7 @@ async function walkEvents(): Promise<void> {
 }
 
 /** The rights under which something of the deal is shown at least. */
-const dealRights = allRights.filter((right) => /^(deal|task)\./.test(right))
+const dealRights = builtInRights.filter((right) => /^(deal|task)\./.test(right))
 
 describeOnce('a right alone', (openBackend) => {
   beforeAll(async () => {
@@ -221,7 +221,7 @@ describeOnce('a right alone', (openBackend) => {
     for (const [route, entry] of routeTable) await walk(route, entry, right)
   })
 
-  it.each(allRights.filter((right) => !dealRights.includes(right)))('%s shows nothing of a deal', async (right) => {
+  it.each(builtInRights.filter((right) => !dealRights.includes(right)))('%s shows nothing of a deal', async (right) => {
     await giveDave(right)
     for (const [route, entry] of routeTable) if (!('open' in entry)) await walk(route, entry, right)
   })

@@ -6,7 +6,6 @@ import { list } from '../../../shared/platform/terminal/options.ts'
 import { type Report, type ReportAction, table, WrongUsage } from '../../../shared/platform/terminal/report.ts'
 import type { Terminal } from '../../../shared/platform/terminal/terminal.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
-import { allRoles } from '../../users/rights.ts'
 import { type AdminClient, allOf, segment, type WithAdmin } from '../http/admin-client.ts'
 import { withExample, withText } from '../terminal/help.ts'
 import { type NewPasswordOptions, newPassword, withNewPassword } from '../terminal/new-password.ts'
@@ -45,7 +44,7 @@ function addCreation(users: Command, ports: UserCommandPorts): void {
   const command = users
     .command('add <username>')
     .description('make a user; the password is generated and shown once, unless given')
-    .option('--role <role>', `one of ${allRoles.join(', ')}; may be repeated`, list)
+    .option('--role <role>', 'the name of a role; may be repeated', list)
     .option('--right <right>', 'a right beside those of the roles; may be repeated', list)
     .option('--disabled', 'not let in yet')
     .action(ports.report((username: string, options: CreationOptions) => add(ports, username, options)))

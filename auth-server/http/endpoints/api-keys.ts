@@ -55,17 +55,17 @@ const createApiKey = ({ apiKeys, requireRecentProof, clock }: ApiKeysEndpointPor
     body: jsonBody(creationSchema),
     right,
     account: ({ caller, body: { username = caller.username } }) => username,
+    check: async ({ caller, body }) => {
+      const wanted = requestedKey(caller, body)
+      await apiKeys.refuseImpossible(wanted)
+      return wanted
+    },
     grants: ({ body }) => body.rights ?? [],
     status: 201,
     success: { description: 'The new key.', headers: ['Location'] },
     response: newApiKeyComponent,
     problems: [...proofProblems, 'not-found', 'too-many-api-keys', 'too-many-key-pairs'],
     audit: ({ caller, body: { username = caller.username } }) => ({ action: 'api-key.created', target: username }),
-    check: ({ caller, body }) => {
-      const wanted = requestedKey(caller, body)
-      apiKeys.refuseImpossible(wanted)
-      return wanted
-    },
     handle: async ({ request, caller, body, checked: wanted }) => {
       const { withFactor: isConfirmed } = await requireRecentProof(caller, proofOf(request, body))
       const { key, ...shownOnce } = await apiKeys.create({ ...wanted, isConfirmed }, caller)

@@ -2,6 +2,8 @@
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import type { PasswordChanges } from '../../logins/change-password.ts'
 import type { LogInKeySigned } from '../../logins/key-signed-login.ts'
+import { type ResourceServersPorts, resourceServersEndpoints } from './access/resource-servers.ts'
+import { type RolesEndpointPorts, rolesEndpoints } from './access/roles.ts'
 import { type ApiKeysEndpointPorts, apiKeysEndpoints } from './api-keys.ts'
 import { type AuditEndpointPorts, auditEndpoint } from './audit.ts'
 import { type DigestSecretEndpointPorts, digestSecretEndpoint } from './digest-secret.ts'
@@ -38,6 +40,8 @@ export type EndpointPorts = ApiKeysEndpointPorts &
   ServicesEndpointPorts &
   SignInPorts &
   UserSessionsPorts &
+  ResourceServersPorts &
+  RolesEndpointPorts &
   UsersEndpointPorts & {
     readonly keyRing: KeyRing
     readonly logInKeySigned: LogInKeySigned
@@ -65,6 +69,8 @@ export const createEndpoints = (serves: ServedSchemes, ports: EndpointPorts) => 
   meEndpoint(ports),
   ...ownSecondFactorsEndpoints(ports),
   ...usersEndpoints(ports),
+  ...rolesEndpoints(ports),
+  ...resourceServersEndpoints(ports),
   userPasswordEndpoint(ports),
   ...passwordResetEndpoints(ports),
   digestSecretEndpoint(ports),

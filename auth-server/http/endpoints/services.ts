@@ -1,4 +1,7 @@
-/** /services: holders of `resource-server.manage` make, list, rotate and delete services (docs/contract/services.md). */
+/**
+ * /services: holders of `resource-server.manage` make, list, rotate and delete services
+ * (docs/contract/services.md#administering-services).
+ */
 import * as z from 'zod'
 import type { Clock } from '../../../shared/platform/clock.ts'
 import { rfc3339 } from '../../../shared/platform/clock.ts'

@@ -4,10 +4,7 @@ import { pageParameters } from '../../../shared/platform/http/content/query-para
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
-import { rightsOfGrants } from '../../users/granting-rights.ts'
-import { allRoles } from '../../users/rights.ts'
-import { grantProblems, refuseProblems } from '../../users/user.ts'
-import { refuseImpossibleUser, type UsersForCallers } from '../../users/users.ts'
+import type { UsersForCallers } from '../../users/users.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
 import { component } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
@@ -39,7 +36,7 @@ const partOfName = z.string().regex(/^[A-Za-z0-9._@-]{1,64}$/, 'Expected a part 
 
 const listParameters = pageParameters.extend({
   q: partOfName.optional().meta({ description: 'A part of the name. The case of letters does not matter.' }),
-  role: z.enum(allRoles).optional().meta({ description: 'Users with this role.' }),
+  role: z.string().max(64).optional().meta({ description: 'Users with this role.' }),
   enabled: z
     .enum(['true', 'false'])
     .transform((text) => text === 'true')
@@ -87,13 +84,13 @@ const createUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     caller: 'required',
     body: jsonBody(creationSchema),
     right,
-    grants: ({ body }) => rightsOfGrants(body),
     status: 201,
     success: { description: 'The new user.', headers: ['Location'] },
     response: userComponent,
     problems: ['user-exists', 'reserved-user'],
     audit: ({ body }) => ({ action: 'user.created', target: body.username }),
-    check: ({ body }) => refuseImpossibleUser(body),
+    check: ({ body }) => users.check(body),
+    grants: ({ checked }) => checked,
     handle: async ({ body, caller }) => {
       const user = await users.create(body, caller)
       return { body: representUser(user), headers: { location: `/users/${encodeURIComponent(user.username)}` } }
@@ -135,7 +132,7 @@ const patchUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     response: userComponent,
     problems: ['not-found', 'last-admin'],
     audit: ({ path }) => ({ action: 'user.changed', target: path.username }),
-    check: ({ path, body }) => refuseProblems(grantProblems(path.username, body.roles, body.rights)),
+    check: ({ path, body }) => users.checkPatch(path.username, body),
     handle: async ({ path, body, caller }) => ({ body: representUser(await users.patch(path.username, body, caller)) }),
   })
 

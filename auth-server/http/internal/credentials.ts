@@ -21,17 +21,18 @@ import {
   sealedProofSchema,
 } from '../../../shared/protocol/internal-api/recent-proof.ts'
 import { sessionExchange } from '../../../shared/protocol/internal-api/session.ts'
+import type { Catalogue } from '../../../shared/protocol/principal/catalogue.ts'
 import type { ApiKeys } from '../../api-keys/api-keys.ts'
 import type { StoredSessions } from '../../logins/use-session.ts'
-import type { Sight } from '../../services/narrow.ts'
+import { narrowRights } from '../../services/narrow.ts'
 import type { DigestSecrets } from '../../users/digest-secrets.ts'
 import { defineInternalEndpoint, type InternalEndpoint } from './endpoint.ts'
 
 /** Services that these endpoints use. */
 export interface CredentialEndpointPorts {
   readonly apiKeys: Pick<ApiKeys, 'material' | 'noteUse'>
-  /** What a service of this resource server sees. @throws Unavailable */
-  sightOf(resourceServer: string): Promise<Sight>
+  /** The catalogue as services of this resource server see it. @throws Unavailable */
+  sightOf(resourceServer: string): Promise<Catalogue>
   readonly digestSecrets: Pick<DigestSecrets, 'find'>
   readonly sessions: StoredSessions
   readonly verifyBasic: BasicPorts['verify']
@@ -66,8 +67,8 @@ const apiKeyEndpoint = ({ apiKeys, sightOf }: CredentialEndpointPorts) =>
     })
     const body = { ...sealed(key), former: former && sealed(former) }
     if (!client.proven || key.rights === null) return { body }
-    const { seesRight } = await sightOf(client.proven.service.resourceServer.id)
-    return { body: { ...body, rights: key.rights.filter(seesRight) } }
+    const sight = await sightOf(client.proven.service.resourceServer.id)
+    return { body: { ...body, rights: narrowRights(key.rights, sight) } }
   })
 
 const digestSecretEndpoint = ({ digestSecrets }: CredentialEndpointPorts) =>

@@ -12,8 +12,8 @@ import {
   sealFeedLine,
 } from '../../../shared/protocol/internal-api/feed-stream.ts'
 import { maxChangesInMessage } from '../../../shared/protocol/principal/change-feed.ts'
+import type { FeedRead, FeedReader } from '../../principals/feed-reader.ts'
 import type { Services } from '../../services/services.ts'
-import type { FeedRead, FeedReader } from '../../users/feed-reader.ts'
 import { defineInternalEndpoint, type InternalEndpoint } from './endpoint.ts'
 import type { InternalClient } from './internal-client.ts'
 

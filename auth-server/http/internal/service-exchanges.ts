@@ -22,7 +22,8 @@ import {
   verifyRequestExchange,
   verifyRequestPurpose,
 } from '../../../shared/protocol/internal-api/verify-request.ts'
-import type { Sight } from '../../services/narrow.ts'
+import type { Catalogue } from '../../../shared/protocol/principal/catalogue.ts'
+import { narrowRights } from '../../services/narrow.ts'
 import type { KnownService } from '../../services/service-secrets.ts'
 import { defineInternalEndpoint, type InternalEndpoint, serviceIn } from './endpoint.ts'
 import type { InternalClient } from './internal-client.ts'
@@ -43,8 +44,8 @@ export interface ServiceEndpointPorts {
   verifyCaller(service: KnownService, request: DescribedRequest): Promise<VerifiedCaller>
   /** Uses a signature at this service. */
   useSignature(service: KnownService): UseSignature
-  /** What a service of this resource server sees. @throws Unavailable */
-  sightOf(resourceServer: string): Promise<Sight>
+  /** The catalogue as services of this resource server see it. @throws Unavailable */
+  sightOf(resourceServer: string): Promise<Catalogue>
   /** The status of a problem. */
   statusOf(code: string): number
 }
@@ -102,17 +103,17 @@ async function verdictOn(
 ): Promise<RequestVerdict> {
   try {
     const { caller, version } = await ports.verifyCaller(service, request)
-    const { seesRight } = await ports.sightOf(service.resourceServer.id)
+    const sight = await ports.sightOf(service.resourceServer.id)
     const { username, userId, scheme, credential } = caller
     const { generation = null, loginId = null, expiresAt = null, rights, carriesPassword = false } = credential
-    const narrowed = rights?.filter(seesRight) ?? null
+    const narrowed = rights === undefined ? null : narrowRights(rights, sight)
     return {
       accepted: {
         scheme,
         username,
         userId,
         version,
-        rights: [...caller.rights].filter(seesRight),
+        rights: narrowRights(caller.rights, sight),
         credential: { generation, loginId, expiresAt, rights: narrowed, carriesPassword },
         headers: linesOf({}, request.described),
       },

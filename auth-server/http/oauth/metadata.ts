@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { cacheableResponse } from '../../../shared/platform/http/cacheable.ts'
 import { assertionAlg } from '../../oauth/client-assertion.ts'
 import { clientAuthenticationMethods } from '../../oauth/clients.ts'
-import { allRights } from '../../users/rights.ts'
+import { builtInRights } from '../../principals/rights.ts'
 import { cacheable, component } from '../pipeline/description.ts'
 import { definePublicEndpoint, type PublicEndpoint } from '../pipeline/endpoint.ts'
 
@@ -87,7 +87,7 @@ function metadataOf({ issuer, publicOrigin, publicOrigins, schemes }: OAuthMetad
     service_documentation: `${publicOrigin}/docs`,
     grant_types_supported: ['refresh_token', 'client_credentials'],
     response_types_supported: [],
-    scopes_supported: allRights,
+    scopes_supported: builtInRights,
     token_endpoint_auth_methods_supported: ['none', ...ofClients],
     token_endpoint_auth_signing_alg_values_supported: algorithms,
     revocation_endpoint_auth_methods_supported: ['none', ...ofClients],

@@ -11,6 +11,7 @@ export const tags = {
   tokens: 'Logging in, staying logged in, logging out.',
   sessions: 'Signing in and out by cookie; who is logged in.',
   users: 'Users and their rights.',
+  access: 'Roles, and the services whose rights are granted here.',
   'api-keys': 'Keys that sign requests and identify OAuth clients.',
   services: 'Other programs that check callers with this server.',
   keys: 'The public keys, for everybody.',

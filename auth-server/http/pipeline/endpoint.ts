@@ -10,7 +10,7 @@ import type { Readable, Typed } from '../../../shared/platform/http/route-types.
 import type { Method, PathParameters } from '../../../shared/platform/http/server/routes.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import type { ChangeEntry } from '../../audit/audit.ts'
-import type { Right } from '../../users/rights.ts'
+import type { Right } from '../../principals/rights.ts'
 import type { BodyReader } from './bodies.ts'
 import type { Description } from './description.ts'
 import type { OwnCredential } from './own-credential.ts'
@@ -83,7 +83,7 @@ export interface CallerEndpoint<Path extends string, Body, Query, Checked, Respo
   /** The user whose account the request is about. Callers need no right for their own account. */
   account?(request: EndpointInput<Path, Caller, Body, Query>): string
   /** Rights that the caller grants with this request. The caller must have them, beside `right`. */
-  grants?(request: EndpointInput<Path, Caller, Body, Query>): readonly string[]
+  grants?(request: EndpointInput<Path, Caller, Body, Query> & { readonly checked: Checked }): readonly string[]
 }
 
 /** An endpoint with its own credential: a password, a token, a client secret or a session key. */

@@ -1,5 +1,5 @@
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
-import type { LoginGeneration } from '../../users/principal-change.ts'
+import type { LoginGeneration } from '../../principals/principal-change.ts'
 
 /** The login or session of the credential; null when it belongs to none. */
 export const loginOf = ({ credential: { loginId, generation } }: Caller): LoginGeneration | null =>

@@ -35,7 +35,7 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     const input = await parse(request, endpoint, identity.found) // parse and schema: 400, 415, 422
     const reply = await withEntries(ports.audit, { endpoint, input, caller: identity.caller }, async () => {
       const checked = await endpoint.check?.(input) // values: 400, 422
-      requireRight(endpoint, input, identity.caller) // right: 403
+      requireRight(endpoint, { ...input, checked }, identity.caller) // right: 403
       return endpoint.handle({ ...input, checked }) // existence, state: 404, 409; other refusals of the work itself
     })
     return responseOf(endpoint, reply)
@@ -77,7 +77,11 @@ async function parse(request: HttpRequest, { query, body, method }: ClosedEndpoi
 }
 
 /** @throws ProblemError `missing-right`, `narrowed-credential` */
-function requireRight(endpoint: ClosedEndpoint, input: Input, caller: Caller | undefined): void {
+function requireRight(
+  endpoint: ClosedEndpoint,
+  input: Input & { readonly checked: unknown },
+  caller: Caller | undefined,
+): void {
   const { right } = endpoint
   if (right === undefined || caller === undefined) return
   if (right === 'own-account') {

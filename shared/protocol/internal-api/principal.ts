@@ -1,5 +1,5 @@
 /** A principal record as the database has it now. 404: there never was such a user. */
-import { principalRecordSchema } from '../principal/record.ts'
+import { storedPrincipalSchema } from '../principal/record.ts'
 import { defineExchange } from './exchange.ts'
 
 /** The header field `instanceHeader` of the answer, also of a 404, says of which instance it is true. */
@@ -8,5 +8,5 @@ export const principalExchange = defineExchange({
   path: '/principals/:username',
   openTo: 'all',
   requestBody: undefined,
-  responseBody: principalRecordSchema,
+  responseBody: storedPrincipalSchema,
 })

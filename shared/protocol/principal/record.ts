@@ -1,23 +1,25 @@
 /**
  * The principal record: the facts about a user that decide whether a verified credential is accepted
- * (docs/contract/callers.md#principal-record). Only the auth server writes it. The deal server reads it from memory,
- * the cache or the auth server.
+ * (docs/contract/callers.md#principal-record). Only the auth server writes it. Other servers read it from memory, the
+ * cache or the auth server. It is stored with roles and direct rights; the catalogue makes effective rights of them.
  */
 import * as z from 'zod'
 import { ownerKey } from './instance-id.ts'
 
 /** The form of the record in the cache and on the wire. */
-export const principalRecordSchema = z.object({
+export const storedPrincipalSchema = z.object({
   /** The layout of the record. A reader treats a record with an unknown layout as absent. */
-  schema: z.literal(1),
+  schema: z.literal(2),
   /** As created: the name of the actor in events and responses. */
   username: z.string(),
   /** Immutable and never used again: a deleted user and a later one with the same name have two ids. */
   userId: z.string(),
   /** False when disabled or deleted. */
   enabled: z.boolean(),
-  /** Effective rights: those of the roles and the direct ones. */
-  rights: z.array(z.string()),
+  /** Names of roles. */
+  roles: z.array(z.string()),
+  /** Rights that the user has beside those of the roles. */
+  directRights: z.array(z.string()),
   /** The credential generation: a credential with another number is refused. */
   generation: z.number().int(),
   /** The one login that stays valid with its former generation: it changed its own password. */
@@ -31,8 +33,13 @@ export const principalRecordSchema = z.object({
   version: z.number().int(),
 })
 
-/** A record with the current layout. */
-export type PrincipalRecord = z.infer<typeof principalRecordSchema>
+/** A record as it is stored. */
+export type StoredPrincipal = z.infer<typeof storedPrincipalSchema>
+
+/** A record with effective rights: those of the roles and the direct ones. */
+export interface PrincipalRecord extends Omit<StoredPrincipal, 'schema' | 'roles' | 'directRights'> {
+  readonly rights: readonly string[]
+}
 
 /**
  * Among `revokedIds`: the principal needs a second factor. Then they also hold every live login that had none. No id
@@ -44,12 +51,15 @@ export const secondFactorMark = 'second-factor-required'
 export const needsSecondFactor = ({ revokedIds }: Pick<PrincipalRecord, 'revokedIds'>): boolean =>
   revokedIds.includes(secondFactorMark)
 
-/** A principal in one instance. */
-export interface InstancePrincipal {
+/** A record in one instance. */
+export interface InstanceRecord<Stored> {
   readonly instanceId: string
-  /** Undefined: a user of this name never existed. */
-  readonly record: PrincipalRecord | undefined
+  /** Undefined: there never was one of this name. */
+  readonly record: Stored | undefined
 }
+
+/** A principal in one instance. */
+export type InstancePrincipal = InstanceRecord<StoredPrincipal>
 
 /**
  * The form of a user name: 1 to 64 of `[A-Za-z0-9._@-]`, but neither `.` nor `..`. Those two cannot be a segment of a
@@ -76,14 +86,14 @@ export const anonymousUsername = 'anonymous'
 /** True for the name of the anonymous principal. */
 export const isAnonymous = (username: string): boolean => foldUsername(username) === anonymousUsername
 
-/** The cache key of the record of a user. */
+/** The cache key of the record of a user. Records before layout 2 have other keys: the same version may be of both. */
 export const principalKey = (instanceId: string, username: string): string =>
-  ownerKey(instanceId, 'principal', foldUsername(username))
+  ownerKey(instanceId, 'principal2', foldUsername(username))
 
-/** Reads a record from its JSON text; undefined when this version of the software does not know its form. */
-export function parsePrincipalRecord(text: string): PrincipalRecord | undefined {
+/** Reads a stored record from its JSON text; undefined when this version of the software does not know its form. */
+export function parseStoredPrincipal(text: string): StoredPrincipal | undefined {
   try {
-    return principalRecordSchema.parse(JSON.parse(text))
+    return storedPrincipalSchema.parse(JSON.parse(text))
   } catch {
     return undefined
   }

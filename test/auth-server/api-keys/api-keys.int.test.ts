@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type ApiKeys, createApiKeys } from '../../../auth-server/api-keys/api-keys.ts'
 import { createApiKeyExpiry } from '../../../auth-server/api-keys/key-use.ts'
+import { createCatalogues } from '../../../auth-server/principals/catalogue.ts'
+import { createPrincipalReader } from '../../../auth-server/principals/principal-reader.ts'
 import { createSealing } from '../../../auth-server/store/sealing.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { ensureAnonymous, insertUser } from '../../../auth-server/users/create-user.ts'
-import { readPrincipalRecord } from '../../../auth-server/users/principal-record.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { createHousekeeping } from '../../../shared/platform/database/housekeeping.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
@@ -18,7 +19,7 @@ let apiKeys: ApiKeys
 const clock = createMovableClock()
 const settled: number[] = []
 
-const record = () => readPrincipalRecord({ database, clock }, 'erin')
+const record = () => createPrincipalReader({ database, clock, catalogues: createCatalogues(database) }).record('erin')
 
 describeBackends('API keys in the database', (openBackend) => {
   beforeAll(async () => {
@@ -33,7 +34,7 @@ describeBackends('API keys in the database', (openBackend) => {
     )
     const sealing = createSealing(parseSecretsKeys(Buffer.alloc(32, 1).toString('base64url')))
     const publisher = { waitUntilPublished: async (principalVersion: number) => void settled.push(principalVersion) }
-    apiKeys = createApiKeys({ database, clock, ids, sealing, publisher, pairsPerMinute: 10, secondFactorRoles: [] })
+    apiKeys = createApiKeys({ database, clock, ids, sealing, publisher, pairsPerMinute: 10 })
   })
   afterAll(async () => {
     await database.close()

@@ -7,12 +7,13 @@ import { recoverAdmin } from '../../../auth-server/cli/offline/recover-admin.ts'
 import { reencrypt } from '../../../auth-server/cli/offline/reencrypt.ts'
 import { refreshTokenData } from '../../../auth-server/logins/refresh.ts'
 import { createPasswordHashing } from '../../../auth-server/passwords/password-hashing.ts'
+import { createCatalogues } from '../../../auth-server/principals/catalogue.ts'
+import { createPrincipalReader } from '../../../auth-server/principals/principal-reader.ts'
 import { totpSecretData } from '../../../auth-server/second-factors/factor-state.ts'
 import { createSealing } from '../../../auth-server/store/sealing.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { ensureAnonymous, insertUser } from '../../../auth-server/users/create-user.ts'
 import { createDigestSecrets } from '../../../auth-server/users/digest-secrets.ts'
-import { readPrincipalRecord } from '../../../auth-server/users/principal-record.ts'
 import { systemClock as clock } from '../../../shared/platform/clock.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
@@ -50,7 +51,6 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
       sealing: createSealing(secretsKeys),
       publisher,
       pairsPerMinute: 10,
-      secondFactorRoles: [],
     })
   }
 
@@ -63,7 +63,8 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
   it('recover-admin makes an administrator where there is none, once', async () => {
     const hashing = createPasswordHashing({ concurrency: 1 })
     const ports = { ...opened, clock, ids, hashing, log, secretsKeys: oldKey }
-    const record = (username: string) => readPrincipalRecord({ database: opened.database, clock }, username)
+    const { database } = opened
+    const { record } = createPrincipalReader({ database, clock, catalogues: createCatalogues(database) })
     const made = await recoverAdmin(ports, 'admin')
     expect(made).toMatchObject({ username: 'admin', created: true })
     const first = await record('admin')

@@ -4,7 +4,7 @@
  */
 import { expect } from 'vitest'
 import type { Database } from '../../../shared/platform/database/database.ts'
-import { parsePrincipalRecord, principalKey } from '../../../shared/protocol/principal/record.ts'
+import { parseStoredPrincipal, principalKey } from '../../../shared/protocol/principal/record.ts'
 import type { AuthCore } from '../support/auth-core.ts'
 import type { TestClock } from '../support/test-clock.ts'
 
@@ -90,7 +90,7 @@ export async function compare(model: Model, { core, clock, username }: Real): Pr
   const record = await core.record(username)
   expect(record).toMatchObject({ enabled: model.enabled, generation: model.generation, keptLogin: model.kept })
   const cached = await core.cache.getVersioned(principalKey(await core.publisher.instanceId(), username))
-  expect(parsePrincipalRecord(cached?.value ?? '')).toMatchObject({ version: record?.version, enabled: model.enabled })
+  expect(parseStoredPrincipal(cached?.value ?? '')).toMatchObject({ version: record?.version, enabled: model.enabled })
   for (const login of model.logins) {
     const accepted =
       record?.enabled &&

@@ -3,7 +3,7 @@ import { decodeJwt, SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createRefresh } from '../../../auth-server/logins/refresh.ts'
 import { loginFamilies } from '../../../auth-server/store/schema.ts'
-import { parsePrincipalRecord, principalKey } from '../../../shared/protocol/principal/record.ts'
+import { parseStoredPrincipal, principalKey } from '../../../shared/protocol/principal/record.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
 import { passTime } from '../support/pass-time.ts'
@@ -202,7 +202,7 @@ describeOnDatabases('refresh', (open) => {
     await opened.database.query("update auth.users set rights = '{deal.hold}' where username_folded = $1", [username])
     await core.refresh(refresh_token)
     const entry = await core.cache.getVersioned(principalKey(await core.publisher.instanceId(), username))
-    expect(parsePrincipalRecord(entry?.value ?? '')?.rights).toContain('deal.hold')
+    expect(parseStoredPrincipal(entry?.value ?? '')?.roles).toContain('agent')
   })
 
   it('refuses whatever is no live refresh token', async () => {

@@ -1,9 +1,9 @@
 import { eq } from 'drizzle-orm'
 import fc from 'fast-check'
 import { Secret, TOTP } from 'otpauth'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { storeSecondFactorRoles } from '../../../auth-server/access/change-catalogue.ts'
 import { secondFactors } from '../../../auth-server/store/second-factor-tables.ts'
-import { announceSecondFactorRoles } from '../../../auth-server/users/second-factor-demand.ts'
 import type { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { needsSecondFactor } from '../../../shared/protocol/principal/record.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
@@ -16,18 +16,19 @@ describeOnDatabases('second factors', (open) => {
   const clock = createTestClock()
   let opened: TestDatabase
   let core: AuthCore
-  /** The same server, where managers need a factor. */
-  let demanding: AuthCore
   let serial = 0
 
   beforeAll(async () => {
     opened = await open()
     core = createAuthCore({ database: opened.database, clock })
-    demanding = createAuthCore({ database: opened.database, clock, secondFactorRoles: ['manager'] })
     await core.ensureAnonymous()
   })
   afterAll(() => opened.dispose())
   beforeEach(() => clock.advance(2 * stepMs))
+  afterEach(() => demandOf([]))
+
+  /** As a start with SECOND_FACTOR_ROLES does. */
+  const demandOf = (roles: readonly string[]) => storeSecondFactorRoles(opened.database, roles)
 
   const codeOf = (secret: string, steps = 0) =>
     new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: clock.now() + steps * stepMs })
@@ -65,7 +66,8 @@ describeOnDatabases('second factors', (open) => {
     await expect(logIn(user)).resolves.toMatchObject({ token_type: 'Bearer' })
     await expect(logIn(manager)).resolves.toMatchObject({ token_type: 'Bearer' })
     const { username, password } = manager
-    expect(await codeOfRefusal(demanding.logIn({ username, password }))).toBe('second-factor-enrolment-required')
+    await demandOf(['manager'])
+    expect(await codeOfRefusal(core.logIn({ username, password }))).toBe('second-factor-enrolment-required')
     expect(await codeOfRefusal(logIn(await withTotp()))).toBe('second-factor-required')
   })
 
@@ -73,13 +75,13 @@ describeOnDatabases('second factors', (open) => {
     ['what only the role gives', ['deal.delete'], 'second-factor-enrolment-required'],
     ['what another role gives too', ['deal.read', 'deal.create'], undefined],
   ] as const)('are asked for of users who have %s by a direct right', async (_, rights, code) => {
-    const strict = createAuthCore({ database: opened.database, clock, secondFactorRoles: ['manager', 'admin'] })
+    await demandOf(['manager', 'admin'])
     const { username, password } = await newUser()
     await core.users.patch(username, { rights: [...rights] })
-    const attempt = strict.logIn({ username, password })
+    const attempt = core.logIn({ username, password })
     if (code === undefined) await expect(attempt).resolves.toMatchObject({ token_type: 'Bearer' })
     else expect(await codeOfRefusal(attempt)).toBe(code)
-    expect(needsSecondFactor((await strict.record(username)) as never)).toBe(code !== undefined)
+    expect(needsSecondFactor((await core.record(username)) as never)).toBe(code !== undefined)
   })
 
   it('of a right password are asked for by methods and a challenge; a wrong password tells nothing', async () => {
@@ -180,18 +182,19 @@ describeOnDatabases('second factors', (open) => {
   })
 
   it('are set up at the login of a user whose role demands one, and not twice', async () => {
+    await demandOf(['manager'])
     const { username, password } = await newUser(['manager'])
-    const asked = await refusal(demanding.logIn({ username, password }))
+    const asked = await refusal(core.logIn({ username, password }))
     const { challenge, totp } = asked.members as { challenge: string; totp: { secret: string; uri: string } }
     expect(totp.uri).toContain(totp.secret)
     const answer = { challenge, code: wrongCode(totp.secret) }
-    const withAnswer = (given: object) => demanding.logIn({ username: '', password: undefined, answer: given })
+    const withAnswer = (given: object) => core.logIn({ username: '', password: undefined, answer: given })
     expect(await codeOfRefusal(withAnswer(answer))).toBe('invalid-second-factor')
     const right = { challenge, code: codeOf(totp.secret) }
     await expect(withAnswer(right)).resolves.toMatchObject({ token_type: 'Bearer' })
     clock.advance(stepMs)
     expect(await codeOfRefusal(withAnswer({ challenge, code: codeOf(totp.secret) }))).toBe('invalid-second-factor')
-    await demanding.logIn({ username, password, answer: { code: codeOf(totp.secret) } })
+    await core.logIn({ username, password, answer: { code: codeOf(totp.secret) } })
   })
 
   it('end logins without one when the role demands it from now on, refreshes too', async () => {
@@ -199,15 +202,15 @@ describeOnDatabases('second factors', (open) => {
     const { refresh_token: token } = await core.logIn({ username, password })
     expect((await core.record(username))?.revokedIds).toEqual([])
     const before = (await core.record(username))?.version ?? 0
-    await announceSecondFactorRoles(opened.database, ['manager'])
-    const record = await demanding.record(username)
+    await demandOf(['manager'])
+    const record = await core.record(username)
     expect(record && needsSecondFactor(record)).toBe(true)
     expect(record?.revokedIds).toHaveLength(2)
     expect(record?.version).toBeGreaterThan(before)
-    await announceSecondFactorRoles(opened.database, ['manager'])
-    expect((await demanding.record(username))?.version).toBe(record?.version)
-    expect(await codeOfRefusal(demanding.refresh(token))).toBe('invalid_grant')
-    await announceSecondFactorRoles(opened.database, [])
+    await demandOf(['manager'])
+    expect((await core.record(username))?.version).toBe(record?.version)
+    expect(await codeOfRefusal(core.refresh(token))).toBe('invalid_grant')
+    await demandOf([])
     expect((await core.record(username))?.revokedIds).toEqual([])
   })
 

@@ -1,4 +1,6 @@
 import { createHash, type KeyObject } from 'node:crypto'
+import { createResourceServers } from '../../../auth-server/access/resource-servers.ts'
+import { createRoles } from '../../../auth-server/access/roles.ts'
 import { createPasswordChanges, type OwnPasswordChange } from '../../../auth-server/logins/change-password.ts'
 import { createLogIn, type LoginRequest } from '../../../auth-server/logins/login.ts'
 import { createLogOut } from '../../../auth-server/logins/logout.ts'
@@ -7,15 +9,18 @@ import { createRefreshTokenFamilies } from '../../../auth-server/logins/refresh-
 import type { LoginLifetimes } from '../../../auth-server/logins/refresh-token-family.ts'
 import { createRevokeLogin } from '../../../auth-server/logins/revoke-login.ts'
 import { createPasswordHashing } from '../../../auth-server/passwords/password-hashing.ts'
+import { createCatalogues } from '../../../auth-server/principals/catalogue.ts'
+import {
+  createPrincipalPublisher,
+  type PrincipalPublisher,
+} from '../../../auth-server/principals/principal-publisher.ts'
+import { createPrincipalReader } from '../../../auth-server/principals/principal-reader.ts'
 import { createSecondFactors } from '../../../auth-server/second-factors/create-second-factors.ts'
 import { createSealing } from '../../../auth-server/store/sealing.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { createAccessTokenIssuer } from '../../../auth-server/tokens/access-tokens.ts'
 import { createRefreshTokens } from '../../../auth-server/tokens/refresh-tokens.ts'
 import { ensureAnonymous } from '../../../auth-server/users/create-user.ts'
-import { createPrincipalPublisher, type PrincipalPublisher } from '../../../auth-server/users/principal-publisher.ts'
-import { readPrincipalRecord } from '../../../auth-server/users/principal-record.ts'
-import type { Role } from '../../../auth-server/users/rights.ts'
 import { createUsers } from '../../../auth-server/users/users.ts'
 import type { Cache } from '../../../shared/platform/cache/cache.ts'
 import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
@@ -59,8 +64,6 @@ export interface CoreOptions {
   readonly cache?: Cache
   readonly lifetimes?: Partial<LoginLifetimes>
   readonly maxLoginsPerUser?: number
-  /** SECOND_FACTOR_ROLES; by default none. */
-  readonly secondFactorRoles?: readonly Role[]
   /** In place of one over `cache`. */
   readonly publisher?: PrincipalPublisher
 }
@@ -77,14 +80,12 @@ const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
 export function createAuthCore(options: CoreOptions) {
   const { database, clock, cache = createMemoryCache(systemClock) } = options
   const ids = createIdSource(clock)
-  const { secondFactorRoles = [] } = options
   const publisher =
     options.publisher ??
     createPrincipalPublisher({
       database,
       cache,
       clock,
-      secondFactorRoles,
       log: quiet,
       publishedKeys: () => 'the same',
     })
@@ -104,7 +105,7 @@ export function createAuthCore(options: CoreOptions) {
   const issueAccessToken = createAccessTokenIssuer({ keys: { signingKey: () => testKey }, ids, issuer, audience })
   const keys = { key: (kid: string) => (kid === testKey.kid ? testKey.publicKey : undefined) }
   const verifyAccessToken = createAccessTokenVerifier({ keys, issuer, audience, clock })
-  const refreshTokenFamilies = createRefreshTokenFamilies(database, secondFactorRoles)
+  const refreshTokenFamilies = createRefreshTokenFamilies(database)
   // What limits guessing has tests of its own.
   const many = { count: 100_000, seconds: 60 }
   const limits = { perAccount: many, perAddress: many, perAccountEverywhere: many }
@@ -127,7 +128,7 @@ export function createAuthCore(options: CoreOptions) {
   const room = { maxLoginsPerUser: options.maxLoginsPerUser ?? 100, sessionIdleTtlSeconds: 1800 }
   const sealing = createSealing(secretsKeys)
   const publicOrigins = { auth: 'http://localhost:4000', deal: 'http://localhost:4001' }
-  const factorPorts = { database, clock, ids, publisher, sealing, loginThrottle, secondFactorRoles, publicOrigins }
+  const factorPorts = { database, clock, ids, publisher, sealing, loginThrottle, publicOrigins }
   const secondFactors = createSecondFactors(factorPorts)
   const revokeLogin = createRevokeLogin({ database, publisher, clock })
   const shared = { ...credentials, ...room, clock, ids, publisher, sealing, secondFactors, revokeLogin }
@@ -145,7 +146,9 @@ export function createAuthCore(options: CoreOptions) {
     refresh: createRefresh(shared),
     logOut: createLogOut({ ...shared, verifyAccessToken }),
     verifyAccessToken,
-    record: (username: string) => readPrincipalRecord({ database, clock, secondFactorRoles }, username),
+    roles: createRoles(shared),
+    resourceServers: createResourceServers({ ...shared, publicOrigins }),
+    record: createPrincipalReader({ database, clock, catalogues: createCatalogues(database) }).record,
     ensureAnonymous: () => ensureAnonymous(shared),
   }
 }

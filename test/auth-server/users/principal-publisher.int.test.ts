@@ -2,9 +2,12 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { changePrincipal } from '../../../auth-server/users/principal-change.ts'
-import { createPrincipalPublisher, type PrincipalPublisher } from '../../../auth-server/users/principal-publisher.ts'
-import { publishedVersionKey } from '../../../auth-server/users/publish-principals.ts'
+import { changePrincipal } from '../../../auth-server/principals/principal-change.ts'
+import {
+  createPrincipalPublisher,
+  type PrincipalPublisher,
+} from '../../../auth-server/principals/principal-publisher.ts'
+import { publishedVersionKey } from '../../../auth-server/principals/publish-principals.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import {
@@ -13,7 +16,7 @@ import {
   feedMessageSchema,
   feedPartSchema,
 } from '../../../shared/protocol/principal/change-feed.ts'
-import { parsePrincipalRecord, principalKey } from '../../../shared/protocol/principal/record.ts'
+import { parseStoredPrincipal, principalKey } from '../../../shared/protocol/principal/record.ts'
 import { campaign } from '../../support/campaign.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createAuthCore, goodPassword } from '../support/auth-core.ts'
@@ -58,7 +61,7 @@ describeOnDatabases('the principal publisher', (open) => {
   const change = async (username: string) =>
     (await changePrincipal(opened.database, username, async () => ({ result: undefined, change: {} }))).principalVersion
   const cached = async (username: string) =>
-    parsePrincipalRecord((await cache.reliable.getVersioned(principalKey(instanceId, username)))?.value ?? '')
+    parseStoredPrincipal((await cache.reliable.getVersioned(principalKey(instanceId, username)))?.value ?? '')
   const markerVersion = async () => (await cache.reliable.getVersioned(publishedVersionKey(instanceId)))?.version
 
   it('has the record in the cache and announced when a change is settled', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPrincipalReader, type PrincipalReader } from '../../../auth-server/users/principal-reader.ts'
+import { createCatalogues } from '../../../auth-server/principals/catalogue.ts'
+import { createPrincipalReader, type PrincipalReader } from '../../../auth-server/principals/principal-reader.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
@@ -22,7 +23,7 @@ describeOnDatabases('the reader of principals', (open) => {
         return opened.database.query(text, parameters)
       },
     }
-    reader = createPrincipalReader({ database: counting, clock })
+    reader = createPrincipalReader({ database: counting, clock, catalogues: createCatalogues(counting) })
     await core.users.create({ username: 'root', password: goodPassword, roles: ['admin'] })
     for (const username of ['Ada', 'null', 'bea']) {
       await core.users.create({ username, password: goodPassword, roles: ['viewer'] })
@@ -75,7 +76,7 @@ describe('the reader of principals without a database', () => {
         return []
       },
     }
-    const reader = createPrincipalReader({ database, clock: createTestClock() })
+    const reader = createPrincipalReader({ database, clock: createTestClock(), catalogues: createCatalogues(database) })
     const failed = await Promise.allSettled([reader.record('ada'), reader.record('bea')])
     for (const outcome of failed) expect(outcome).toMatchObject({ reason: { dependency: 'database' } })
     isAway = false

@@ -1,9 +1,9 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { changePrincipal } from '../../../auth-server/principals/principal-change.ts'
+import { builtInRights } from '../../../auth-server/principals/rights.ts'
 import { users } from '../../../auth-server/store/schema.ts'
 import type { Grantor } from '../../../auth-server/users/granting-rights.ts'
-import { changePrincipal } from '../../../auth-server/users/principal-change.ts'
-import { allRights } from '../../../auth-server/users/rights.ts'
 import type { Position } from '../../../shared/platform/pagination.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
@@ -180,7 +180,7 @@ describeOnDatabases('users', (open) => {
   it('gives an admin every right', async () => {
     const username = name('admin')
     await create(username, { roles: ['admin'] })
-    expect((await core.record(username))?.rights).toEqual(allRights)
+    expect((await core.record(username))?.rights).toEqual(builtInRights)
     await create(name('other-admin'), { roles: ['admin'] })
     await core.users.delete(username)
   })

@@ -11,7 +11,6 @@ const id = '018f0000-0000-7000-8000-000000000001'
 const serviceSecret = 'a service secret of the tests, long enough'
 
 const record = (version: number): PrincipalRecord => ({
-  schema: 1,
   username: 'alice',
   userId: 'u',
   enabled: true,

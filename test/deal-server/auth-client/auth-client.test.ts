@@ -13,11 +13,12 @@ import { proved, provedFetch } from '../../support/worlds/internal-responses.ts'
 const instanceId = randomUUID()
 const secret = 'a service secret of 32 characters or more'
 const record = {
-  schema: 1,
+  schema: 2,
   username: 'alice',
   userId: 'id',
   enabled: true,
-  rights: [],
+  roles: [],
+  directRights: [],
   generation: 1,
   keptLogin: null,
   revokedIds: [],
@@ -63,7 +64,7 @@ it.each([
   ['a record without an instance', 200, record, undefined],
   ['an instance of another form', 200, record, 'mine'],
   ['that nobody is there, without an instance', 404, {}, undefined],
-  ['an unknown record', 200, { ...record, schema: 2 }, instanceId],
+  ['an unknown record', 200, { ...record, schema: 3 }, instanceId],
   ['an error', 503, {}, instanceId],
 ])('does not take %s', async (_what, status, body, instance) => {
   await expect(clientOf(status, body, instance).principal('alice')).rejects.toThrow(Unavailable)

@@ -9,7 +9,6 @@ const serviceSecret = 'a service secret of the tests, long enough'
 const alice = { username: 'alice' }
 
 const recordOf = (version: number): PrincipalRecord => ({
-  schema: 1,
   username: 'alice',
   userId: 'u',
   enabled: true,

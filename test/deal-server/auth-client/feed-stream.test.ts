@@ -45,7 +45,7 @@ const change = async (at: number, username: string, to: object) => {
 }
 /** What a user may do at each deal server. */
 const rights = (username: string) =>
-  Promise.all(world.deals.map(async (deal) => (await world.time.until(deal.records.get(username)))?.rights))
+  Promise.all(world.deals.map(async (deal) => (await world.time.until(deal.records.get(username)))?.directRights))
 
 it('opens no stream while Redis brings the feed', async () => {
   await world.time.pass(120_000)

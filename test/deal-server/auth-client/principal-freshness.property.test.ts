@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { expect, it, vi } from 'vitest'
-import type { PrincipalFacts } from '../../../auth-server/users/principal-record.ts'
+import type { PrincipalFacts } from '../../../auth-server/principals/principal-record.ts'
 import { principalKey } from '../../../shared/protocol/principal/record.ts'
 import { campaign } from '../../support/campaign.ts'
 import { FreshnessWorld } from '../../support/worlds/freshness/freshness-world.ts'

@@ -29,7 +29,7 @@ describe('when the cache loses its data', () => {
     at.world.restartDeal(0)
     const [deal] = at.world.deals
     for (let count = 0; count < 20; count += 1) {
-      expect((await at.time.until(deal?.records.get('alice')))?.rights).toEqual([])
+      expect((await at.time.until(deal?.records.get('alice')))?.directRights).toEqual([])
       await at.time.pass(100)
     }
   })
@@ -106,7 +106,7 @@ describe('when one of three nodes of the cache loses its data', () => {
     const [deal] = at.world.deals
     const before = deal?.asked
     expect(laneOf('bob') % 3).not.toBe(ofAlice)
-    expect((await at.time.until(deal?.records.get('bob')))?.rights).toEqual(mayHold.rights)
+    expect((await at.time.until(deal?.records.get('bob')))?.directRights).toEqual(mayHold.rights)
     expect(deal?.asked).toBe(before)
   })
 

@@ -2,7 +2,7 @@
  * What each route of the auth server wants of its caller: the table that the suites of rights alone and of narrowed
  * keys walk.
  */
-import type { Right } from '../../../auth-server/users/rights.ts'
+import type { Right } from '../../../auth-server/principals/rights.ts'
 import type { Reply, Sent } from './http-client.ts'
 
 /** What the requests are about. */

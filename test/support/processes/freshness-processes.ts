@@ -3,21 +3,24 @@
  */
 import type { InternalEndpoint } from '../../../auth-server/http/internal/endpoint.ts'
 import { feedStreamEndpoint } from '../../../auth-server/http/internal/feed-stream.ts'
-import { createFeedReader } from '../../../auth-server/users/feed-reader.ts'
-import { createPrincipalPublisher, type PrincipalPublisher } from '../../../auth-server/users/principal-publisher.ts'
+import { createFeedReader } from '../../../auth-server/principals/feed-reader.ts'
+import {
+  createPrincipalPublisher,
+  type PrincipalPublisher,
+} from '../../../auth-server/principals/principal-publisher.ts'
 import type { AuthClient } from '../../../deal-server/auth-client/auth-client.ts'
 import { createFeedStream, type FeedStream } from '../../../deal-server/auth-client/feed-stream.ts'
+import { FollowedRecords } from '../../../deal-server/auth-client/followed-records.ts'
 import {
   createPrincipalFeed,
   type PrincipalFeed,
   type StreamedFeed,
 } from '../../../deal-server/auth-client/principal-feed.ts'
-import { createPrincipalRecords } from '../../../deal-server/auth-client/principal-records.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { createLog } from '../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
-import type { Principals } from '../../../shared/protocol/authentication/authenticate.ts'
 import { type FeedLine, openFeedLine } from '../../../shared/protocol/internal-api/feed-stream.ts'
+import { foldUsername, parseStoredPrincipal, type StoredPrincipal } from '../../../shared/protocol/principal/record.ts'
 import { SimulatedCacheClient, type SimulatedCacheServer } from '../worlds/freshness/simulated-cache.ts'
 import { SimulatedLink } from '../worlds/freshness/simulated-link.ts'
 import { SimulatedDatabase, type SimulatedPrincipals } from '../worlds/freshness/simulated-principals.ts'
@@ -95,7 +98,9 @@ export class DealProcess {
   readonly authLink: SimulatedLink
   readonly feed: PrincipalFeed & StreamedFeed
   readonly feedStream: FeedStream
-  readonly records: Principals
+  readonly records: {
+    get(username: string): Promise<StoredPrincipal | undefined> | StoredPrincipal | undefined
+  }
   /** The highest version that was answered for each user. */
   readonly answered = new Map<string, number>()
   /** So many records were asked for at auth servers. */
@@ -127,7 +132,9 @@ export class DealProcess {
     this.feedStream = createFeedStream({ feed: this.feed, authClient: { feedLines }, clock: time, log })
     const { feed, cache } = this
     const { recordMaxAgeMs } = options
-    this.records = createPrincipalRecords({ feed, cache, authClient: { principal }, clock: time, recordMaxAgeMs })
+    const parse = parseStoredPrincipal
+    const followed = new FollowedRecords({ feed, cache, parse, ask: principal, clock: time, recordMaxAgeMs })
+    this.records = { get: (username) => followed.get(foldUsername(username)) }
     void this.feed.start()
     if (options.streams) this.feedStream.start()
   }

@@ -3,8 +3,8 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { Log } from '../../../platform/log/log.ts'
 
 /**
- * A function that reports uses of API keys or services, at most once a minute for each and in the background: no request
- * waits for a report or fails by it.
+ * A function that reports uses of API keys or services, at most once a minute for each and in the background: no
+ * request waits for a report or fails by it.
  */
 export function reportUses(
   report: (id: string) => Promise<void>,

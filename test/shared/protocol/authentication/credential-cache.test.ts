@@ -3,7 +3,6 @@ import { createCredentialCache } from '../../../../shared/protocol/authenticatio
 import type { PrincipalRecord } from '../../../../shared/protocol/principal/record.ts'
 
 const record = (version: number, userId = 'id'): PrincipalRecord => ({
-  schema: 1,
   username: 'alice',
   userId,
   enabled: true,

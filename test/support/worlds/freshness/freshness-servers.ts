@@ -3,7 +3,7 @@
  * real cache.
  */
 import { join } from 'node:path'
-import { createPrincipalPublisher } from '../../../../auth-server/users/principal-publisher.ts'
+import { createPrincipalPublisher } from '../../../../auth-server/principals/principal-publisher.ts'
 import { createPrincipalFeed } from '../../../../deal-server/auth-client/principal-feed.ts'
 import { createPrincipalRecords } from '../../../../deal-server/auth-client/principal-records.ts'
 import { systemClock } from '../../../../shared/platform/clock.ts'
@@ -60,6 +60,10 @@ export async function openDealPart(backend: Backend, authParts: readonly AuthPar
     principal: async (username: string) => {
       asked += 1
       return openPublisher().fill(username)
+    },
+    catalogue: async () => {
+      const { instanceId, catalogue } = await openPublisher().catalogue()
+      return { instanceId, record: catalogue }
     },
   }
   const feed = createPrincipalFeed({ cache, authClient, clock: systemClock, log })

@@ -30,12 +30,12 @@ export async function openSituation(cacheNodes = 1) {
     /** The cache key of a user's record. */
     key: (username: string) => principalKey(world.principals.instanceId, username),
     /** What a user may do according to the deal server; undefined for an unknown one. @throws Unavailable */
-    rights: async (username: string) => (await time.until(deal.records.get(username)))?.rights,
+    rights: async (username: string) => (await time.until(deal.records.get(username)))?.directRights,
     /** The same after a restart of the deal server, a little later. */
     rightsAfterRestart: async (username: string) => {
       world.restartDeal(0)
       await time.pass(500)
-      return (await time.until(world.deals[0]?.records.get(username)))?.rights
+      return (await time.until(world.deals[0]?.records.get(username)))?.directRights
     },
     /** How often the auth server was asked for a record. */
     asked: () => deal.asked,

@@ -3,9 +3,9 @@
  * callers.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { type PrincipalFacts, toPrincipalRecord } from '../../../../auth-server/users/principal-record.ts'
+import { type PrincipalFacts, toStoredPrincipal } from '../../../../auth-server/principals/principal-record.ts'
 import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
-import { type PrincipalRecord, principalKey } from '../../../../shared/protocol/principal/record.ts'
+import { principalKey, type StoredPrincipal } from '../../../../shared/protocol/principal/record.ts'
 import { AuthProcess, DealProcess, type Surroundings } from '../../processes/freshness-processes.ts'
 import { SimulatedCacheServer } from './simulated-cache.ts'
 import { SimulatedPrincipals } from './simulated-principals.ts'
@@ -145,11 +145,11 @@ export class FreshnessWorld {
   async #expectPresent(deal: DealProcess, username: string): Promise<void> {
     const present = this.principals.versions(username).at(-1)?.facts.version ?? 0
     const answer = await this.time.until(deal.records.get(username), 1_000).catch((error: unknown) => error)
-    const found = answer instanceof Error ? answer.message : ((answer as PrincipalRecord | undefined)?.version ?? 0)
+    const found = answer instanceof Error ? answer.message : ((answer as StoredPrincipal | undefined)?.version ?? 0)
     if (found !== present) this.violations.push(`all is well, but ${username} is ${found} instead of ${present}`)
   }
 
-  #judge(read: Read, record: PrincipalRecord | undefined): void {
+  #judge(read: Read, record: StoredPrincipal | undefined): void {
     const { deal, username, startedAt, owed, answeredBefore } = read
     const version = record?.version ?? 0
     const say = (what: string) =>
@@ -159,7 +159,7 @@ export class FreshnessWorld {
     if (version < owed && !this.#couldNotKnow(read)) say(`owed ${owed}`)
     const versions = this.principals.versions(username)
     const meant = versions.find(({ facts }) => facts.version === version)
-    if (record && !isDeepStrictEqual(record, meant && toPrincipalRecord(meant.facts))) say('never was so')
+    if (record && !isDeepStrictEqual(record, meant && toStoredPrincipal(meant.facts))) say('never was so')
     const outdatedAt = versions.find(({ facts }) => facts.version > version)?.committedAt ?? Number.POSITIVE_INFINITY
     if (startedAt > outdatedAt + this.#options.recordMaxAgeMs + effectiveAfterMs) say(`outdated since ${outdatedAt}`)
   }

@@ -1,6 +1,6 @@
 /** The auth server's tables of principals, in virtual time, for the four statements of principal records. */
 import { randomUUID } from 'node:crypto'
-import type { PrincipalFacts } from '../../../../auth-server/users/principal-record.ts'
+import type { PrincipalFacts } from '../../../../auth-server/principals/principal-record.ts'
 import type { Database } from '../../../../shared/platform/database/database.ts'
 import { maxChangesInMessage } from '../../../../shared/protocol/principal/change-feed.ts'
 import { SimulatedLink } from './simulated-link.ts'

@@ -10,13 +10,15 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { type SQL, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { type Cache, type CacheTime, runsOf } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
 import { requirePrimary } from '../../shared/platform/history/history.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import { type Catalogue, catalogueName } from '../../shared/protocol/principal/catalogue.ts'
 import {
   type FeedMessage,
   type FeedPart,
@@ -28,13 +30,12 @@ import {
   seriesChannel,
 } from '../../shared/protocol/principal/change-feed.ts'
 import { instanceKey } from '../../shared/protocol/principal/instance-id.ts'
-import { foldUsername, type PrincipalRecord, principalKey } from '../../shared/protocol/principal/record.ts'
+import { foldUsername, principalKey, type StoredPrincipal } from '../../shared/protocol/principal/record.ts'
 import { c, p } from '../store/aliases.ts'
 import { principalChangeCounter, principals } from '../store/schema.ts'
+import { catalogueOr } from './catalogue.ts'
 import { assertSameInstance, instanceIdSql, noCounter, readChangeCounter } from './change-counter.ts'
-import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toPrincipalRecord } from './principal-record.ts'
-import type { Role } from './rights.ts'
-import { textOfDemand } from './second-factor-demand.ts'
+import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toStoredPrincipal } from './principal-record.ts'
 
 /** The cache key of the published version. */
 export const publishedVersionKey = (instanceId: string): string => instanceKey(instanceId, 'principal-feed:upTo')
@@ -59,8 +60,6 @@ export interface PublishPorts {
   readonly database: Pick<Database, 'query'>
   readonly cache: Cache
   readonly clock: Clock
-  /** SECOND_FACTOR_ROLES. */
-  readonly secondFactorRoles?: readonly Role[]
   /** The digest of the keys that are published now (docs/revocation.md#key-changes). */
   publishedKeys(): string
 }
@@ -86,28 +85,33 @@ export class DatabaseBehindCache extends Error {
   override readonly name = 'DatabaseBehindCache'
 }
 
+/** What is stored under one name: of a user, or the catalogue. */
+type Facts = PrincipalFacts | Catalogue
+
+const isCatalogue = (facts: Facts): facts is Catalogue => !('username' in facts)
+
+const nameOf = (facts: Facts): string => (isCatalogue(facts) ? catalogueName : foldUsername(facts.username))
+
 interface Batch {
   /** Null on a standby. */
   readonly instanceId: string | null
   readonly counter: number
-  readonly tail: readonly PrincipalFacts[]
-  readonly reloaded: readonly PrincipalFacts[]
+  readonly tail: readonly Facts[]
+  readonly reloaded: readonly Facts[]
 }
 
 const t = alias(principals, 't')
-const facts = (demand: SQL) => principalFactsSql(sql`$2::text::timestamptz`, demand)
+const facts = catalogueOr(principalFactsSql(sql`$2::text::timestamptz`))
 
-const batchSql = textOfDemand(
-  (demand) => sql`select json_build_object(
+const batchSql = textOf(sql`select json_build_object(
   'instanceId', ${instanceIdSql}, 'counter', ${c.value},
   'tail', coalesce((select json_agg(t.facts order by ${t.principalVersion}) from (
-    select ${p.principalVersion}, ${facts(demand)} as facts from ${principals} ${p}
+    select ${p.principalVersion}, ${facts} as facts from ${principals} ${p}
     where ${p.principalVersion} > $1::text::bigint
     order by ${p.principalVersion} limit ${sql.raw(String(batchSize))}) t), '[]'),
-  'reloaded', coalesce((select json_agg(${facts(demand)}) from ${principals} ${p}
+  'reloaded', coalesce((select json_agg(${facts}) from ${principals} ${p}
     where ${p.usernameFolded} in (select jsonb_array_elements_text($3::text::jsonb))), '[]')) as batch
-  from ${principalChangeCounter} ${c}`,
-)
+  from ${principalChangeCounter} ${c}`)
 
 /**
  * Puts every record that changed after the cursor into the cache, raises the published version, and announces the
@@ -180,9 +184,9 @@ const putPublishedVersion = (
   )
 
 async function readBatch(ports: PublishPorts, after: number, start: PublicationStart): Promise<Batch> {
-  const { database, clock, secondFactorRoles = [] } = ports
+  const { database, clock } = ports
   const parameters = [String(after), tokensAliveSince(clock), JSON.stringify(start.reloads)]
-  const [row] = await database.query<{ batch: Batch }>(batchSql(secondFactorRoles), parameters)
+  const [row] = await database.query<{ batch: Batch }>(batchSql, parameters)
   if (!row) throw new TypeError(noCounter)
   assertSameInstance({ instanceId: requirePrimary(row.batch.instanceId) }, start.instanceId)
   return row.batch
@@ -190,17 +194,24 @@ async function readBatch(ports: PublishPorts, after: number, start: PublicationS
 
 async function putRecords(
   cache: Cache,
-  { instanceId, facts }: { instanceId: string; facts: readonly PrincipalFacts[] },
+  { instanceId, facts }: { instanceId: string; facts: readonly Facts[] },
   since: CacheTime,
 ): Promise<void> {
-  const put = async (one: PrincipalFacts) => {
-    const record = toPrincipalRecord(one)
-    if (await putRecord(cache, { instanceId, record }, since)) return
+  const put = async (one: Facts) => {
+    const [name, record] = [nameOf(one), isCatalogue(one) ? one : toStoredPrincipal(one)]
+    if (await putRecord(cache, { instanceId, name, record }, since)) return
     // A newer one is there, or the node of this record has begun another run.
-    const present = await cache.getVersioned(principalKey(instanceId, record.username), { runs: runsOf(since) })
+    const present = await cache.getVersioned(principalKey(instanceId, name), { runs: runsOf(since) })
     if (present === undefined || present.version < record.version) throw new Unavailable('cache')
   }
   await Promise.all(facts.map(put))
+}
+
+/** A record of an instance, and the name that it is announced under. */
+interface NamedRecord {
+  readonly instanceId: string
+  readonly name: string
+  readonly record: StoredPrincipal | Catalogue
 }
 
 /**
@@ -209,11 +220,11 @@ async function putRecords(
  */
 export const putRecord = (
   cache: Cache,
-  { instanceId, record }: { instanceId: string; record: PrincipalRecord },
+  { instanceId, name, record }: NamedRecord,
   since: CacheTime,
 ): Promise<boolean> =>
   cache.putVersioned(
-    principalKey(instanceId, record.username),
+    principalKey(instanceId, name),
     { version: record.version, value: JSON.stringify(record) },
     { since, ttlSeconds: recordTtlSeconds },
   )
@@ -229,8 +240,8 @@ async function assertSameCacheRun(cache: Cache, instanceId: string, since: Cache
 
 /** The changes of a batch, each user once. */
 function changesOf(batch: Batch): FeedMessage['changes'] {
-  const versions = new Map([...batch.reloaded, ...batch.tail].map((facts) => [facts.username, facts.version]))
-  return [...versions].map(([username, version]) => ({ username: foldUsername(username), version }))
+  const versions = new Map([...batch.reloaded, ...batch.tail].map((facts) => [nameOf(facts), facts.version]))
+  return [...versions].map(([username, version]) => ({ username, version }))
 }
 
 /** The parts of a message that has too many changes for one. */

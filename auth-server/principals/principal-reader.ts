@@ -8,13 +8,12 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { textOf } from '../../shared/platform/database/statement.ts'
-import { foldUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
+import { foldUsername, isUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
+import { withRights } from '../../shared/protocol/principal/with-rights.ts'
 import { p, u } from '../store/aliases.ts'
 import { principals, users } from '../store/schema.ts'
-import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toPrincipalRecord } from './principal-record.ts'
-import type { Role } from './rights.ts'
-import { textOfDemand } from './second-factor-demand.ts'
-import { isUsername } from './user.ts'
+import { type Catalogues, catalogueVersionSql } from './catalogue.ts'
+import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toStoredPrincipal } from './principal-record.ts'
 
 /** Reads for requests. Both throw Unavailable. */
 export interface PrincipalReader {
@@ -27,11 +26,10 @@ export interface PrincipalReader {
 /** The names of `$1`, a JSON array, each once. */
 const names = sql`json_array_elements_text($1::text::json) as n(name)`
 
-const recordsSql = textOfDemand(
-  (demand) => sql`select n.name, f.facts from ${names} cross join lateral (
-    select ${principalFactsSql(sql`$2::text::timestamptz`, demand)} as facts from ${principals} ${p}
-    where ${p.usernameFolded} = n.name limit 1) f`,
-)
+const recordsSql =
+  textOf(sql`select n.name, f.facts, ${catalogueVersionSql}::text as catalogue from ${names} cross join lateral (
+    select ${principalFactsSql(sql`$2::text::timestamptz`)} as facts from ${principals} ${p}
+    where ${p.usernameFolded} = n.name limit 1) f`)
 
 const rolesSql = textOf(sql`select n.name, to_json(${u.roles}) as roles from ${names} cross join lateral (
     select ${users.roles} from ${users} where ${users.usernameFolded} = n.name limit 1) u`)
@@ -40,11 +38,9 @@ const rolesSql = textOf(sql`select n.name, to_json(${u.roles}) as roles from ${n
 export function createPrincipalReader(ports: {
   readonly database: Pick<Database, 'query'>
   readonly clock: Clock
-  /** SECOND_FACTOR_ROLES. */
-  readonly secondFactorRoles?: readonly Role[]
+  readonly catalogues: Pick<Catalogues, 'at'>
 }): PrincipalReader {
-  const { database, clock } = ports
-  const recordSql = recordsSql(ports.secondFactorRoles ?? [])
+  const { database, clock, catalogues } = ports
   const byName = <Value>(read: (names: string) => Promise<Map<string, Value>>) => {
     const readOne = gatherStatements<string, Value | undefined>({
       run: async (asked) => {
@@ -56,9 +52,13 @@ export function createPrincipalReader(ports: {
   }
   return {
     record: byName(async (asked) => {
-      type Row = { name: string; facts: PrincipalFacts }
-      const rows = await database.query<Row>(recordSql, [asked, tokensAliveSince(clock)])
-      return new Map(rows.map(({ name, facts }) => [name, toPrincipalRecord(facts)]))
+      type Row = { name: string; facts: PrincipalFacts; catalogue: string }
+      const rows = await database.query<Row>(recordsSql, [asked, tokensAliveSince(clock)])
+      const [first] = rows
+      if (!first) return new Map()
+      const known = catalogues.at(Number(first.catalogue))
+      const catalogue = known instanceof Promise ? await known : known
+      return new Map(rows.map(({ name, facts }) => [name, withRights(toStoredPrincipal(facts), catalogue)]))
     }),
     roles: byName(async (asked) => {
       const rows = await database.query<{ name: string; roles: readonly string[] }>(rolesSql, [asked])

@@ -15,7 +15,7 @@ import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { announceSuccession, type Succession } from '../../shared/protocol/principal/succession.ts'
 import { OtherInstance, readChangeCounter, readSuccession } from './change-counter.ts'
 import type { Changed } from './principal-change.ts'
-import { readPrincipal } from './principal-record.ts'
+import { type InstanceCatalogue, readInstanceCatalogue, readPrincipal } from './principal-record.ts'
 import { PublishLease } from './publish-lease.ts'
 import {
   DatabaseBehindCache,
@@ -24,7 +24,6 @@ import {
   publishPrincipals,
   putRecord,
 } from './publish-principals.ts'
-import type { Role } from './rights.ts'
 
 /** How long a caller waits at most until its change is in the cache, in ms (docs/contract/callers.md#freshness). */
 const publishWithinMs = 1000
@@ -70,6 +69,8 @@ export interface PrincipalPublisher {
   reloaded(username: string): Promise<void>
   /** The record from the database. Puts it into the cache for the next reader, if there is one. @throws Unavailable */
   fill(username: string): Promise<InstancePrincipal>
+  /** The catalogue from the database, with the instance id of the database. @throws Unavailable */
+  catalogue(): Promise<InstanceCatalogue>
   /**
    * The id of the instance. It is read from the database once, and compared at every publication and every `fill`: it
    * may name the former instance for a moment after another server took over. @throws Unavailable
@@ -88,8 +89,6 @@ export interface PrincipalPublisherPorts {
   readonly cache: Cache
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn'>
-  /** SECOND_FACTOR_ROLES. */
-  readonly secondFactorRoles?: readonly Role[]
   /** The digest of the keys that are published now (docs/revocation.md#key-changes). */
   publishedKeys(): string
 }
@@ -180,9 +179,17 @@ class Publisher implements PrincipalPublisher {
     const fillable = await this.#fillable()
     const { instanceId, record } = await readPrincipal(this.#ports, username)
     if (record && fillable?.instanceId === instanceId)
-      await putRecord(this.#ports.cache, { instanceId, record }, fillable.since).catch(() => false)
+      await putRecord(this.#ports.cache, { instanceId, name: record.username, record }, fillable.since).catch(
+        () => false,
+      )
     this.#compareWith(instanceId)
     return { instanceId, record }
+  }
+
+  async catalogue(): Promise<InstanceCatalogue> {
+    const read = await readInstanceCatalogue(this.#ports.database)
+    this.#compareWith(read.instanceId)
+    return read
   }
 
   async instanceId(): Promise<string> {

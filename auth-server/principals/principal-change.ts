@@ -7,12 +7,11 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import { foldUsername } from '../../shared/protocol/principal/record.ts'
+import { foldUsername, isUsername } from '../../shared/protocol/principal/record.ts'
 import type { ChangeEntry } from '../audit/audit.ts'
 import { entriesUnderWay, insertEntries } from '../audit/change-entries.ts'
 import { principalChangeCounter, principals } from '../store/schema.ts'
 import { noCounter } from './change-counter.ts'
-import { isUsername } from './user.ts'
 
 /** A row of `principals`, locked until the transaction ends. */
 export type LockedPrincipal = typeof principals.$inferSelect
@@ -32,6 +31,8 @@ export interface PrincipalChange {
    * checked here without a race. Throws to undo the change.
    */
   readonly verify?: (transaction: Drizzle) => Promise<void>
+  /** Runs last. Gives further records the versions after `taken`, and resolves to the latest version. */
+  readonly renew?: (transaction: Drizzle, taken: number) => Promise<number>
 }
 
 /** The outcome of the work; without `change` nothing changed, and no version is taken. */
@@ -60,14 +61,26 @@ export async function changePrincipal<Result>(
   username: string,
   work: (transaction: Drizzle, principal: LockedPrincipal) => Promise<ChangeOutcome<Result>>,
 ): Promise<Changed<Result>> {
+  if (!isUsername(username)) throw noSuchPrincipal()
+  return changeRecord(database, foldUsername(username), work)
+}
+
+const noSuchPrincipal = () => new ProblemError('not-found', 'There is no such user.')
+
+/** The same of the record with this name: that of a user, or the catalogue. */
+export async function changeRecord<Result>(
+  database: Database,
+  name: string,
+  work: (transaction: Drizzle, principal: LockedPrincipal) => Promise<ChangeOutcome<Result>>,
+): Promise<Changed<Result>> {
   const entriesOf = entriesUnderWay()
   const [changed, noted] = await database.transaction(async (transaction) => {
     const [principal] = await transaction
       .select()
       .from(principals)
-      .where(isUsername(username) ? eq(principals.usernameFolded, foldUsername(username)) : sql`false`)
+      .where(eq(principals.usernameFolded, name))
       .for('no key update')
-    if (!principal) throw new ProblemError('not-found', 'There is no such user.')
+    if (!principal) throw noSuchPrincipal()
     const { result, change, entries } = await work(transaction, principal)
     const own = entriesOf(entries)
     await insertEntries(transaction, own)
@@ -105,7 +118,7 @@ export async function numberChange(
     })
     .where(eq(principals.usernameFolded, usernameFolded))
   await change.verify?.(transaction)
-  return counter.value
+  return (await change.renew?.(transaction, counter.value)) ?? counter.value
 }
 
 /** True when credentials of this login's generation are still accepted. */

@@ -18,6 +18,7 @@ import {
 } from '../../shared/protocol/principal/change-feed.ts'
 import { c, p } from '../store/aliases.ts'
 import { principalChangeCounter, principals } from '../store/schema.ts'
+import { catalogueVersionSql } from './catalogue.ts'
 import { instanceIdSql, noCounter } from './change-counter.ts'
 
 /** What the database held at one moment. */
@@ -25,7 +26,7 @@ export interface FeedRead {
   readonly instanceId: string
   /** The latest principal version. */
   readonly counter: number
-  /** The version of the catalogue (`auth-server/services/`): changes of services and of what they see raise it. */
+  /** The version of the catalogue. Changes of services raise it too. */
   readonly catalogueVersion: number
   /** The changes after what any follower knows, in order; all of them unless `isCut`. */
   readonly changes: FeedMessage['changes']
@@ -62,7 +63,7 @@ const t = alias(principals, 't')
 
 const readSql = textOf(sql`select json_build_object(
   'instanceId', ${instanceIdSql}, 'counter', ${c.value},
-  'catalogueVersion', (select ${p.principalVersion} from ${principals} ${p} where ${p.usernameFolded} = ':catalogue'),
+  'catalogueVersion', ${catalogueVersionSql},
   'changes', coalesce((
     select json_agg(json_build_object('username', ${t.usernameFolded}, 'version', ${t.principalVersion})
       order by ${t.principalVersion})

@@ -1,0 +1,219 @@
+/** Resource servers: the services whose rights are granted here. Each has an audience, and rights of its own. */
+import { asc, eq, type SQL } from 'drizzle-orm'
+import type { Clock } from '../../shared/platform/clock.ts'
+import { type Database, type Drizzle, violates } from '../../shared/platform/database/database.ts'
+import { OperatorError } from '../../shared/platform/operator-error.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
+import { builtInRights, ownResourceServer } from '../principals/rights.ts'
+import { accessRights, resourceServers } from '../store/access-tables.ts'
+import { refuseProblems } from '../users/user.ts'
+import { type CatalogueBefore, changeCatalogue } from './change-catalogue.ts'
+import { withdrawRights } from './withdraw-rights.ts'
+
+/** A right of a resource server. */
+export interface ServerRight {
+  readonly name: string
+  readonly description: string
+  readonly readsOnly: boolean
+}
+
+/** A resource server. Times in milliseconds. */
+export interface ResourceServer {
+  readonly id: string
+  readonly audience: string
+  readonly name: string
+  readonly rights: readonly ServerRight[]
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** A new resource server, checked by the form of its values alone. */
+export type NewResourceServer = Pick<ResourceServer, 'id' | 'audience' | 'name' | 'rights'>
+
+/** New values. Members that are left out stay as they are. Rights that are not in `rights` are withdrawn. */
+export interface ResourceServerPatch {
+  readonly audience?: string | undefined
+  readonly name?: string | undefined
+  readonly rights?: readonly ServerRight[] | undefined
+}
+
+/** The operations on resource servers. Each change is published when its promise resolves. All throw Unavailable. */
+export interface ResourceServers {
+  /** All of them, in the order of their ids. */
+  list(): Promise<ResourceServer[]>
+  /** @throws ProblemError `not-found` */
+  read(id: string): Promise<ResourceServer>
+  /**
+   * @throws ProblemError `resource-server-exists` for a taken id or audience, `right-exists`,
+   *   `too-many-resource-servers`, `too-many-rights`, `invalid-value`
+   */
+  create(server: NewResourceServer): Promise<ResourceServer>
+  /** @throws ProblemError as `create`; `not-found`, `reserved-resource-server` */
+  patch(id: string, patch: ResourceServerPatch): Promise<ResourceServer>
+  /** Deletes it with its rights and services. @throws ProblemError `not-found`, `reserved-resource-server` */
+  delete(id: string): Promise<void>
+}
+
+/** How many resource servers there can be. */
+export const maxResourceServers = 200
+/** How many rights there can be in all. */
+export const maxRights = 2_000
+
+/** The systems and settings that resource servers use. */
+export interface ResourceServersPorts {
+  readonly database: Database
+  readonly clock: Clock
+  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
+  /** The public origins of the pair, which name its own audience at `resource`. */
+  readonly publicOrigins: { readonly auth: string; readonly deal: string }
+}
+
+/** Creates the operations. */
+export function createResourceServers(ports: ResourceServersPorts): ResourceServers {
+  const { database, publisher } = ports
+  return {
+    list: () => listServers(database.drizzle),
+    read: (id) => readServer(database.drizzle, id),
+    create: (server) => whenPublished(publisher, createServer(ports, server)),
+    patch: (id, patch) => whenPublished(publisher, patchServer(ports, id, patch)),
+    delete: (id) => whenPublished(publisher, deleteServer(ports, id)),
+  }
+}
+
+const noSuchServer = () => new ProblemError('not-found', 'There is no such resource server.')
+const reserved = (detail: string) => new ProblemError('reserved-resource-server', detail)
+
+async function listServers(source: Drizzle, where?: SQL): Promise<ResourceServer[]> {
+  const servers = await source.select().from(resourceServers).where(where).orderBy(asc(resourceServers.id))
+  const rights = await source.select().from(accessRights).orderBy(asc(accessRights.position))
+  return servers.map((server) => ({
+    id: server.id,
+    audience: server.audience,
+    name: server.name,
+    rights: rights.filter(({ resourceServer }) => resourceServer === server.id).map(toRight),
+    createdAt: server.createdAt.getTime(),
+    updatedAt: server.updatedAt.getTime(),
+  }))
+}
+
+const toRight = ({ name, description, readsOnly }: ServerRight): ServerRight => ({ name, description, readsOnly })
+
+async function readServer(source: Drizzle, id: string): Promise<ResourceServer> {
+  const [found] = await listServers(source, eq(resourceServers.id, id))
+  if (!found) throw noSuchServer()
+  return found
+}
+
+const taken = () => new ProblemError('resource-server-exists', 'There is a resource server with this id or audience.')
+
+const createServer = (ports: ResourceServersPorts, { id, audience, name, rights }: NewResourceServer) =>
+  changeServers(ports, audience, async (transaction, before) => {
+    if ((await transaction.$count(resourceServers)) >= maxResourceServers) {
+      const detail = `There can be ${maxResourceServers} resource servers. Delete one first.`
+      throw new ProblemError('too-many-resource-servers', detail)
+    }
+    const now = new Date(ports.clock.now())
+    await transaction.insert(resourceServers).values({ id, audience, name, createdAt: now, updatedAt: now })
+    await addRights(transaction, before, { id, rights })
+    return { result: await readServer(transaction, id), isChanged: true }
+  })
+
+const patchServer = (ports: ResourceServersPorts, id: string, patch: ResourceServerPatch) =>
+  changeServers(ports, patch.audience, async (transaction, before) => {
+    const { audience, name, rights } = await readServer(transaction, id)
+    const after = { audience: patch.audience ?? audience, name: patch.name ?? name, rights: patch.rights ?? rights }
+    if (id === ownResourceServer) requireOwnKept(audience, after)
+    refuseOtherReading(rights, after.rights)
+    const updatedAt = new Date(ports.clock.now())
+    const values = { audience: after.audience, name: after.name, updatedAt }
+    await transaction.update(resourceServers).set(values).where(eq(resourceServers.id, id))
+    for (const { name: right, description } of after.rights)
+      await transaction.update(accessRights).set({ description }).where(eq(accessRights.name, right))
+    const names = new Set(after.rights.map((right) => right.name))
+    const withdrawn = rights.filter((right) => !names.has(right.name)).map((right) => right.name)
+    const outcome = await withdrawRights(transaction, before, withdrawn)
+    const isKnown = (right: ServerRight) => rights.some((known) => known.name === right.name)
+    await addRights(transaction, before, { id, rights: after.rights.filter((right) => !isKnown(right)) })
+    return { result: await readServer(transaction, id), isChanged: true, ...outcome }
+  })
+
+const deleteServer = (ports: ResourceServersPorts, id: string) =>
+  changeServers(ports, undefined, async (transaction, before) => {
+    const { rights } = await readServer(transaction, id)
+    if (id === ownResourceServer) throw reserved('This resource server is the pair of servers itself.')
+    const names = rights.map(({ name }) => name)
+    const outcome = await withdrawRights(transaction, before, names)
+    await transaction.delete(resourceServers).where(eq(resourceServers.id, id))
+    return { result: undefined, isChanged: true, ...outcome }
+  })
+
+/** `audience`: the new one, if there is one. @throws ProblemError `resource-server-exists` */
+async function changeServers<Result>(
+  { database, publicOrigins }: ResourceServersPorts,
+  audience: string | undefined,
+  work: Parameters<typeof changeCatalogue<Result>>[1],
+) {
+  const isOwn = Object.values(publicOrigins).some((origin) => audience === origin || audience === `${origin}/`)
+  if (isOwn) throw taken()
+  try {
+    return await changeCatalogue(database, work)
+  } catch (error) {
+    if (violates(error, 'resource_servers_pkey') || violates(error, 'resource_servers_audience')) throw taken()
+    throw error
+  }
+}
+
+/** @throws ProblemError `right-exists`, `too-many-rights` */
+async function addRights(
+  transaction: Drizzle,
+  { catalogue, version: since }: CatalogueBefore,
+  { id: resourceServer, rights }: Pick<NewResourceServer, 'id' | 'rights'>,
+): Promise<void> {
+  if (rights.length === 0) return
+  const names = rights.map(({ name }) => name)
+  const present = catalogue.rights.find(({ name }) => names.includes(name))
+  if (present) throw new ProblemError('right-exists', `There is a right ${present.name}.`)
+  if (catalogue.rights.length + rights.length > maxRights)
+    throw new ProblemError('too-many-rights', `There can be ${maxRights} rights in all.`)
+  await transaction.insert(accessRights).values(rights.map((right) => ({ ...right, resourceServer, since })))
+}
+
+/** @throws ProblemError `reserved-resource-server` */
+function requireOwnKept(audience: string, after: Required<ResourceServerPatch>): void {
+  if (after.audience !== audience) throw reserved('The setting AUDIENCE gives this audience.')
+  const kept = new Set(after.rights?.map(({ name }) => name))
+  const missing = builtInRights.find((right) => !kept.has(right))
+  if (missing !== undefined) throw reserved(`The servers themselves check the right ${missing}, so it must stay.`)
+}
+
+/** @throws ProblemError `invalid-value`: users may have the right already */
+function refuseOtherReading(before: readonly ServerRight[], after: readonly ServerRight[]): void {
+  const known = new Map(before.map(({ name, readsOnly }) => [name, readsOnly]))
+  refuseProblems(
+    after.flatMap(({ name, readsOnly }, at) =>
+      (known.get(name) ?? readsOnly) === readsOnly
+        ? []
+        : [
+            {
+              pointer: `/rights/${at}/readsOnly`,
+              code: 'fixed',
+              message: 'cannot be changed: withdraw the right first',
+            },
+          ],
+    ),
+  )
+}
+
+/** Stores AUDIENCE as the audience of the pair. @throws OperatorError when another resource server has it */
+export async function storeOwnAudience(database: Database, audience: string): Promise<void> {
+  const ofOwn = eq(resourceServers.id, ownResourceServer)
+  const [own] = await database.drizzle.select().from(resourceServers).where(ofOwn)
+  if (own?.audience === audience) return
+  try {
+    await database.transaction((transaction) => transaction.update(resourceServers).set({ audience }).where(ofOwn))
+  } catch (error) {
+    if (!violates(error, 'resource_servers_audience')) throw error
+    throw new OperatorError(`AUDIENCE: another resource server has the audience ${audience}`)
+  }
+}

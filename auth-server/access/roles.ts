@@ -1,0 +1,185 @@
+/** Roles: each gives its rights to all who have it. A change is in force for each of them when it is published. */
+import { asc, eq, sql } from 'drizzle-orm'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { anonymousUsername } from '../../shared/protocol/principal/record.ts'
+import { catalogueIn } from '../principals/catalogue.ts'
+import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
+import { adminRole } from '../principals/rights.ts'
+import { roles } from '../store/access-tables.ts'
+import { passwordResets, users } from '../store/schema.ts'
+import { type Grantor, requireMayGrant } from '../users/granting-rights.ts'
+import { distinct, grantProblems, refuseProblems, unknownNames } from '../users/user.ts'
+import { changeCatalogue, lockRecords } from './change-catalogue.ts'
+
+/** A role. Times in milliseconds. */
+export interface Role {
+  readonly name: string
+  readonly description: string
+  /** Names of rights, in the order of the catalogue. */
+  readonly rights: readonly string[]
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** The values of a role that can be replaced, checked by their form alone. */
+export interface RoleValues {
+  readonly description: string
+  readonly rights: readonly string[]
+}
+
+/** The operations on roles. Each change is published when its promise resolves. All throw Unavailable. */
+export interface Roles {
+  /** All roles, in the order in which they were made. */
+  list(): Promise<Role[]>
+  /** @throws ProblemError `not-found` */
+  read(name: string): Promise<Role>
+  /**
+   * Makes a role. @throws ProblemError `invalid-value` for an unknown right, `role-exists`, `too-many-roles`,
+   * `missing-right` when `grantor` lacks a right of the role
+   */
+  create(name: string, values: RoleValues, grantor: Grantor): Promise<Role>
+  /**
+   * Replaces its description and rights. @throws ProblemError `not-found`, `reserved-role`, `invalid-value`,
+   * `missing-right` when it gets a right that `grantor` lacks
+   */
+  replace(name: string, values: RoleValues, grantor: Grantor): Promise<Role>
+  /** Deletes it, and takes it from all who have it. @throws ProblemError `not-found`, `reserved-role` */
+  delete(name: string): Promise<void>
+}
+
+/** How many roles there can be. */
+export const maxRoles = 500
+
+/** The systems that roles use. */
+export interface RolesPorts {
+  readonly database: Database
+  readonly clock: Clock
+  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
+}
+
+type RoleRow = typeof roles.$inferSelect
+
+/** Creates the operations. */
+export function createRoles(ports: RolesPorts): Roles {
+  const { database, publisher } = ports
+  return {
+    list: () => listRoles(database.drizzle),
+    read: (name) => readRole(database.drizzle, name),
+    create: (name, values, grantor) => whenPublished(publisher, createRole(ports, { name, values, grantor })),
+    replace: (name, values, grantor) => whenPublished(publisher, replaceRole(ports, { name, values, grantor })),
+    delete: (name) => whenPublished(publisher, deleteRole(ports, name)),
+  }
+}
+
+const noSuchRole = () => new ProblemError('not-found', 'There is no such role.')
+
+const reserved = (detail: string) => new ProblemError('reserved-role', detail)
+
+async function listRoles(source: Drizzle): Promise<Role[]> {
+  const catalogue = await catalogueIn(source)
+  const rows = await source.select().from(roles).orderBy(asc(roles.position))
+  const rightsOf = new Map(catalogue.roles.map(({ name, rights }) => [name, rights]))
+  return rows.map((row) => toRole(row, rightsOf.get(row.name)))
+}
+
+async function readRole(source: Drizzle, name: string): Promise<Role> {
+  const found = (await listRoles(source)).find((role) => role.name === name)
+  if (!found) throw noSuchRole()
+  return found
+}
+
+const toRole = ({ name, description, rights, createdAt, updatedAt }: RoleRow, effective = rights): Role => ({
+  name,
+  description,
+  rights: effective,
+  createdAt: createdAt.getTime(),
+  updatedAt: updatedAt.getTime(),
+})
+
+interface RoleChange {
+  readonly name: string
+  readonly values: RoleValues
+  readonly grantor: Grantor
+}
+
+const createRole = ({ database, clock }: RolesPorts, { name, values, grantor }: RoleChange) =>
+  changeCatalogue(database, async (transaction, { catalogue, version }) => {
+    const rights = distinct(values.rights)
+    refuseProblems(unknownNames(catalogue.rights, rights, 'right'))
+    if (catalogue.roles.some((role) => role.name === name))
+      throw new ProblemError('role-exists', 'There is a role of this name.')
+    if (catalogue.roles.length >= maxRoles)
+      throw new ProblemError('too-many-roles', `There can be ${maxRoles} roles. Delete one first.`)
+    const now = new Date(clock.now())
+    const row = { name, description: values.description, rights, since: version, createdAt: now, updatedAt: now }
+    const [made] = await transaction.insert(roles).values(row).returning()
+    if (!made) throw noSuchRole()
+    const verify = (source: Drizzle) => requireMayGrant(source, grantor, { rights, catalogue })
+    return { result: toRole(made), isChanged: true, verify }
+  })
+
+const replaceRole = ({ database, clock }: RolesPorts, { name, values, grantor }: RoleChange) =>
+  changeCatalogue(database, async (transaction, { catalogue }) => {
+    const before = catalogue.roles.find((role) => role.name === name)
+    if (!before) throw noSuchRole()
+    if (name === adminRole) throw reserved(`The role ${adminRole} has all rights, and stays as it is.`)
+    const rights = distinct(values.rights)
+    refuseProblems(unknownNames(catalogue.rights, rights, 'right'))
+    const added = rights.filter((right) => !before.rights.includes(right))
+    const [row] = await transaction
+      .update(roles)
+      .set({ description: values.description, rights, updatedAt: new Date(clock.now()) })
+      .where(eq(roles.name, name))
+      .returning()
+    if (!row) throw noSuchRole()
+    // A link that was made for fewer rights must not lead to these.
+    if (added.length > 0) await transaction.delete(passwordResets).where(ofHolders(transaction, name))
+    const verify = async (source: Drizzle) => {
+      await requireMayGrant(source, grantor, { rights: added, catalogue })
+      await refuseForAnonymous(source)
+    }
+    return { result: toRole(row), isChanged: true, verify }
+  })
+
+const hasRole = (name: string) => sql`${name} = any(${users.roles})`
+
+const ofHolders = (source: Drizzle, name: string) =>
+  sql`${passwordResets.userId} in ${source.select({ id: users.id }).from(users).where(hasRole(name))}`
+
+/** The principal `anonymous` can have reading rights only. @throws ProblemError `invalid-value` */
+async function refuseForAnonymous(source: Drizzle): Promise<void> {
+  const [row] = await source.select().from(users).where(eq(users.usernameFolded, anonymousUsername))
+  if (row && grantProblems(await catalogueIn(source), anonymousUsername, row).length > 0) {
+    const message = `the principal ${anonymousUsername} has this role, and can have reading rights only`
+    refuseProblems([{ pointer: '/rights', code: 'reading-rights-only', message }])
+  }
+}
+
+const deleteRole = ({ database }: RolesPorts, name: string) =>
+  changeCatalogue(database, async (transaction, { catalogue, stored: { listed, demand } }) => {
+    if (!catalogue.roles.some((role) => role.name === name)) throw noSuchRole()
+    if (name === adminRole) throw reserved(`The role ${adminRole} must stay.`)
+    if (listed.includes(name)) throw reserved('The setting SECOND_FACTOR_ROLES names this role.')
+    // Their records say that they need a second factor.
+    const holders = demand.roles.includes(name) ? await holdersOf(transaction, name) : []
+    await lockRecords(transaction, holders)
+    await transaction.delete(roles).where(eq(roles.name, name))
+    await takeRole(transaction, name)
+    // A user may have got the role since.
+    const verify = (source: Drizzle) => takeRole(source, name)
+    return { result: undefined, isChanged: true, renewed: holders, verify }
+  })
+
+async function holdersOf(transaction: Drizzle, name: string): Promise<string[]> {
+  const rows = await transaction.select({ name: users.usernameFolded }).from(users).where(hasRole(name))
+  return rows.map((row) => row.name)
+}
+
+async function takeRole(transaction: Drizzle, name: string): Promise<void> {
+  await transaction
+    .update(users)
+    .set({ roles: sql`array_remove(${users.roles}, ${name})` })
+    .where(hasRole(name))
+}

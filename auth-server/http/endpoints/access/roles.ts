@@ -1,0 +1,149 @@
+/** /roles: roles are data (docs/contract/accounts.md#catalogue). */
+import * as z from 'zod'
+import { rfc3339 } from '../../../../shared/platform/clock.ts'
+import type { Role, Roles } from '../../../access/roles.ts'
+import { jsonBody } from '../../pipeline/bodies.ts'
+import { component, time } from '../../pipeline/description.ts'
+import { defineEndpoint } from '../../pipeline/endpoint.ts'
+
+/** Services that the endpoints use. */
+export interface RolesEndpointPorts {
+  readonly roles: Roles
+}
+
+const right = 'user.manage'
+const tag = 'access'
+
+const valuesSchema = z.strictObject({
+  description: z.string().max(500).default(''),
+  rights: z.array(z.string()).max(2_000),
+})
+
+const creationSchema = valuesSchema.extend({
+  name: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,62}$/, 'Expected 1 to 63 small letters, digits or any of . _ -'),
+})
+
+const roleComponent = component(
+  'Role',
+  z.object({
+    name: z.string(),
+    description: z.string(),
+    rights: z.array(z.string()).meta({ description: 'In the order of the catalogue. Of `admin`: all rights.' }),
+    createdAt: time,
+    updatedAt: time,
+  }),
+)
+
+const represent = ({ name, description, rights, createdAt, updatedAt }: Role) => ({
+  name,
+  description,
+  rights,
+  createdAt: rfc3339(createdAt),
+  updatedAt: rfc3339(updatedAt),
+})
+
+const listRoles = ({ roles }: RolesEndpointPorts) =>
+  defineEndpoint({
+    method: 'GET',
+    path: '/roles',
+    id: 'listRoles',
+    summary: 'List roles',
+    description: 'All of them, in the order in which they were made.',
+    tag,
+    caller: 'required',
+    right,
+    status: 200,
+    success: { description: 'Roles.' },
+    response: component('RoleList', z.object({ items: z.array(roleComponent.schema) })),
+    handle: async () => ({ body: { items: (await roles.list()).map(represent) } }),
+  })
+
+const createRole = ({ roles }: RolesEndpointPorts) =>
+  defineEndpoint({
+    method: 'POST',
+    path: '/roles',
+    id: 'createRole',
+    summary: 'Create a role',
+    description: 'With rights that you have yourself, and no others.',
+    tag,
+    caller: 'required',
+    body: jsonBody(creationSchema),
+    right,
+    status: 201,
+    success: { description: 'The new role.', headers: ['Location'] },
+    response: roleComponent,
+    problems: ['role-exists', 'too-many-roles'],
+    audit: ({ body }) => ({ action: 'role.created', target: body.name }),
+    handle: async ({ body: { name, description, rights }, caller }) => {
+      const role = await roles.create(name, { description, rights }, caller)
+      return { body: represent(role), headers: { location: `/roles/${encodeURIComponent(name)}` } }
+    },
+  })
+
+const getRole = ({ roles }: RolesEndpointPorts) =>
+  defineEndpoint({
+    method: 'GET',
+    path: '/roles/:name',
+    id: 'getRole',
+    summary: 'Read a role',
+    description: 'Needs the right `user.manage`. With its rights.',
+    tag,
+    caller: 'required',
+    right,
+    status: 200,
+    success: { description: 'The role.' },
+    response: roleComponent,
+    problems: ['not-found'],
+    handle: async ({ path }) => ({ body: represent(await roles.read(path.name)) }),
+  })
+
+const replaceRole = ({ roles }: RolesEndpointPorts) =>
+  defineEndpoint({
+    method: 'PUT',
+    path: '/roles/:name',
+    id: 'replaceRole',
+    summary: 'Replace the description and the rights of a role',
+    description:
+      'In force within a second for all who have the role. You can add the rights that you have yourself. ' +
+      'You can take every right away. The role `admin` always has all rights.',
+    tag,
+    caller: 'required',
+    body: jsonBody(valuesSchema),
+    right,
+    status: 200,
+    success: { description: 'The role.' },
+    response: roleComponent,
+    problems: ['not-found', 'reserved-role'],
+    audit: ({ path }) => ({ action: 'role.changed', target: path.name }),
+    handle: async ({ path, body, caller }) => ({ body: represent(await roles.replace(path.name, body, caller)) }),
+  })
+
+const deleteRole = ({ roles }: RolesEndpointPorts) =>
+  defineEndpoint({
+    method: 'DELETE',
+    path: '/roles/:name',
+    id: 'deleteRole',
+    summary: 'Delete a role',
+    description:
+      'All who have the role lose it, and its rights, within a second. A later role of the same name is another one. ' +
+      'The role `admin` and the roles of SECOND_FACTOR_ROLES stay.',
+    tag,
+    caller: 'required',
+    right,
+    status: 204,
+    success: { description: 'There is no such role any more.' },
+    problems: ['not-found', 'reserved-role'],
+    audit: ({ path }) => ({ action: 'role.deleted', target: path.name }),
+    handle: async ({ path }) => {
+      await roles.delete(path.name)
+    },
+  })
+
+/** Creates the endpoints for roles. */
+export const rolesEndpoints = (ports: RolesEndpointPorts) => [
+  listRoles(ports),
+  createRole(ports),
+  getRole(ports),
+  replaceRole(ports),
+  deleteRole(ports),
+]

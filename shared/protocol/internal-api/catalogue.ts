@@ -1,0 +1,12 @@
+/** The catalogue of rights and roles as the database has it now. */
+import { catalogueSchema } from '../principal/catalogue.ts'
+import { defineExchange } from './exchange.ts'
+
+/** The header field `instanceHeader` of the answer says of which instance it is true. */
+export const catalogueExchange = defineExchange({
+  method: 'GET',
+  path: '/catalogue',
+  openTo: 'all',
+  requestBody: undefined,
+  responseBody: catalogueSchema,
+})

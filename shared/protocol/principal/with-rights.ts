@@ -1,0 +1,24 @@
+import { type Catalogue, effectiveRights } from './catalogue.ts'
+import type { PrincipalRecord, StoredPrincipal } from './record.ts'
+
+/** The record with the rights that this catalogue gives. */
+export function withRights(
+  { username, userId, enabled, generation, keptLogin, revokedIds, version, ...grants }: StoredPrincipal,
+  catalogue: Catalogue,
+): PrincipalRecord {
+  const { roles, directRights } = grants
+  const rights = effectiveRights(catalogue, { roles, directRights, version })
+  return { username, userId, enabled, rights, generation, keptLogin, revokedIds, version }
+}
+
+/** The same, which remembers the latest result for each record: both stay the same for most requests. */
+export function rememberRights(): typeof withRights {
+  const known = new WeakMap<StoredPrincipal, { readonly catalogue: Catalogue; readonly record: PrincipalRecord }>()
+  return function rightsOf(stored, catalogue) {
+    const latest = known.get(stored)
+    if (latest?.catalogue === catalogue) return latest.record
+    const record = withRights(stored, catalogue)
+    known.set(stored, { catalogue, record })
+    return record
+  }
+}
