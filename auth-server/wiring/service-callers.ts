@@ -6,6 +6,7 @@
 import { createMemo } from '../../shared/platform/cache/memo.ts'
 import type { KnownHistory } from '../../shared/platform/history/history.ts'
 import type { HttpRequest } from '../../shared/platform/http/request.ts'
+import { createAudience } from '../../shared/protocol/authentication/audience.ts'
 import { type Caller, createAuthentication } from '../../shared/protocol/authentication/authenticate.ts'
 import { createBasicScheme } from '../../shared/protocol/authentication/basic/basic.ts'
 import { createDigestCounts } from '../../shared/protocol/authentication/digest/digest-counts.ts'
@@ -17,6 +18,7 @@ import {
 } from '../../shared/protocol/authentication/signed-request/used-signatures.ts'
 import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import { verifyBasic } from '../logins/verify-password.ts'
+import { ownResourceServer } from '../principals/rights.ts'
 import type { KnownService } from '../services/service-secrets.ts'
 import { type AuthSchemePorts, type AuthSchemeSettings, createDigest, createSignedRequests } from './schemes.ts'
 
@@ -90,7 +92,9 @@ export function createServiceCallers(
       // The service has the address bar of its callers: it applies the cross-site rule itself.
       const refuseCrossSite = () => undefined
       const schemes = schemesOf(service, origin)
-      const { authenticate } = createAuthentication({ schemes, principals: { get }, refuseCrossSite, clock })
+      const { id, audience: name } = service.resourceServer
+      const audience = createAudience(name, { isOfPair: id === ownResourceServer })
+      const { authenticate } = createAuthentication({ schemes, audience, principals: { get }, refuseCrossSite, clock })
       const caller = await authenticate(described)
       if (!record) throw new TypeError('a caller without a record is refused')
       return { caller, version: record.version }
