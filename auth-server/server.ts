@@ -105,6 +105,7 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
   const { app, endpoints } = createAuthApp(config, {
     pipeline: { ...authentication, authenticate: step('authenticate', authentication.authenticate), audit },
     endpoints: endpointPorts(config, resources, { ...parts, ...authentication }),
+    decisions: { serviceOf: createServiceOf(parts), inCatalogue: parts.inCatalogue },
     openRoutes: [
       ...healthRoutes(dependencies, resources.draining),
       ...(config.metricsPort === undefined ? [metricsRoute(metrics)] : []),
@@ -186,6 +187,7 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     }),
     logins: countLogins(metrics, createLogins(config, { ...common, tokens, secondFactors, audit })),
     principal: principals.record,
+    inCatalogue: principals.inCatalogue,
     rolesOf: principals.roles,
   }
 }

@@ -148,6 +148,14 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     'shared',
     'zod',
   ],
+  'auth-server/http/decisions': [
+    'auth-server/http/internal/service-of.ts',
+    'auth-server/http/pipeline',
+    'auth-server/access',
+    'auth-server/principals',
+    'shared',
+    'zod',
+  ],
   'auth-server/http/internal': [
     'auth-server/api-keys',
     'auth-server/logins',
