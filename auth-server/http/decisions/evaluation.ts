@@ -19,8 +19,8 @@ export interface DecisionPorts {
   inCatalogue(username: string): Promise<RecordInCatalogue | undefined>
 }
 
-/** How many evaluations a request may have. */
-const maxEvaluations = 1_000
+/** How many evaluations a request may have. The body of a caller who is not known yet is small. */
+const maxEvaluations = 100
 
 const name = z.string().min(1).max(200)
 const properties = z.record(z.string(), z.unknown()).optional()

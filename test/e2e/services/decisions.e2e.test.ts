@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expectProblem } from '../../support/clients/http-client.ts'
-import { clientCredentials } from '../../support/clients/oauth-requests.ts'
+import { basicOf, clientCredentials, postForm } from '../../support/clients/oauth-requests.ts'
 import { makeService, type ServiceCredential, serviceBasic } from '../../support/clients/service-client.ts'
 import { describeBackends } from '../../support/stores/backends.ts'
 import { openStack, type Stack } from '../../support/worlds/stack.ts'
@@ -82,7 +82,7 @@ describeBackends('decisions by AuthZEN', (openBackend) => {
   it('refuses what is no evaluation with 400, and callers who are no service with 401', async () => {
     expectProblem(await ask('evaluation', user('carol')), 400, 'invalid-body')
     expectProblem(await ask('evaluations', { evaluations: [may('invoice.read')] }), 400, 'invalid-body')
-    const evaluations = Array.from({ length: 1_001 }, () => may('invoice.read'))
+    const evaluations = Array.from({ length: 101 }, () => may('invoice.read'))
     expectProblem(await ask('evaluations', { ...user('carol'), ...invoice, evaluations }), 400, 'invalid-body')
     const asked = { ...user('carol'), ...may('invoice.approve'), ...invoice }
     const { access } = await stack.logIn('alice')
@@ -92,7 +92,7 @@ describeBackends('decisions by AuthZEN', (openBackend) => {
 
   it('takes a token of the service, and ends with it', async () => {
     const own = await makeService(stack, 'invoices')
-    const granted = await clientCredentials(stack, own)
+    const granted = await postForm(stack, '/oauth/token', clientCredentials, basicOf(own.id, own.secret))
     const token = `Bearer ${granted.body.access_token}`
     const asked = { ...user('carol'), ...may('invoice.approve'), ...invoice }
     expect((await ask('evaluation', asked, token)).status).toBe(200)
