@@ -30,10 +30,10 @@ export interface AccessTokenSubject {
   /** The credential generation at the time of issue. */
   readonly generation: number
   readonly clientId: string
+  /** The audience; null: that of the pair. */
+  readonly audience: string | null
   /** `jti`. The token has that of a credential that it is made of, so that it is revoked with it; else a new one. */
   readonly tokenId?: string | undefined
-  /** The audience; null: that of the pair. */
-  readonly audience?: string | null
   /** When and how the user of a login was authenticated; undefined for an API key. */
   readonly proof?: LoginProof | undefined
   /** The rights of the token, of those that its user has; undefined: all of them. */

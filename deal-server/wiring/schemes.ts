@@ -13,6 +13,7 @@ import {
   rememberVerifiedTokens,
 } from '../../shared/protocol/access-token/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../../shared/protocol/access-token/verify-access-token.ts'
+import { createAudience } from '../../shared/protocol/authentication/audience.ts'
 import {
   type Authentication,
   type AuthenticationPorts,
@@ -89,6 +90,7 @@ export function createDealAuthentication(
   const { principals, clock, observe } = ports
   return createAuthentication({
     schemes: enabledSchemes(settings, ports),
+    audience: createAudience(settings.audience, { isOfPair: true }),
     principals,
     refuseCrossSite: createCrossSiteRule(settings),
     clock,
@@ -118,10 +120,10 @@ function enabledSchemes(settings: DealAuthenticationSettings, ports: DealAuthent
 }
 
 function bearer(
-  { issuer, audience, publicOrigin }: DealAuthenticationSettings,
+  { issuer, publicOrigin }: DealAuthenticationSettings,
   { keys, clock }: DealAuthenticationPorts,
 ): Scheme {
-  const verify = createAccessTokenVerifier({ keys: keys.jwt, issuer, audience, clock })
+  const verify = createAccessTokenVerifier({ keys: keys.jwt, issuer, clock })
   return createBearerScheme({
     verify: rememberAwaitedTokens(verify, { keys: keys.jwt, clock }),
     findKey: keys.jwt.findKey,

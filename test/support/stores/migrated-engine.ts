@@ -88,7 +88,9 @@ async function resetOf(engine: PGlite): Promise<string> {
     const { rows } = await engine.query<{ rows: string | null }>(`select json_agg(t)::text as rows from ${name} t`)
     const contents = rows[0]?.rows
     if (contents)
-      refills.push(`insert into ${name} select * from json_populate_recordset(null::${name}, '${contents}')`)
+      refills.push(
+        `insert into ${name} overriding system value select * from json_populate_recordset(null::${name}, '${contents}')`,
+      )
   }
   // Triggers keep the audit log from being emptied.
   const withoutTriggers = ['set session_replication_role = replica', `truncate ${names.join(', ')} restart identity`]
