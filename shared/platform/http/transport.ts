@@ -79,12 +79,25 @@ export function addressOf(socket: Socket): string {
 }
 
 /** The peer of a request. */
-export function peerOf(incoming: IncomingMessage, settings: TransportSettings): Peer {
-  const socket = incoming.socket
-  const peerAddress = addressOf(socket)
-  const hasForwarding = carriesForwardingHeaders(incoming)
-  const trusted = hasForwarding ? trustedClient(incoming, peerAddress, settings.trustProxy) : undefined
-  const encrypted = 'encrypted' in socket
+export const peerOf = (incoming: IncomingMessage, settings: TransportSettings): Peer =>
+  peerBehind(incoming, { address: addressOf(incoming.socket), encrypted: 'encrypted' in incoming.socket }, settings)
+
+/** The other end of a connection. */
+export interface ConnectionEnd {
+  /** The canonical address. */
+  readonly address: string
+  /** True for a connection over TLS. */
+  readonly encrypted: boolean
+}
+
+/** The peer of a request with these header fields that came over this connection. */
+export function peerBehind(
+  message: Pick<IncomingMessage, 'headers'>,
+  { address: peerAddress, encrypted }: ConnectionEnd,
+  settings: TransportSettings,
+): Peer {
+  const hasForwarding = carriesForwardingHeaders(message)
+  const trusted = hasForwarding ? trustedClient(message, peerAddress, settings.trustProxy) : undefined
   const direct = isLoopback(peerAddress) && !hasForwarding
   const isHttps = encrypted || trusted?.https === true
   return {
@@ -117,8 +130,7 @@ export function requireSecureTransport(peer: Peer): void {
   )
 }
 
-function carriesForwardingHeaders(incoming: IncomingMessage): boolean {
-  const { headers } = incoming
+function carriesForwardingHeaders({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   if (headers.forwarded !== undefined || headers['x-real-ip'] !== undefined) return true
   for (const name in headers) if (name.startsWith('x-forwarded-')) return true
   return false
@@ -134,7 +146,7 @@ interface TrustedClient {
 
 /** The client as the outermost trusted proxy saw it; undefined when the peer is not a trusted proxy. */
 function trustedClient(
-  { headers }: IncomingMessage,
+  { headers }: Pick<IncomingMessage, 'headers'>,
   peerAddress: string,
   trust: TrustedProxies,
 ): TrustedClient | undefined {

@@ -25,9 +25,8 @@ export type RefuseCrossSite = (request: HttpRequest) => void
 export const trustedOrigins = (settings: CrossSiteSettings): ReadonlySet<string> =>
   new Set([...Object.values(settings.publicOrigins), ...settings.corsOrigins, ...ownOrigins(settings)])
 
-/** The rule for these settings. */
-export function createCrossSiteRule(settings: CrossSiteSettings): RefuseCrossSite {
-  const allowed = trustedOrigins(settings)
+/** The rule that allows pages of these origins. */
+export function createCrossSiteRule(allowed: ReadonlySet<string>): RefuseCrossSite {
   return (request) => {
     if (isSafeMethod(request.method)) return
     const origin = request.header('origin')

@@ -38,6 +38,7 @@ export type InternalApiKey = z.infer<typeof internalApiKeySchema>
 export const apiKeyExchange = defineExchange({
   method: 'GET',
   path: '/api-keys/:id',
+  askers: 'all',
   requestBody: undefined,
   responseBody: internalApiKeySchema,
 })
@@ -46,6 +47,7 @@ export const apiKeyExchange = defineExchange({
 export const apiKeyUsedExchange = defineExchange({
   method: 'POST',
   path: '/api-keys/:id/used',
+  askers: 'all',
   requestBody: undefined,
   responseBody: undefined,
 })

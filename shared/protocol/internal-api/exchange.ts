@@ -1,12 +1,15 @@
 /**
- * What a deal server asks an auth server below `/internal`. Each exchange is one file of this folder, which client and
- * endpoint both read: method, path, the form of the requestBody and of the answer. How both are proved: `requests.ts`,
- * `answers.ts`; what is sealed: `sealing.ts`.
+ * What a deal server or another service asks an auth server below `/internal`. Each exchange is one file of this
+ * folder, which client and endpoint both read: method, path, who may ask, the form of the requestBody and of the
+ * answer. How both are proved: `requests.ts`, `responses.ts`; what is sealed: `internal-sealing.ts`.
  */
 import type { z } from 'zod'
 import type { PathParameters } from '../../platform/http/server/routes.ts'
 
 type Form = z.ZodType | undefined
+
+/** `services`: services alone (docs/contract/services.md). `all`: services and the pair. Others get 403. */
+export type Askers = 'services' | 'all'
 
 /** One exchange. */
 export interface Exchange<
@@ -17,6 +20,8 @@ export interface Exchange<
   readonly method: 'GET' | 'POST'
   /** Hono's path syntax, below `/internal`. */
   readonly path: Path
+  /** Who may ask. Left out: the pair alone, which knows SERVICE_SECRET. */
+  readonly askers?: Askers
   /** The body of the request; undefined: none. */
   readonly requestBody: RequestBody
   /** The body of 200; undefined: the answer is 204. */

@@ -6,6 +6,7 @@ import { defineExchange } from './exchange.ts'
 export const principalExchange = defineExchange({
   method: 'GET',
   path: '/principals/:username',
+  askers: 'all',
   requestBody: undefined,
   responseBody: storedPrincipalSchema,
 })

@@ -1,6 +1,7 @@
 /**
- * The proof that a request to `/internal` comes from a deal server: HMAC-SHA256 under SERVICE_SECRET over method, path,
- * time, nonce and body digest. The secret itself is never sent. Both servers use this file.
+ * The proof that a request to `/internal` comes from a deal server or another service: HMAC-SHA256 over method, path,
+ * time, nonce, body digest and the id of the service, under SERVICE_SECRET or the secret of the service. The secret
+ * itself is never sent. Both sides use this file.
  */
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
@@ -15,7 +16,7 @@ export interface InternalRequest {
   readonly body: string
 }
 
-/** `Authorization: Keyhold-Internal time=…, nonce=…, mac=…` */
+/** `Authorization: Keyhold-Internal id=…, time=…, nonce=…, mac=…`; the pair, with SERVICE_SECRET, has no id. */
 export const internalSchemeName = 'keyhold-internal'
 
 /**
@@ -26,6 +27,8 @@ export const internalToleranceSeconds = clockToleranceSeconds + 30
 
 /** The signer of a request, by the secret that signed it. */
 export interface InternalCaller {
+  /** The id of the service; undefined for the pair. */
+  readonly id: string | undefined
   readonly secret: string
   /** A new one for each request. */
   readonly nonce: string
@@ -33,46 +36,58 @@ export interface InternalCaller {
   readonly time: number
 }
 
-const credentialPattern = /^time=(\d{1,12}), nonce=([A-Za-z0-9_-]{16,64}), mac=([A-Za-z0-9_-]{43})$/
+const credentialPattern =
+  /^(?:id=([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}), )?time=(\d{1,12}), nonce=([A-Za-z0-9_-]{16,64}), mac=([A-Za-z0-9_-]{43})$/
+
+/** How a request is signed. */
+export interface InternalSigning {
+  /** The id of the service that `secret` belongs to; left out with SERVICE_SECRET. */
+  readonly id?: string | undefined
+  readonly secret: string
+  readonly clock: Clock
+  readonly nonce: string
+}
 
 /** The value of the `Authorization` field of a signed request. */
-export function signInternalRequest(
-  request: InternalRequest,
-  { secret, clock, nonce }: { secret: string; clock: Clock; nonce: string },
-): string {
+export function signInternalRequest(request: InternalRequest, { id, secret, clock, nonce }: InternalSigning): string {
   const time = String(unixSeconds(clock.now()))
-  const mac = macOf(request, secret, { time, nonce }).toString('base64url')
-  return `Keyhold-Internal time=${time}, nonce=${nonce}, mac=${mac}`
+  const mac = macOf(request, secret, { id, time, nonce }).toString('base64url')
+  return `Keyhold-Internal ${id === undefined ? '' : `id=${id}, `}time=${time}, nonce=${nonce}, mac=${mac}`
 }
+
+/** The id of the service that a credential names, which is not verified yet; undefined when it names none. */
+export const idOfInternalCredential = (credential: string): string | undefined =>
+  credentialPattern.exec(credential)?.[1]
 
 /**
  * The signer of a request, when `credential` (the text after the scheme's name) is its signature under one of the
- * secrets and its time is close to now. Undefined otherwise. The caller must still check that the nonce was not used
- * before.
+ * secrets and its time is close to now. Undefined otherwise. The secrets are those of the service that the credential
+ * names, or SERVICE_SECRET when it names none. The caller must still check that the nonce was not used before.
  */
 export function callerOfInternalRequest(
   request: InternalRequest,
   credential: string,
   { secrets, clock }: { secrets: readonly string[]; clock: Clock },
 ): InternalCaller | undefined {
-  const [, time, nonce, mac] = credentialPattern.exec(credential) ?? []
+  const [, id, time, nonce, mac] = credentialPattern.exec(credential) ?? []
   if (time === undefined || nonce === undefined || mac === undefined) return undefined
   if (Math.abs(Number(time) - unixSeconds(clock.now())) > internalToleranceSeconds) return undefined
   const sent = Buffer.from(mac, 'base64url')
   const secret = secrets.find((one) => {
-    const expected = macOf(request, one, { time, nonce })
+    const expected = macOf(request, one, { id, time, nonce })
     return sent.length === expected.length && timingSafeEqual(sent, expected)
   })
-  return secret === undefined ? undefined : { secret, nonce, time: Number(time) }
+  return secret === undefined ? undefined : { id, secret, nonce, time: Number(time) }
 }
 
 function macOf(
   { method, target, body }: InternalRequest,
   secret: string,
-  stamp: { time: string; nonce: string },
+  { id, time, nonce }: { id: string | undefined; time: string; nonce: string },
 ): Buffer {
   const bodyDigest = createHash('sha256').update(body).digest('base64url')
+  const signed = ['keyhold-internal-1', method, target, time, nonce, bodyDigest]
   return createHmac('sha256', secret)
-    .update(['keyhold-internal-1', method, target, stamp.time, stamp.nonce, bodyDigest].join('\n'))
+    .update((id === undefined ? signed : [...signed, id]).join('\n'))
     .digest()
 }

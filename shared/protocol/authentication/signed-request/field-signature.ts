@@ -9,6 +9,7 @@ import { falseClaim } from '../request-claims.ts'
 import { verifyContentDigest } from './content-digest.ts'
 import {
   bodyHashRequired,
+  hasBody,
   invalidSignature,
   methodRequired,
   type ReadSignature,
@@ -33,16 +34,11 @@ export const readFieldSignature: ReadSignature = async (request, { publicOrigin 
     ...readParameters(covered),
     signature,
     signed: Buffer.from(signatureBase(request, covered, request.foreignOrigin ?? publicOrigin), 'latin1'),
+    fields: [...covered.names].filter((name) => !name.startsWith('@')),
     bindsBody: coversDigest,
     bindsMethod: true,
     falseClaim: async () => ((await isDigestWrong()) ? 'Content-Digest' : falseClaim(request)),
   }
-}
-
-/** Reads a body only where its length is not declared. */
-async function hasBody(request: HttpRequest): Promise<boolean> {
-  const length = request.header('content-length')
-  return length === undefined ? (await request.readBody()).length > 0 : Number(length) > 0
 }
 
 /** The one signature: its input and its value under the same label. */

@@ -16,6 +16,8 @@ export interface ReceivedSignature {
   readonly signature: Buffer
   /** The octets that were signed. */
   readonly signed: Buffer
+  /** The names of the header fields that it covers, in lower case. */
+  readonly fields: readonly string[]
   /** True when the signature covers the body. */
   readonly bindsBody: boolean
   /** True when the signature covers the method. */
@@ -29,6 +31,12 @@ export type ReadSignature = (
   request: HttpRequest,
   ports: { readonly publicOrigin: string },
 ) => Promise<ReceivedSignature> | ReceivedSignature
+
+/** True when a request has a body. It is read only where its length is not declared. */
+export async function hasBody(request: HttpRequest): Promise<boolean> {
+  const length = request.header('content-length')
+  return length === undefined ? (await request.readBody()).length > 0 : Number(length) > 0
+}
 
 /** The refusal of a signature that does not cover the body. */
 export const bodyHashRequired = () =>
