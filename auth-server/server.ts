@@ -42,7 +42,6 @@ import type { KeyRing } from './key-ring/key-ring.ts'
 import { createLogins } from './logins/create-logins.ts'
 import { verifyBasic } from './logins/verify-password.ts'
 import { createOAuth } from './oauth/oauth.ts'
-import { createOwnAudience } from './oauth/own-audience.ts'
 import { createServiceTokens } from './oauth/service-token.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
 import { createCatalogues } from './principals/catalogue.ts'
@@ -231,7 +230,6 @@ function endpointPorts(
       clock,
       keyRing,
     }),
-    audienceOf: createOwnAudience(config),
     issueServiceToken: createServiceTokens(config, { ...tokens, apiKeys, clock, ids }),
     keyRing,
     origin,

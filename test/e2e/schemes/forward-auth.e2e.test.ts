@@ -237,6 +237,28 @@ describeOnce('GET /verify', (openBackend) => {
     expect((await ask(original, 'token=1&resource=deals')).status).toBe(200)
   })
 
+  it('serves a resource server of its own: its rights, and tokens for its audience alone', async () => {
+    const admin = (await stack.logIn('admin')).access
+    const audience = 'urn:example:things'
+    const rights = [{ name: 'thing.approve', description: 'Approve things.', readsOnly: false }]
+    const json = { id: 'things', audience, name: 'Things', rights }
+    expect((await stack.auth.send('/resource-servers', { token: admin, json })).status).toBe(201)
+    const grant = (granted: readonly string[]) =>
+      stack.auth.send('/users/dave', { method: 'PATCH', token: admin, json: { rights: granted } })
+    expect((await grant(['thing.approve'])).status).toBe(200)
+    const dave = { headers: bearer((await stack.logIn('dave')).access) }
+    const query = `right=thing.approve&token=1&resource=${audience}`
+    const access = await tokenFor(dave, query)
+    expect(decodeJwt(access).aud).toBe(audience)
+    for (const server of [stack.auth, stack.deal]) {
+      const path = server === stack.auth ? '/me' : '/rest/v1/deals'
+      expectProblem(await server.send(path, { token: access }), 401, 'wrong-audience')
+    }
+    expectProblem(await ask({ headers: bearer(access) }), 401, 'wrong-audience')
+    expect((await grant([])).status).toBe(200)
+    await withinASecond(() => ask(dave, query), { from: 200, to: 403 })
+  })
+
   it('gives no token that outlives or exceeds the credential', async () => {
     const expiresAt = new Date(stack.clock.now() + 20_000).toISOString()
     const key = await makeKey(stack, 'carol', { rights: ['deal.read'], expiresAt })

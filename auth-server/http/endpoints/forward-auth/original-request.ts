@@ -15,12 +15,6 @@ const targetForm = /^\/[!"$-~]*$/
 /** A name, an IPv4 address or an IPv6 address, with or without a port (RFC 3986 §3.2.2). */
 const hostForm = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
 
-/** The body of an original request, as far as it is known here. */
-interface KnownBody {
-  /** In bytes; undefined when the proxy does not tell it. */
-  readonly length: number | undefined
-}
-
 /**
  * The request that `outer` asks about. It has the credential and all other fields of the client, because the proxy
  * passes them on.
@@ -44,7 +38,7 @@ export function originalRequestOf(outer: HttpRequest): HttpRequest {
     host,
     origin: originOf(scheme, host),
     peer: { address, isHttps, mayCarryCredentials },
-    body: { length: bodyLengthIn(outer) },
+    bodyLength: bodyLengthIn(outer),
   })
 }
 
@@ -76,7 +70,8 @@ interface OriginalParts {
   readonly host: string
   readonly origin: string
   readonly peer: HttpRequest['peer']
-  readonly body: KnownBody
+  /** In bytes; undefined when the proxy does not tell it. */
+  readonly bodyLength: number | undefined
 }
 
 function createOriginalRequest(outer: HttpRequest, parts: OriginalParts): HttpRequest {
@@ -100,7 +95,9 @@ function createOriginalRequest(outer: HttpRequest, parts: OriginalParts): HttpRe
     foreignOrigin: origin,
     pathParameters: {},
     requestId: outer.requestId,
-    traceId: outer.traceId,
+    get traceId() {
+      return outer.traceId
+    },
     peer,
     isCredentialParameter: outer.isCredentialParameter,
     header: (name) => (name === 'host' || name === 'content-length' ? linesOf(name)[0] : outer.header(name)),
@@ -126,13 +123,13 @@ function createOriginalRequest(outer: HttpRequest, parts: OriginalParts): HttpRe
  * nothing is said has none: a body means nothing there (RFC 9110 §9.3.1).
  * @throws ProblemError `body-not-forwarded`, `invalid-original-request`
  */
-async function readOriginalBody(outer: HttpRequest, { method, body: { length } }: OriginalParts): Promise<Buffer> {
+async function readOriginalBody(outer: HttpRequest, { method, bodyLength }: OriginalParts): Promise<Buffer> {
   const body = await outer.readBody()
   if (body.length === 0) {
-    if (length === 0 || (length === undefined && isSafeMethod(method))) return body
+    if (bodyLength === 0 || (bodyLength === undefined && isSafeMethod(method))) return body
     throw bodyNotForwarded()
   }
-  if (length === undefined || length === body.length) return body
+  if (bodyLength === undefined || bodyLength === body.length) return body
   throw invalid('bodyLength is not the length of the body that the proxy passed on')
 }
 

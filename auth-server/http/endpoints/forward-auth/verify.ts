@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
 import { requireRights } from '../../../../shared/protocol/authentication/authenticate.ts'
+import type { Audiences } from '../../../oauth/audiences.ts'
 import type { IssueServiceToken } from '../../../oauth/service-token.ts'
 import { defineCredentialEndpoint } from '../../pipeline/endpoint.ts'
 import { forwardedCredential } from './forwarded-credential.ts'
@@ -9,11 +10,7 @@ import { identityHeaders } from './identity-headers.ts'
 
 /** Services that the endpoint uses. */
 export interface VerifyPorts {
-  /**
-   * The audience that `resource` chooses (RFC 8707 §2). Null: that of the pair, also without `resource`. Undefined: no
-   * resource server has this audience.
-   */
-  readonly audienceOf: (resource: string | undefined) => Promise<string | null | undefined>
+  readonly audiences: Pick<Audiences, 'choose'>
   readonly issueServiceToken: IssueServiceToken
 }
 
@@ -40,7 +37,7 @@ const question = z
   .refine(({ token, resource }) => resource === undefined || token !== undefined, 'resource needs token=1.')
 
 /** GET /verify. OPTIONS is refused: its 204 would be a permission to a proxy that asks by the method of its client. */
-export const verifyEndpoint = ({ audienceOf, issueServiceToken }: VerifyPorts) =>
+export const verifyEndpoint = ({ audiences, issueServiceToken }: VerifyPorts) =>
   defineCredentialEndpoint({
     method: 'GET',
     path: '/verify',
@@ -64,7 +61,7 @@ export const verifyEndpoint = ({ audienceOf, issueServiceToken }: VerifyPorts) =
       requireRights(caller, right)
       const headers = identityHeaders(caller, right)
       if (token === undefined) return { headers }
-      const audience = await audienceOf(resource)
+      const audience = await audiences.choose(resource)
       if (audience === undefined) {
         throw new ProblemError('invalid-parameter', 'resource: No resource server has this audience.')
       }
