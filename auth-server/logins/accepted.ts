@@ -1,12 +1,28 @@
-/** SQL conditions on logins: whether their users and principals accept them. */
+/** SQL conditions on logins: whether their users, principals and resource servers accept them. */
 import { type SQL, sql } from 'drizzle-orm'
+import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import { demandSql } from '../principals/demand-sql.ts'
-import { f, p, type s, u } from '../store/aliases.ts'
+import { resourceServers } from '../store/access-tables.ts'
+import { f, p, r, type s, u } from '../store/aliases.ts'
 
 /** User `u` is enabled, and principal `p` accepts the generation of this family or session. */
 export const acceptedSqlOf = (login: typeof f | typeof s): SQL => sql`${u.enabled} and ${p.userId} = ${login.userId}
   and (${login.generation} = ${p.generation}
     or coalesce(${p.keptLoginId} = ${login.id}::text and ${p.keptLoginGeneration} = ${login.generation}, false))`
 
-/** The same of family `f`, which has a second factor if there is a demand for one. */
-export const acceptedFamilySql: SQL = sql`${acceptedSqlOf(f)} and (${f.secondFactor} is not null or not ${demandSql})`
+/** Later than the login, so that a server whose clock is late and a time in whole seconds do no harm. */
+const tolerance = sql.raw(`interval '${clockToleranceSeconds + 1} seconds'`)
+
+/**
+ * The resource server of this family or session exists, and existed when the login began: one that was deleted and
+ * made anew does not revive former logins. The audience of the pair is always there.
+ */
+export const hasAudienceSqlOf = (login: typeof f | typeof s): SQL => sql`(${login.audience} is null or exists (
+  select 1 from ${resourceServers} ${r}
+  where ${r.audience} = ${login.audience} and ${r.createdAt} <= ${login.createdAt} + ${tolerance}))`
+
+/**
+ * Both of family `f`, its user, its principal and its resource server, and a second factor if there is a demand for one.
+ */
+export const acceptedFamilySql: SQL = sql`${acceptedSqlOf(f)} and ${hasAudienceSqlOf(f)}
+  and (${f.secondFactor} is not null or not ${demandSql})`

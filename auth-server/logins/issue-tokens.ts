@@ -18,6 +18,8 @@ export interface TokenLogin {
   /** The user name as created. */
   readonly username: string
   readonly generation: number
+  /** The audience of its access tokens; null: that of the pair. */
+  readonly audience: string | null
 }
 
 /** Issues a new access token for a login, and makes the response with it and the refresh token. */
@@ -31,6 +33,7 @@ export async function tokenResponse(
     loginId: login.id,
     generation: login.generation,
     clientId: loginClientId,
+    audience: login.audience,
     issuedAt: times.issuedAt,
     expiresAt: times.accessExpiresAt,
     proof,
@@ -55,6 +58,7 @@ export const issueRefreshToken = (
     loginId: login.id,
     counter,
     generation: login.generation,
+    audience: login.audience,
     issuedAt: times.issuedAt,
     expiresAt: times.refreshExpiresAt,
   })

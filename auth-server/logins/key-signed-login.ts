@@ -5,7 +5,7 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import { textOf } from '../../shared/platform/database/statement.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import type { TokenPasswordHash } from '../../shared/protocol/key-signed-token/key-signed-payload.ts'
+import { audienceDigest, type TokenPasswordHash } from '../../shared/protocol/key-signed-token/key-signed-payload.ts'
 import { digestTokenPassword } from '../../shared/protocol/key-signed-token/token-password.ts'
 import { anonymousUsername, foldUsername } from '../../shared/protocol/principal/record.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
@@ -27,6 +27,8 @@ export interface KeySignedLogin {
   readonly password: string
   /** Each part at most once. */
   readonly include: readonly KeySignedPart[]
+  /** The audience of the token; null: that of the pair. */
+  readonly audience: string | null
   /** The canonical form. */
   readonly clientAddress: string
   /** Called with the user's id when the token has been issued. */
@@ -112,7 +114,7 @@ async function generationOf(
 
 async function issue(
   ports: KeySignedLoginPorts,
-  { include, password, clientAddress }: KeySignedLogin,
+  { include, password, clientAddress, audience }: KeySignedLogin,
   { sub, generation }: { readonly sub: string | null; readonly generation: number },
 ): Promise<IssuedKeySignedToken> {
   const passwordHash = include.includes('password') ? await hashAnew(ports.hashing, password) : null
@@ -127,6 +129,7 @@ async function issue(
     sub,
     address,
     passwordHash,
+    audience: audience === null ? null : audienceDigest(audience),
   })
   return { ...issued, expiresAt: exp }
 }

@@ -7,7 +7,7 @@ import { textOf } from '../../shared/platform/database/statement.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
 import { f, p, s, u } from '../store/aliases.ts'
 import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
-import { acceptedSqlOf } from './accepted.ts'
+import { acceptedSqlOf, hasAudienceSqlOf } from './accepted.ts'
 import { milliseconds } from './refresh-token-families.ts'
 
 /** A login or session that is valid. Times in milliseconds. */
@@ -50,11 +50,12 @@ const listSql = textOf(sql`select l.view from ${users} ${u}
     cross join lateral (
       ${viewSql(s, 'session')} from ${sessions} ${s}
       where ${s.userId} = ${u.id} and ${s.endedAt} is null and ${s.expiresAt} > $2::text::timestamptz
-        and ${s.lastUsedAt} > $3::text::timestamptz and ${acceptedSqlOf(s)}
+        and ${s.lastUsedAt} > $3::text::timestamptz and ${acceptedSqlOf(s)} and ${hasAudienceSqlOf(s)}
       union all
       ${viewSql(f, 'login')} from ${loginFamilies} ${f}
       where ${f.userId} = ${u.id} and ${f.endedAt} is null
         and greatest(${f.tokensExpireAt}, ${f.refreshExpiresAt}) > $2::text::timestamptz and ${acceptedSqlOf(f)}
+        and ${hasAudienceSqlOf(f)}
     ) l
   where ${u.id} = $1::text::uuid and ($4::text is null or l.id < $4::text::uuid)
     and ($5::text is null or l.id = $5::text::uuid)

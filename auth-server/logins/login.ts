@@ -37,6 +37,8 @@ export interface LoginRequest extends Omit<PasswordAttempt, 'password'> {
   /** The second factor, or the part of it that the request has. */
   readonly answer?: SecondFactorAnswer
   readonly userAgent?: string | undefined
+  /** The audience of what is issued; null: that of the pair. */
+  readonly audience: string | null
   /** Called with the user's id when the login has started. */
   readonly proved?: (userId: string) => void
 }
@@ -131,7 +133,7 @@ async function afterStart(
 async function startLogin(
   ports: LoginPorts,
   holder: PasswordHolder & { readonly factor: string | null },
-  { clientAddress, userAgent }: LoginRequest,
+  { clientAddress, userAgent, audience }: LoginRequest,
 ): Promise<Started<TokenResponse> | undefined> {
   const issuedAt = unixSeconds(ports.clock.now())
   const expiresAt = issuedAt + ports.lifetimes.loginMaxTtlSeconds
@@ -142,13 +144,14 @@ async function startLogin(
     userId: holder.userId,
     passwordHash: holder.passwordHash,
     factor: holder.factor,
+    audience,
     expiresAt,
     times,
     clientAddress,
     userAgent: storedUserAgent(userAgent),
   })
   if (!started) return undefined
-  const login = { id, username: holder.username, generation: started.generation }
+  const login = { id, username: holder.username, generation: started.generation, audience }
   const refreshToken = issueRefreshToken(ports.refreshTokens, login, { counter: 0, times })
   const proof = { at: issuedAt, factor: holder.factor }
   return { login, result: await tokenResponse(ports.issueAccessToken, login, { refreshToken, times, proof }) }

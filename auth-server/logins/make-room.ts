@@ -10,7 +10,7 @@ import { changePrincipal, isCurrent, type LoginGeneration } from '../principals/
 import { whenPublished } from '../principals/principal-publisher.ts'
 import { f, p, s, u } from '../store/aliases.ts'
 import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
-import { acceptedSqlOf } from './accepted.ts'
+import { acceptedSqlOf, hasAudienceSqlOf } from './accepted.ts'
 import { type RevokeLoginPorts, revokeRow } from './revoke-login.ts'
 
 /** The systems and settings that this limit uses. */
@@ -69,11 +69,11 @@ const usersWithPrincipals = sql`${users} ${u}
 const aliveSql = sql`${usersWithPrincipals}
   cross join lateral (
     select ${f.id}, ${f.lastUsedAt} as last_used_at, 'login' as kind from ${loginFamilies} ${f}
-    where ${f.userId} = ${u.id} and ${f.endedAt} is null and ${acceptedSqlOf(f)}
+    where ${f.userId} = ${u.id} and ${f.endedAt} is null and ${acceptedSqlOf(f)} and ${hasAudienceSqlOf(f)}
       and greatest(${f.tokensExpireAt}, ${f.refreshExpiresAt}) > given.now
     union all
     select ${s.id}, ${s.lastUsedAt}, 'session' from ${sessions} ${s}
-    where ${s.userId} = ${u.id} and ${s.endedAt} is null and ${acceptedSqlOf(s)}
+    where ${s.userId} = ${u.id} and ${s.endedAt} is null and ${acceptedSqlOf(s)} and ${hasAudienceSqlOf(s)}
       and ${s.expiresAt} > given.now and ${s.lastUsedAt} > given.idle_since) l
   where ${u.id} = given.user_id`
 

@@ -26,6 +26,8 @@ export interface NewRefreshTokenFamily {
   readonly passwordHash: string
   /** The RFC 8176 value of the second factor; null for a login without one. */
   readonly factor: string | null
+  /** The audience of its access tokens; null: that of the pair. */
+  readonly audience: string | null
   readonly expiresAt: number
   readonly times: TokenTimes
   readonly clientAddress: string | undefined
@@ -81,20 +83,21 @@ const millisecondsSince = (column: SQLWrapper) => milliseconds(sql`(clock_timest
 /** The lock makes a change of the user wait, so that its record has this login too. */
 const startSql = textOf(sql`with started as (insert into ${loginFamilies}
     (${namesOf(loginFamilies, 'id', 'userId', 'usernameFolded', 'generation', 'createdAt', 'lastUsedAt', 'expiresAt')},
-    ${namesOf(loginFamilies, 'refreshExpiresAt', 'tokensExpireAt', 'clientAddress', 'userAgent', 'secondFactor')})
+    ${namesOf(loginFamilies, 'refreshExpiresAt', 'tokensExpireAt', 'clientAddress', 'userAgent', 'secondFactor', 'audience')})
   select $1::text::uuid, ${u.id}, ${p.usernameFolded}, ${p.generation}, $4::text::timestamptz, $4::text::timestamptz,
-    $5::text::timestamptz, $6::text::timestamptz, $7::text::timestamptz, $8::text, $9::text, $10::text
+    $5::text::timestamptz, $6::text::timestamptz, $7::text::timestamptz, $8::text, $9::text, $10::text,
+    $11::text
   from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} and ${p.userId} = ${u.id}
   where ${u.id} = $2::text::uuid and ${u.passwordHash} = $3::text and ${u.enabled}
     and ($10::text is not null or not ${demandSql})
   for share of u
   returning ${loginFamilies.generation}),
-  noted as (${insertEntriesSql(sql`$11::text::json`, sql`started`)})
+  noted as (${insertEntriesSql(sql`$12::text::json`, sql`started`)})
   select generation from started`)
 
 const findSql =
   textOf(sql`select json_build_object('id', ${f.id}, 'username', ${u.username}, 'generation', ${f.generation},
-    'counter', ${f.counter}, 'rotatedAgoMs', ${millisecondsSince(f.rotatedAt)},
+    'audience', ${f.audience}, 'counter', ${f.counter}, 'rotatedAgoMs', ${millisecondsSince(f.rotatedAt)},
     'formerRotatedAgoMs', ${millisecondsSince(f.formerRotatedAt)}, 'expiresAt', ${milliseconds(f.expiresAt)},
     'refreshExpiresAt', ${milliseconds(f.refreshExpiresAt)},
     'alive', ${f.endedAt} is null and ${acceptedFamilySql}) as family
@@ -177,6 +180,7 @@ async function startFamily(
       family.clientAddress ?? null,
       family.userAgent ?? null,
       family.factor,
+      family.audience,
       JSON.stringify(entries),
     ])
     if (rows.length > 0) stored()

@@ -9,6 +9,8 @@ export interface RefreshTokenFamily {
   readonly id: string
   readonly username: string
   readonly generation: number
+  /** The audience of its access tokens; null: that of the pair. */
+  readonly audience: string | null
   /** Counter of the one unused refresh token. */
   readonly counter: number
   /** How long ago the token before it was used; null before the first rotation. */
@@ -19,7 +21,10 @@ export interface RefreshTokenFamily {
   readonly expiresAt: number
   /** When the unused refresh token expires. */
   readonly refreshExpiresAt: number
-  /** True when the family is not revoked, its user is enabled, and the principal accepts its generation. */
+  /**
+   * True when the family is not revoked, its user is enabled, the principal accepts its generation, and the resource
+   * server of its audience exists.
+   */
   readonly alive: boolean
 }
 

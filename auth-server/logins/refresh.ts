@@ -81,8 +81,8 @@ export function createRefresh(ports: RefreshPorts): Refresh {
 async function rotateAtOnce(ports: RefreshPorts, received: ReceivedToken): Promise<TokenResponse | undefined> {
   const { token, now } = received
   if (token.expiresAt * 1000 <= now) return undefined
-  const { loginId: id, username, generation, counter } = token
-  const login = { id, username, generation, counter, expiresAt: Number.POSITIVE_INFINITY }
+  const { loginId: id, username, generation, audience, counter } = token
+  const login = { id, username, generation, audience, counter, expiresAt: Number.POSITIVE_INFINITY }
   const rotated = await rotate(ports, login)
   return rotated && answer(ports, { ...rotated, login })
 }
@@ -118,7 +118,7 @@ interface NewTokens {
   readonly proof: LoginProof
 }
 
-type Family = Pick<RefreshTokenFamily, 'id' | 'username' | 'generation' | 'counter' | 'expiresAt'>
+type Family = Pick<RefreshTokenFamily, 'id' | 'username' | 'generation' | 'audience' | 'counter' | 'expiresAt'>
 
 async function rotate(ports: RefreshPorts, family: Family): Promise<NewTokens | undefined> {
   const now = ports.clock.now()

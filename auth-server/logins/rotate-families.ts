@@ -44,7 +44,8 @@ const secondsOf = (column: SQLWrapper) => sql`floor(extract(epoch from ${column}
  * for each other. `acceptedFamilySql` is the condition on the user `u` and the principal `p` of a family `f`.
  */
 const rotateSql = textOf(sql`with input as (
-    select * from json_to_recordset($1::text::json) as i(id uuid, username text, generation int, counter int,
+    select * from json_to_recordset($1::text::json) as i(id uuid, username text, generation int, audience text,
+      counter int,
       sealed text, now timestamptz, refresh_expires_at timestamptz, access_expires_at timestamptz, entries json)
   ),
   locked as materialized (
@@ -60,6 +61,7 @@ const rotateSql = textOf(sql`with input as (
   where ${f.id} = i.id and ${f.counter} = i.counter and ${f.endedAt} is null and ${f.refreshExpiresAt} > i.now
     and ${f.expiresAt} >= greatest(i.refresh_expires_at, i.access_expires_at)
     and ${u.id} = ${f.userId} and ${u.username} = i.username and ${f.generation} = i.generation
+    and ${f.audience} is not distinct from i.audience
     and ${p.usernameFolded} = ${f.usernameFolded} and ${acceptedFamilySql}
   returning ${f.id}::text as id,
     json_build_object('at', ${secondsOf(f.createdAt)}, 'factor', ${f.secondFactor}) as proof),
@@ -97,6 +99,7 @@ const inputOf = ({ login, counter, sealed, times, now, entries }: NotedRotation)
   id: login.id,
   username: login.username,
   generation: login.generation,
+  audience: login.audience,
   counter,
   sealed,
   now: new Date(now),

@@ -13,6 +13,7 @@ import { instanceIdSql } from '../principals/change-counter.ts'
 import { demandSql } from '../principals/demand-sql.ts'
 import { c, p, s, u } from '../store/aliases.ts'
 import { principalChangeCounter, principals, sessions, users } from '../store/schema.ts'
+import { hasAudienceSqlOf } from './accepted.ts'
 import { foreignKeyViolation, milliseconds } from './refresh-token-families.ts'
 
 /** A new session. Times in milliseconds. */
@@ -24,6 +25,8 @@ export interface NewSession {
   readonly passwordHash: string
   /** The RFC 8176 value of the second factor; null for a login without one. */
   readonly factor: string | null
+  /** The audience that it is for; null: that of the pair. */
+  readonly audience: string | null
   readonly createdAt: number
   readonly expiresAt: number
   readonly clientAddress: string
@@ -43,7 +46,10 @@ export interface SessionStore {
    * another password hash, since the password was checked.
    */
   start(session: NewSession): Promise<OfInstance<Pick<KnownSession, 'version' | 'generation'>> | undefined>
-  /** The session of this key, unless it is revoked. The caller checks whether it has expired. */
+  /**
+   * The session of this key, unless it is revoked or its resource server is gone. The caller checks whether it has
+   * expired.
+   */
   find(keyHash: string): Promise<OfInstance<KnownSession> | undefined>
   /**
    * Moves the last-action time forward. False when the session is revoked, has expired, or is idle since `idleSince`.
@@ -62,27 +68,28 @@ export interface SessionOwner {
 /** The lock makes a change of the user wait, so that its record has this session too. */
 const startSql = textOf(sql`with started as (
     insert into ${sessions} (${namesOf(sessions, 'id', 'keyHash', 'userId', 'usernameFolded', 'generation')},
-      ${namesOf(sessions, 'createdAt', 'lastUsedAt', 'expiresAt', 'clientAddress', 'userAgent', 'secondFactor')})
+      ${namesOf(sessions, 'createdAt', 'lastUsedAt', 'expiresAt', 'clientAddress', 'userAgent', 'secondFactor')},
+      ${namesOf(sessions, 'audience')})
     select $1::text::uuid, $2::text, ${u.id}, ${p.usernameFolded}, ${p.generation}, $5::text::timestamptz,
-      $5::text::timestamptz, $6::text::timestamptz, $7::text, $8::text, $9::text
+      $5::text::timestamptz, $6::text::timestamptz, $7::text, $8::text, $9::text, $10::text
     from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} and ${p.userId} = ${u.id}
     where ${u.id} = $3::text::uuid and ${u.passwordHash} = $4::text and ${u.enabled}
       and ($9::text is not null or not ${demandSql})
     for share of u
     returning ${sessions.usernameFolded}, ${sessions.generation}),
-  noted as (${insertEntriesSql(sql`$10::text::json`, sql`started`)})
+  noted as (${insertEntriesSql(sql`$11::text::json`, sql`started`)})
   select json_build_object('generation', ${s.generation}, 'version', ${p.principalVersion}) as session,
     ${instanceIdSql} as "instanceId"
   from started s join ${principals} ${p} on ${p.usernameFolded} = ${s.usernameFolded}
     cross join ${principalChangeCounter} ${c}`)
 
 const findSql = textOf(sql`select json_build_object('id', ${s.id}, 'username', ${u.username}, 'userId', ${s.userId},
-    'version', ${p.principalVersion}, 'generation', ${s.generation}, 'lastUsedAt', ${milliseconds(s.lastUsedAt)},
+    'version', ${p.principalVersion}, 'generation', ${s.generation}, 'audience', ${s.audience}, 'lastUsedAt', ${milliseconds(s.lastUsedAt)},
     'expiresAt', ${milliseconds(s.expiresAt)}) as session, ${instanceIdSql} as "instanceId"
   from ${sessions} ${s} join ${users} ${u} on ${u.id} = ${s.userId}
     join ${principals} ${p} on ${p.usernameFolded} = ${s.usernameFolded} and ${p.userId} = ${s.userId}
     cross join ${principalChangeCounter} ${c}
-  where ${s.keyHash} = $1 and ${s.endedAt} is null`)
+  where ${s.keyHash} = $1 and ${s.endedAt} is null and ${hasAudienceSqlOf(s)}`)
 
 const moveSql = textOf(
   build
@@ -116,6 +123,7 @@ export const createSessionStore = (database: Pick<Database, 'query' | 'write'>):
         session.clientAddress,
         session.userAgent ?? null,
         session.factor,
+        session.audience,
         JSON.stringify(entries),
       ])
       if (rows.length > 0) stored()

@@ -57,7 +57,7 @@ export const createStartSession =
 async function start(
   ports: StartSessionPorts,
   { userId, username, passwordHash, factor }: PasswordHolder & { readonly factor: string | null },
-  { clientAddress, userAgent, replacedKeys }: SessionRequest,
+  { clientAddress, userAgent, audience, replacedKeys }: SessionRequest,
 ): Promise<Started<StartedSession> | undefined> {
   const { sessionStore, sessions, clock, ids, sessionMaxTtlSeconds } = ports
   const [id, key, createdAt] = [ids.uuid(), ids.secret(sessionKeyBytes), clock.now()]
@@ -69,6 +69,7 @@ async function start(
     userId,
     passwordHash,
     factor,
+    audience,
     createdAt,
     expiresAt,
     clientAddress,
@@ -76,7 +77,7 @@ async function start(
   })
   if (!begun) return undefined
   const { session: started, instanceId } = begun
-  const session = { id, username, userId, ...started, lastUsedAt: createdAt, expiresAt }
+  const session = { id, username, userId, ...started, audience, lastUsedAt: createdAt, expiresAt }
   await sessions.remember(keyHash, { session, instanceId })
   for (const former of replacedKeys.filter(isSessionKey).slice(0, maxReplaced)) {
     const owner = await sessionStore.ownerOf(sessionKeyHash(former))

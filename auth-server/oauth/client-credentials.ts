@@ -28,15 +28,22 @@ export interface ClientCredentialsPorts {
  * key itself stays and can get another token. The token never has more rights than the key. `scope` narrows them
  * further.
  *
- * @param scope the parameter as sent
  * @throws OAuthError `invalid_scope`; `invalid_client` when the key was revoked or expired meanwhile; Unavailable
  */
-export type GrantClientCredentials = (client: Client, scope: string | undefined) => Promise<ClientCredentialsResponse>
+export type GrantClientCredentials = (client: Client, request: TokenRequest) => Promise<ClientCredentialsResponse>
+
+/** What a client asks for. */
+export interface TokenRequest {
+  /** The parameter as sent. */
+  readonly scope: string | undefined
+  /** The audience of the token; null: that of the pair. */
+  readonly audience: string | null
+}
 
 /** Creates the grant. */
 export function createClientCredentialsGrant(ports: ClientCredentialsPorts): GrantClientCredentials {
   const { clock, apiKeys, issueAccessToken, accessTokenTtlSeconds } = ports
-  return async function issueForClient({ key, owner }, scope) {
+  return async function issueForClient({ key, owner }, { scope, audience }) {
     const allowed = owner.rights.filter((right) => key.rights?.includes(right) ?? true)
     const requested = scope === undefined ? undefined : requestedRights(scope, allowed)
     const issuedAt = unixSeconds(clock.now())
@@ -48,6 +55,7 @@ export function createClientCredentialsGrant(ports: ClientCredentialsPorts): Gra
       loginId: key.id,
       generation: owner.generation,
       clientId: key.id,
+      audience,
       issuedAt,
       expiresAt,
       rights: requested ?? key.rights ?? undefined,

@@ -7,11 +7,13 @@ import type { VerifyKeySignedToken } from '../../shared/protocol/key-signed-toke
 import { anonymousUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import type { RefreshTokenFamilies } from '../logins/refresh-token-families.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
+import type { Audiences } from './audiences.ts'
 
 /** Other parts that reading tokens uses. */
 export interface InspectPorts {
   readonly clock: Clock
   readonly issuer: string
+  readonly audiences: Pick<Audiences, 'nameOf'>
   readonly refreshTokenFamilies: Pick<RefreshTokenFamilies, 'find'>
   readonly refreshTokens: Pick<RefreshTokens, 'read'>
   readonly verifyAccessToken: VerifyAccessToken
@@ -41,6 +43,7 @@ async function activeAccessToken(ports: InspectPorts, token: string): Promise<Ac
   const { scope, sub, gen, sid, client_id, ...claims } = verdict.claims
   const owner = await ports.principal(sub)
   if (!owner || refusalOf(owner, { generation: gen, loginId: sid, tokenId: claims.jti })) return undefined
+  if ((await ports.audiences.nameOf(claims.aud)) === undefined) return undefined
   const carried = scope?.split(' ')
   const rights = owner.rights.filter((right) => carried?.includes(right) ?? true)
   const { exp, iat, iss, aud, jti, auth_time, amr } = claims
@@ -64,12 +67,14 @@ async function activeRefreshToken(ports: InspectPorts, token: string): Promise<A
 async function activeKeySigned(ports: InspectPorts, token: string): Promise<ActiveToken | undefined> {
   const verdict = ports.verifyKeySignedToken(token)
   if (!verdict.ok || !ports.servesKeySigned) return undefined
-  const { sub, gen, jti, exp, iat } = verdict.claims
+  const { sub, gen, jti, exp, iat, audience } = verdict.claims
   const owner = await ports.principal(sub ?? anonymousUsername)
   if (!owner || refusalOf(owner, { generation: gen, loginId: undefined, tokenId: jti })) return undefined
   if (lacksSecondFactor(owner, 'key-signed')) return undefined
+  const aud = await ports.audiences.nameOf(audience)
+  if (aud === undefined) return undefined
   const identity = { username: owner.username, sub: owner.username, token_type: 'KeySigned' }
-  return { owner, members: { scope: owner.rights.join(' '), ...identity, exp, iat, jti } }
+  return { owner, members: { scope: owner.rights.join(' '), ...identity, exp, iat, aud, jti } }
 }
 
 /** The client that a token was issued to, and what a revocation of the token ends. */

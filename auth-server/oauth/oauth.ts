@@ -4,6 +4,7 @@ import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
 import { createKeySignedVerifier } from '../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
 import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
+import { type Audiences, createAudiences } from './audiences.ts'
 import {
   type ClientCredentialsPorts,
   createClientCredentialsGrant,
@@ -11,14 +12,20 @@ import {
 } from './client-credentials.ts'
 import { type AuthenticateClient, type ClientPorts, createClientAuthentication } from './clients.ts'
 import { type ActiveToken, type InspectPorts, issueOfToken, readActiveToken, type TokenIssue } from './inspect-token.ts'
-import { createResourceRule, type RequireResource } from './resource-rule.ts'
+import { OAuthError } from './oauth-error.ts'
 import { createTokenRevocation, type RevokeToken, type RevokeTokenPorts } from './revoke-token.ts'
 
 /** The services behind the OAuth endpoints. */
 export interface OAuth {
   readonly authenticateClient: AuthenticateClient
   readonly grantClientCredentials: GrantClientCredentials
-  readonly requireResource: RequireResource
+  readonly audiences: Audiences
+  /**
+   * Refuses a refresh for another audience than that of the login. A text that is no refresh token passes: the refresh
+   * refuses it.
+   * @throws OAuthError `invalid_target`
+   */
+  requireSameAudience(refreshToken: string, audience: string | null): void
   /** Undefined when no server would accept the token now. @throws Unavailable */
   readActiveToken(token: string): Promise<ActiveToken | undefined>
   readonly revokeToken: RevokeToken
@@ -29,6 +36,8 @@ export interface OAuth {
 /** The settings that OAuth reads. */
 export interface OAuthSettings {
   readonly issuer: string
+  /** AUDIENCE. */
+  readonly audience: string
   readonly publicOrigin: string
   readonly publicOrigins: Readonly<Record<string, string>>
   readonly schemes: readonly SchemeName[]
@@ -37,7 +46,7 @@ export interface OAuthSettings {
 
 type InjectedPorts = Omit<
   ClientPorts & ClientCredentialsPorts & InspectPorts & RevokeTokenPorts,
-  keyof OAuthSettings | 'tokenEndpoint' | 'servesKeySigned' | 'verifyKeySignedToken'
+  keyof OAuthSettings | 'audiences' | 'tokenEndpoint' | 'servesKeySigned' | 'verifyKeySignedToken'
 >
 
 /** Other parts that OAuth uses. */
@@ -56,6 +65,7 @@ export function createOAuth(settings: OAuthSettings, given: OAuthPorts): OAuth {
     ...given,
     issuer,
     accessTokenTtlSeconds,
+    audiences: createAudiences(settings, given.database),
     tokenEndpoint: `${publicOrigin}/oauth/token`,
     servesKeySigned: schemes.includes('key-signed'),
     verifyKeySignedToken: createKeySignedVerifier({
@@ -66,7 +76,12 @@ export function createOAuth(settings: OAuthSettings, given: OAuthPorts): OAuth {
   return {
     authenticateClient: createClientAuthentication(ports),
     grantClientCredentials: createClientCredentialsGrant(ports),
-    requireResource: createResourceRule(Object.values(settings.publicOrigins)),
+    audiences: ports.audiences,
+    requireSameAudience: (refreshToken, audience) => {
+      const known = ports.refreshTokens.read(refreshToken)
+      if (!known || known.audience === audience) return
+      throw new OAuthError('invalid_target', 'resource: The refresh token is of a login for another audience.')
+    },
     revokeToken: createTokenRevocation(ports),
     readActiveToken: (token) => readActiveToken(ports, token),
     issueOfToken: (token) => issueOfToken(ports, token),

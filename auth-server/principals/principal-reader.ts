@@ -41,7 +41,7 @@ export function createPrincipalReader(ports: {
   readonly catalogues: Pick<Catalogues, 'at'>
 }): PrincipalReader {
   const { database, clock, catalogues } = ports
-  const byName = <Value>(read: (names: string) => Promise<Map<string, Value>>) => {
+  const byName = <Value>(read: (names: string) => Promise<ReadonlyMap<string, Value>>) => {
     const readOne = gatherStatements<string, Value | undefined>({
       run: async (asked) => {
         const found = await read(JSON.stringify([...new Set(asked)]))
@@ -55,7 +55,7 @@ export function createPrincipalReader(ports: {
       type Row = { name: string; facts: PrincipalFacts; catalogue: string }
       const rows = await database.query<Row>(recordsSql, [asked, tokensAliveSince(clock)])
       const [first] = rows
-      if (!first) return new Map()
+      if (!first) return new Map<string, PrincipalRecord>()
       const known = catalogues.at(Number(first.catalogue))
       const catalogue = known instanceof Promise ? await known : known
       return new Map(rows.map(({ name, facts }) => [name, withRights(toStoredPrincipal(facts), catalogue)]))

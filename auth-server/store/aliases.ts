@@ -1,5 +1,6 @@
 /** The tables of the auth server under the names that statements give them: `from ${users} ${u} where ${u.id} = …`. */
 import { alias } from 'drizzle-orm/pg-core'
+import { resourceServers } from './access-tables.ts'
 import { apiKeys, loginFamilies, principalChangeCounter, principals, sessions, users } from './schema.ts'
 
 /** A user. */
@@ -14,3 +15,5 @@ export const f = alias(loginFamilies, 'f')
 export const s = alias(sessions, 's')
 /** An API key. */
 export const k = alias(apiKeys, 'k')
+/** A resource server. */
+export const r = alias(resourceServers, 'r')

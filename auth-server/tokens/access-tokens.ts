@@ -30,6 +30,8 @@ export interface AccessTokenSubject {
   /** The credential generation at the time of issue. */
   readonly generation: number
   readonly clientId: string
+  /** The audience; null: that of the pair. */
+  readonly audience: string | null
   /** When and how the user of a login was authenticated; undefined for an API key. */
   readonly proof?: LoginProof | undefined
   /** The rights of the token, of those that its user has; undefined: all of them. */
@@ -45,6 +47,7 @@ export interface AccessTokenIssuerPorts {
   readonly keys: SigningKeys
   readonly ids: IdSource
   readonly issuer: string
+  /** The audience of the pair (AUDIENCE). */
   readonly audience: string
 }
 
@@ -69,7 +72,7 @@ export function createAccessTokenIssuer(ports: AccessTokenIssuerPorts): IssueAcc
       amr: proof && loginMethods(proof.factor),
       iss: ports.issuer,
       sub: subject.username,
-      aud: ports.audience,
+      aud: subject.audience ?? ports.audience,
       iat: subject.issuedAt,
       exp: subject.expiresAt,
       jti: ports.ids.uuid(),

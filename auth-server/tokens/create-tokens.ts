@@ -33,7 +33,7 @@ export function createTokens(
   { keyRing, secretsKeys, clock, ids }: TokensPorts,
 ): Tokens {
   const keys = keyRing.verificationKeys('jwt')
-  const verify = createAccessTokenVerifier({ keys, issuer, audience, clock })
+  const verify = createAccessTokenVerifier({ keys, issuer, clock })
   return {
     issueAccessToken: createAccessTokenIssuer({ keys: keyRing, ids, issuer, audience }),
     verifyAccessToken: rememberAwaitedTokens(verify, { keys, clock }),

@@ -22,6 +22,7 @@ const claimsSchema = z.object({
   sid: z.uuid(),
   ctr: z.number().int().min(0).max(0x7fffffff),
   gen: z.number().int(),
+  res: z.string().optional(),
   exp: z.number().int(),
 })
 
@@ -34,6 +35,8 @@ export interface RefreshTokenContent {
   /** The number of the token in its family. The first is 0. */
   readonly counter: number
   readonly generation: number
+  /** The audience of the login; null: that of the pair. */
+  readonly audience: string | null
   /** Seconds since the epoch. */
   readonly expiresAt: number
 }
@@ -76,11 +79,13 @@ export function createRefreshTokens({ secretsKeys, ids, issuer }: RefreshTokenPo
   }
 
   return {
-    issue: ({ username, loginId, counter, generation, issuedAt, expiresAt }) => {
+    issue: ({ username, loginId, counter, generation, audience: resource, issuedAt, expiresAt }) => {
       const claims = {
         sid: loginId,
         ctr: counter,
         gen: generation,
+        // JSON has no member whose value is undefined.
+        res: resource ?? undefined,
         iss: issuer,
         sub: username,
         aud: audience,
@@ -100,6 +105,7 @@ export function createRefreshTokens({ secretsKeys, ids, issuer }: RefreshTokenPo
         loginId: data.sid,
         counter: data.ctr,
         generation: data.gen,
+        audience: data.res ?? null,
         expiresAt: data.exp,
       }
     },

@@ -6,6 +6,7 @@ import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import type { Metrics } from '../../shared/platform/metrics/metrics.ts'
 import { rememberVerifiedTokens } from '../../shared/protocol/access-token/verified-token-cache.ts'
+import { createAudience } from '../../shared/protocol/authentication/audience.ts'
 import { type Authentication, createAuthentication } from '../../shared/protocol/authentication/authenticate.ts'
 import { createBasicScheme } from '../../shared/protocol/authentication/basic/basic.ts'
 import { cachePasswords } from '../../shared/protocol/authentication/basic/cached-passwords.ts'
@@ -44,6 +45,8 @@ import type { DigestSecrets } from '../users/digest-secrets.ts'
 export interface AuthSchemeSettings extends CrossSiteSettings {
   /** The enabled schemes (AUTH_SCHEMES). */
   readonly schemes: readonly SchemeName[]
+  /** AUDIENCE. */
+  readonly audience: string
   readonly publicOrigin: string
   readonly signatureTtlSeconds: number
 }
@@ -72,6 +75,7 @@ export interface AuthSchemePorts extends VerifyBasicPorts {
 export const createCallerAuthentication = (config: AuthSchemeSettings, ports: AuthSchemePorts): Authentication =>
   createAuthentication({
     schemes: createAuthSchemes(config, ports),
+    audience: createAudience(config.audience, { isOfPair: true }),
     principals: { get: ports.principal },
     refuseCrossSite: createCrossSiteRule(trustedOrigins(config)),
     clock: ports.clock,

@@ -22,6 +22,6 @@ export async function issueTokens(
   const issue = createAccessTokenIssuer({ issuer, audience, ids, keys: { signingKey: () => signingKey } })
   const issuedAt = unixSeconds(clock.now())
   const login = { username, loginId: '01890a5d-ac96-774b-bcce-b302099a8057', generation }
-  const subject = { ...login, clientId: 'keyhold', issuedAt, expiresAt: issuedAt + 86_400 }
+  const subject = { ...login, clientId: 'keyhold', audience: null, issuedAt, expiresAt: issuedAt + 86_400 }
   return Promise.all(Array.from({ length: count }, () => issue(subject)))
 }

@@ -54,6 +54,7 @@ async function claimsOfAllKinds(): Promise<KeySignedClaims> {
     jti: '01890a5d-ac96-774b-bcce-b302099a8057',
     gen: 1,
     sub: 'x'.repeat(64),
+    audience: null,
     address: '2001:db8::7',
     passwordHash: { ...cost, digest: await digestTokenPassword(password, cost) },
   }

@@ -107,8 +107,13 @@ class SignInNeeded extends Error {
   }
 }
 
-/** Codes of 401 that say that there is no session, or no longer. */
-const withoutSession: ReadonlySet<string> = new Set(['unauthenticated', 'invalid-session', 'login-ended'])
+/** Codes of 401 that say that there is no session for the console, or no longer. */
+const withoutSession: ReadonlySet<string> = new Set([
+  'unauthenticated',
+  'invalid-session',
+  'login-ended',
+  'wrong-audience',
+])
 
 /** @throws SignInNeeded for a refusal that says so */
 function requireSession({ status, problem, headers }: ApiRefusal): void {

@@ -131,5 +131,5 @@ const callerOf = ({ username, userId }: UserIdentity): Caller => ({
   rights: new Set(['deal.read', ...commands.flatMap(({ right }) => right ?? []), 'deal.task.assign']),
   scheme: 'bearer',
   generation: 0,
-  credential: { username, generation: undefined, loginId: undefined, expiresAt: undefined },
+  credential: { username, generation: undefined, loginId: undefined, audience: undefined, expiresAt: undefined },
 })

@@ -7,6 +7,7 @@
 import type { WithHashingPermit } from '../../shared/platform/crypto/hashing-permits.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { createKnownHistory } from '../../shared/platform/history/history.ts'
+import { createAudience } from '../../shared/protocol/authentication/audience.ts'
 import type { AuthenticationPorts } from '../../shared/protocol/authentication/authenticate.ts'
 import { resourceMetadataUrl } from '../../shared/protocol/authentication/bearer/resource-metadata-url.ts'
 import {
@@ -35,7 +36,9 @@ import { askForPasswords } from '../auth-client/ask-for-passwords.ts'
 import { followDigestSecrets } from '../auth-client/digest-secrets.ts'
 
 /** The settings that authentication uses. */
-export interface DealAuthenticationSettings extends ServiceSettings, CrossSiteSettings {
+export interface DealAuthenticationSettings extends Omit<ServiceSettings, 'audience'>, CrossSiteSettings {
+  /** AUDIENCE. */
+  readonly audience: string
   readonly loginFailures: LoginThrottleLimits
 }
 
@@ -56,7 +59,11 @@ export const createDealAuthentication = (
   ports: DealAuthenticationPorts,
 ): ServiceAuthentication =>
   createServiceAuthentication(
-    { ...settings, resourceMetadata: resourceMetadataUrl(settings.publicOrigin) },
+    {
+      ...settings,
+      audience: createAudience(settings.audience, { isOfPair: true }),
+      resourceMetadata: resourceMetadataUrl(settings.publicOrigin),
+    },
     {
       ...ports,
       refuseCrossSite: createCrossSiteRule(trustedOrigins(settings)),

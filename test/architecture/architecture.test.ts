@@ -115,6 +115,7 @@ const directions: Readonly<Record<string, readonly string[]>> = {
     'auth-server/principals',
     'auth-server/users',
     'auth-server/logins',
+    'auth-server/oauth',
     'auth-server/audit',
     'shared',
     'zod',

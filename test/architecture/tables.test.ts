@@ -8,7 +8,7 @@ import { sourceFiles } from './source.ts'
  */
 const reasons: Readonly<Record<string, string>> = {
   // Gone with the call that made them, and no larger than what the call was given.
-  'auth-server/principals/rights.ts': 'one call',
+  'auth-server/principals/principal-reader.ts': 'one call',
   'auth-server/api-keys/key-use.ts': 'one batch',
   'shared/platform/process/folder-lock.ts': 'one call',
   'shared/platform/concurrency/fair-queue.ts': 'under way, and counted',

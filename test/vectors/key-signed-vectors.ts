@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import type { KeySignedClaims, TokenPasswordHash } from '../../shared/protocol/key-signed-token/key-signed-payload.ts'
 
 /** The content of a token; octets in hex. */
-export type VectorClaims = Omit<KeySignedClaims, 'passwordHash'> & {
+export type VectorClaims = Omit<KeySignedClaims, 'passwordHash' | 'audience'> & {
+  readonly audience: string | null
   readonly passwordHash: (Omit<TokenPasswordHash, 'salt' | 'digest'> & { salt: string; digest: string }) | null
 }
 

@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { calculateJwkThumbprint } from 'jose'
 import {
+  audienceDigest,
   encodeKeySignedPayload,
   type KeySignedClaims,
 } from '../../shared/protocol/key-signed-token/key-signed-payload.ts'
@@ -34,8 +35,10 @@ const bare: KeySignedClaims = {
   sub: null,
   address: null,
   passwordHash: null,
+  audience: null,
 }
 const everything: KeySignedClaims = { ...bare, sub: 'alice', address: '203.0.113.7', passwordHash }
+const forOther = { audience: audienceDigest('urn:example:invoices') }
 const longest: KeySignedClaims = { ...everything, sub: 'x'.repeat(64), address: '2001:db8:1:2:3:4:5:6' }
 
 const good = (name: string, claims: KeySignedClaims, at = now, outcome: 'accepted' | 'expired' = 'accepted') => ({
@@ -51,6 +54,7 @@ const good = (name: string, claims: KeySignedClaims, at = now, outcome: 'accepte
       salt: claims.passwordHash.salt.toString('hex'),
       digest: claims.passwordHash.digest.toString('hex'),
     },
+    audience: claims.audience?.toString('hex') ?? null,
   },
   ...(claims.passwordHash && { password }),
 })
@@ -92,6 +96,8 @@ const vectors: KeySignedVector[] = [
   good('a password', { ...bare, passwordHash }),
   good('everything', everything),
   good('everything, as long as it can be', longest),
+  good('the audience urn:example:invoices', { ...bare, sub: 'alice', ...forOther }),
+  good('everything, for the audience urn:example:invoices', { ...longest, ...forOther }),
   good('issued 60 seconds ahead', { ...bare, sub: 'alice' }, now - 60),
   good('in its last second', { ...bare, sub: 'alice' }, now + 1799),
   good('expired in this second', { ...bare, sub: 'alice' }, now + 1800, 'expired'),
@@ -125,6 +131,9 @@ const vectors: KeySignedVector[] = [
   ),
   bad('an address of five octets', 'content', tokenOf(key, fields('', '0102030405', ''))),
   bad('a password hash cut off', 'content', tokenOf(key, fields('', '', '00'.repeat(53)))),
+  bad('an audience cut off', 'content', tokenOf(key, fields('', '', '', '00'.repeat(15)))),
+  bad('an audience that is too long', 'content', tokenOf(key, fields('', '', '', '00'.repeat(17)))),
+  bad('two audiences', 'payload', tokenOf(key, fields('', '', '', '00'.repeat(16), '00'.repeat(16)))),
   bad(
     'a life of no time',
     'content',

@@ -1,14 +1,13 @@
 /** All public endpoints except those of OAuth (docs/contract/logins.md#routes-of-the-auth-server). */
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import type { PasswordChanges } from '../../logins/change-password.ts'
-import type { LogInKeySigned } from '../../logins/key-signed-login.ts'
 import { type ResourceServersPorts, resourceServersEndpoints } from './access/resource-servers.ts'
 import { type RolesEndpointPorts, rolesEndpoints } from './access/roles.ts'
 import { type ApiKeysEndpointPorts, apiKeysEndpoints } from './api-keys.ts'
 import { type AuditEndpointPorts, auditEndpoint } from './audit.ts'
 import { type DigestSecretEndpointPorts, digestSecretEndpoint } from './digest-secret.ts'
 import { keyDocumentEndpoints } from './key-documents.ts'
-import { keySignedTokenEndpoint } from './key-signed-tokens.ts'
+import { type KeySignedTokenPorts, keySignedTokenEndpoint } from './key-signed-tokens.ts'
 import { keysEndpoint } from './keys.ts'
 import { type LoginEndpointPorts, loginEndpoint } from './login.ts'
 import { type LogoutEndpointPorts, logoutEndpoint } from './logout.ts'
@@ -28,6 +27,7 @@ export type EndpointPorts = ApiKeysEndpointPorts &
   AuditEndpointPorts &
   DigestSecretEndpointPorts &
   EndSessionPorts &
+  KeySignedTokenPorts &
   LoginEndpointPorts &
   LogoutEndpointPorts &
   MePorts &
@@ -42,7 +42,6 @@ export type EndpointPorts = ApiKeysEndpointPorts &
   RolesEndpointPorts &
   UsersEndpointPorts & {
     readonly keyRing: KeyRing
-    readonly logInKeySigned: LogInKeySigned
     readonly passwords: PasswordChanges
   }
 

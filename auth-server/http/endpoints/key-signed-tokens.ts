@@ -1,10 +1,12 @@
 /** POST /key-signed-tokens (docs/contract/callers.md#key-signed-token). */
 import * as z from 'zod'
 import { keySignedParts, type LogInKeySigned } from '../../logins/key-signed-login.ts'
-import { jsonBody } from '../pipeline/bodies.ts'
+import type { Audiences } from '../../oauth/audiences.ts'
+import { type BodyReader, jsonBody } from '../pipeline/bodies.ts'
 import { component, seconds } from '../pipeline/description.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { nameCaller, password } from '../pipeline/own-credential.ts'
+import { chosenAudience, resource } from '../pipeline/resource-member.ts'
 
 const parts = z
   .array(z.enum(keySignedParts))
@@ -25,7 +27,28 @@ const schema = z.strictObject({
   username: z.string(),
   password: z.string(),
   include: parts.default(['username']),
+  resource,
 })
+
+/** What the body asks for. */
+type Wanted = Omit<z.output<typeof schema>, 'resource'> & { readonly audience: string | null }
+
+const bodyWith = (audiences: Audiences): BodyReader<Wanted> => {
+  const { read, describe } = jsonBody(schema)
+  return {
+    describe,
+    read: async (request) => {
+      const { resource: sent, ...wanted } = await read(request)
+      return { ...wanted, audience: await chosenAudience(audiences, sent) }
+    },
+  }
+}
+
+/** Services that the endpoint uses. */
+export interface KeySignedTokenPorts {
+  readonly logInKeySigned: LogInKeySigned
+  readonly audiences: Audiences
+}
 
 const response = component(
   'KeySignedToken',
@@ -39,7 +62,7 @@ const response = component(
 )
 
 /** POST /key-signed-tokens. */
-export const keySignedTokenEndpoint = ({ logInKeySigned }: { readonly logInKeySigned: LogInKeySigned }) =>
+export const keySignedTokenEndpoint = ({ logInKeySigned, audiences }: KeySignedTokenPorts) =>
   defineCredentialEndpoint({
     method: 'POST',
     path: '/key-signed-tokens',
@@ -50,7 +73,7 @@ export const keySignedTokenEndpoint = ({ logInKeySigned }: { readonly logInKeySi
       'password too. Without `username` its caller is `anonymous`.',
     tag: 'tokens',
     caller: password,
-    body: jsonBody(schema),
+    body: bodyWith(audiences),
     status: 201,
     success: { description: 'The token.' },
     response,

@@ -1,5 +1,6 @@
 /** POST /login: a login by user name and password (docs/contract/logins.md#login). */
 import type { LogIn } from '../../logins/login.ts'
+import type { Audiences } from '../../oauth/audiences.ts'
 import type { AskAtLogin } from '../../second-factors/ask-at-login.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { nameCaller, password } from '../pipeline/own-credential.ts'
@@ -10,10 +11,11 @@ import { noCache, tokenPair } from './tokens.ts'
 export interface LoginEndpointPorts {
   readonly logIn: LogIn
   readonly secondFactors: Pick<AskAtLogin, 'usernameOf'>
+  readonly audiences: Audiences
 }
 
 /** POST /login. */
-export const loginEndpoint = ({ logIn, secondFactors }: LoginEndpointPorts) =>
+export const loginEndpoint = ({ logIn, secondFactors, audiences }: LoginEndpointPorts) =>
   defineCredentialEndpoint({
     method: 'POST',
     path: '/login',
@@ -22,10 +24,10 @@ export const loginEndpoint = ({ logIn, secondFactors }: LoginEndpointPorts) =>
     description:
       'Keep one login and refresh it. A user has at most `MAX_LOGINS_PER_USER` (100 unless set otherwise) logins, ' +
       'sessions included: the one longest not used ends when another begins. A user who needs a second factor sends ' +
-      '`code` too, or answers the `challenge` of the refusal with a code or a passkey.',
+      '`code` too, or answers the `challenge` of the refusal with a code or a passkey, and with `resource` again.',
     tag: 'tokens',
     caller: password,
-    body: loginProofBody,
+    body: loginProofBody(audiences),
     ...tokenPair,
     problems: ['too-many-logins', ...factorProblems],
     audit: ({ body }) => {

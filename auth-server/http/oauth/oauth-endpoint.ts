@@ -5,6 +5,7 @@ import type { DescribedResponse } from '../../../shared/platform/http/operation.
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
+import type { MemberError } from '../../../shared/platform/problems/problem-document.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import type { BodyReader } from '../pipeline/bodies.ts'
 import { component } from '../pipeline/description.ts'
@@ -47,15 +48,14 @@ export const client: OwnCredential<undefined> = {
   security: [],
 }
 
-/** Reads the form of a request. @throws OAuthError `invalid_request` */
+/** Reads the form of a request. @throws OAuthError `invalid_request`; `invalid_target` for two resources */
 export async function readOAuthForm(request: HttpRequest): Promise<OAuthForm> {
   // URLs end up in logs (RFC 6749 §2.3.1).
   if ([...request.query.keys()].some((name) => !request.isCredentialParameter(name))) {
     throw new OAuthError('invalid_request', 'Send all parameters in the body, none in the URL.')
   }
   const fields = await readForm(request).catch((error: unknown) => {
-    const isOfForm = error instanceof ProblemError && ['invalid-body', 'unsupported-media-type'].includes(error.code)
-    throw isOfForm ? new OAuthError('invalid_request', error.message) : error
+    throw error instanceof ProblemError ? asOAuthError(error) : error
   })
   const get = (name: string) => fields.get(name) || undefined
   return {
@@ -66,6 +66,13 @@ export async function readOAuthForm(request: HttpRequest): Promise<OAuthForm> {
       return value
     },
   }
+}
+
+/** The refusal of a form in the words of OAuth. `resource` may stand twice (RFC 8707 §2), but a token is for one. */
+function asOAuthError(error: ProblemError): ProblemError {
+  if (!['invalid-body', 'unsupported-media-type'].includes(error.code)) return error
+  const [first] = (error.members.errors ?? []) as readonly MemberError[]
+  return new OAuthError(first?.pointer === '/resource' ? 'invalid_target' : 'invalid_request', error.message)
 }
 
 /** The form of refusals (RFC 6749 §5.2). */

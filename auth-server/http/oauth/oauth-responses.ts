@@ -51,6 +51,7 @@ export const oauthProblemForm: OtherProblemForm = (request, problem) =>
 function errorOf({ status, code }: ProblemDocument): string {
   if (status === 503 || status === 429) return 'temporarily_unavailable'
   if (status >= 500) return 'server_error'
-  if (['invalid-token', 'token-expired', 'login-ended', 'principal-disabled'].includes(code)) return 'invalid_token'
+  const ofToken = ['invalid-token', 'wrong-audience', 'token-expired', 'login-ended', 'principal-disabled']
+  if (ofToken.includes(code)) return 'invalid_token'
   return status === 401 ? 'invalid_client' : 'invalid_request'
 }

@@ -2,8 +2,8 @@
 import * as z from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { GrantClientCredentials } from '../../oauth/client-credentials.ts'
+import type { OAuth } from '../../oauth/oauth.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
-import type { RequireResource } from '../../oauth/resource-rule.ts'
 import { auditedRefresh, type RefreshEndpointPorts } from '../endpoints/refresh.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import { eventAt } from '../pipeline/audited.ts'
@@ -13,9 +13,11 @@ import { client, type OAuthForm, oauthBody, oauthDefaults, text } from './oauth-
 import { authenticateAt, type ClientAtEndpointPorts, readClientCredentials } from './read-client-credentials.ts'
 
 /** Services that the endpoint uses. */
-export interface OAuthTokenPorts extends ClientAtEndpointPorts, RefreshEndpointPorts {
+export interface OAuthTokenPorts
+  extends ClientAtEndpointPorts,
+    RefreshEndpointPorts,
+    Pick<OAuth, 'audiences' | 'requireSameAudience'> {
   readonly grantClientCredentials: GrantClientCredentials
-  readonly requireResource: RequireResource
 }
 
 const response = component(
@@ -54,17 +56,16 @@ export const tokenEndpoint = (ports: OAuthTokenPorts) =>
         description: 'Of `client_credentials`: names of rights, which narrow what the token may do.',
       }),
       resource: text.meta({
-        description: 'RFC 8707: the public origin of the auth server or of the deal server. A token is for both.',
+        description:
+          'RFC 8707: the audience of a resource server. The public origins of the auth server and the deal server stand ' +
+          'for the audience of these two, whose tokens are also issued without `resource`.',
       }),
     }),
     success: { description: 'RFC 6749 §5.1.' },
     response,
     handle: async ({ request, body: form }) => {
       const grant = grants.get(form.required('grant_type'))
-      if (grant) {
-        ports.requireResource(form.get('resource'))
-        return { body: await grant(request, form, ports), headers: noCache }
-      }
+      if (grant) return { body: await grant(request, form, ports), headers: noCache }
       throw new OAuthError(
         'unsupported_grant_type',
         'grant_type: Expected refresh_token or client_credentials. Users log in with their password at /login.',
@@ -82,14 +83,24 @@ const refreshToken: Grant = async (request, form, ports) => {
   if (form.get('scope') !== undefined) {
     throw new OAuthError('invalid_scope', 'A refresh takes no scope: the new token may do what the user may.')
   }
+  const audience = await audienceIn(form, ports)
+  if (form.get('resource') !== undefined) ports.requireSameAudience(token, audience)
   return auditedRefresh(request, token, ports)
+}
+
+/** The audience that `resource` chooses; null: that of the pair. @throws OAuthError `invalid_target`; Unavailable */
+async function audienceIn(form: OAuthForm, { audiences }: OAuthTokenPorts): Promise<string | null> {
+  const audience = await audiences.choose(form.get('resource'))
+  if (audience !== undefined) return audience
+  throw new OAuthError('invalid_target', 'resource: No resource server has this audience.')
 }
 
 const clientCredentials: Grant = async (request, form, ports) => {
   const credentials = readClientCredentials(request, form)
   if (!credentials) throw invalidClient()
   const client = await authenticateAt(request, credentials, ports)
-  const granted = await ports.grantClientCredentials(client, form.get('scope'))
+  const audience = await audienceIn(form, ports)
+  const granted = await ports.grantClientCredentials(client, { scope: form.get('scope'), audience })
   const entry = { actor: client.owner.username, action: 'token.issued', target: client.key.id }
   await ports.audit.record({ ...eventAt(request, entry), scheme: credentials.method })
   return granted

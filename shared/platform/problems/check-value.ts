@@ -58,7 +58,7 @@ const sentence = (errors: readonly MemberError[]): string =>
   errors.map(({ pointer, message }) => (pointer === '' ? message : `${pointer}: ${message}`)).join(' ')
 
 /** The pointer of a member below `at` (RFC 6901 §3). */
-const pointerTo = (at: string, path: readonly PropertyKey[]): string =>
+export const pointerTo = (at: string, path: readonly PropertyKey[]): string =>
   at + path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 
 function memberErrors(issue: Issue, at: string): MemberError[] {

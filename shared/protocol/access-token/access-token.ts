@@ -33,6 +33,7 @@ export const accessTokenClaimsSchema = z.object({
   iss: z.string(),
   /** User name, as created. */
   sub: shortText,
+  /** The service that the token is for. `authenticate.ts` compares it. */
   aud: z.union([z.string(), z.array(z.string())]),
   exp: numericDate,
   iat: numericDate,

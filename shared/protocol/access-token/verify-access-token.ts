@@ -41,12 +41,13 @@ export interface AccessTokenExpectations {
   readonly keys: VerificationKeys
   /** The claim `iss` must equal this. */
   readonly issuer: string
-  /** The claim `aud` must be this or contain it. */
-  readonly audience: string
   readonly clock: Clock
 }
 
-/** Verifies one access token (RFC 9068 §4, RFC 8725): at once where the verdict is remembered. Never throws. */
+/**
+ * Verifies one access token (RFC 9068 §4, RFC 8725), whatever its audience: at once where the verdict is remembered.
+ * Never throws.
+ */
 export type VerifyAccessToken = (token: string) => AccessTokenVerdict | Promise<AccessTokenVerdict>
 
 /** A verifier of access tokens that remembers none. */
@@ -78,13 +79,13 @@ function headerProblem(header: JWSHeaderParameters): string | undefined {
   return undefined
 }
 
-/** Claims under a right signature, with the right issuer, audience and `nbf`. */
+/** Claims under a right signature, with the right issuer and `nbf`. */
 interface SignedClaims {
   readonly payload: JWTPayload
   readonly hasExpired: boolean
 }
 
-interface SignedExpectations extends Pick<AccessTokenExpectations, 'issuer' | 'audience'> {
+interface SignedExpectations extends Pick<AccessTokenExpectations, 'issuer'> {
   /** Milliseconds since the epoch. */
   readonly now: number
 }
@@ -93,9 +94,9 @@ interface SignedExpectations extends Pick<AccessTokenExpectations, 'issuer' | 'a
 async function verifySigned(
   token: string,
   key: KeyObject,
-  { issuer, audience, now }: SignedExpectations,
+  { issuer, now }: SignedExpectations,
 ): Promise<SignedClaims | string> {
-  const expected = { algorithms: [accessTokenAlg], typ: accessTokenTyp, issuer, audience }
+  const expected = { algorithms: [accessTokenAlg], typ: accessTokenTyp, issuer }
   try {
     // jose imports each KeyObject once.
     const { payload } = await jwtVerify(token, key, { ...expected, currentDate: new Date(now) })
@@ -107,7 +108,6 @@ async function verifySigned(
 
 const claimReasons: Readonly<Record<string, string>> = {
   iss: 'of another issuer',
-  aud: 'for another audience',
   nbf: 'not valid yet',
 }
 

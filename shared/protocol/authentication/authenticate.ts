@@ -8,6 +8,7 @@ import type { HttpRequest } from '../../platform/http/request.ts'
 import { ProblemError, Unavailable } from '../../platform/problems/errors.ts'
 import type { Traced } from '../../platform/trace-context.ts'
 import { needsSecondFactor, type PrincipalRecord } from '../principal/record.ts'
+import { type Audience, isAudience } from './audience.ts'
 import type { RefuseCrossSite } from './cross-site.ts'
 import { areSeveral, createFinder, type Found, type RequestCredentials } from './find-credentials.ts'
 import { falseClaim } from './request-claims.ts'
@@ -57,6 +58,8 @@ export type Recheck = (caller: Caller) => Promise<Caller>
 export interface AuthenticationPorts {
   /** The enabled schemes. */
   readonly schemes: readonly Scheme[]
+  /** The audience of this server: a credential for another one is refused. */
+  readonly audience: Audience
   readonly principals: Principals
   readonly refuseCrossSite: RefuseCrossSite
   readonly clock: Clock
@@ -101,6 +104,8 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
         // Results that are known already are not awaited: each await would cost more than most of these steps.
         const verifying = scheme.verify(credential, request)
         const verified = verifying instanceof Promise ? await verifying : verifying
+        if (!isForAudience(verified, ports.audience))
+          throw wrongAudience(ports.audience, scheme.refusalHeaders(request))
         if (tried !== 'signed-request' && request.rawQuery !== '') await refuseFalseClaims(request)
         const looking = principals.get(verified.username, request)
         const record = requireLive(looking instanceof Promise ? await looking : looking, verified, scheme, request)
@@ -146,6 +151,18 @@ function requireOne({ found, isForeign }: RequestCredentials, request: HttpReque
     throw refuse('unknown-scheme', 'The Authorization header is of no scheme served here.', { schemes, request })
   throw refuse('unauthenticated', 'The request carries no credential.', { schemes, request })
 }
+
+const isForAudience = ({ audience }: VerifiedCredential, own: Audience): boolean =>
+  audience === undefined || isAudience(own, audience)
+
+/**
+ * The refusal of a credential for another audience, with the challenge of its scheme. A session for another audience is
+ * good at another service of this host, so no browser is made to forget its cookie.
+ */
+const wrongAudience = ({ name }: Audience, { 'www-authenticate': challenge }: ResponseHeaders) =>
+  new ProblemError('wrong-audience', `The credential is for another audience than ${name}.`, {
+    headers: challenge === undefined ? {} : { 'www-authenticate': challenge },
+  })
 
 /** Claims of a request about itself must be true even if it is not signed. @throws ProblemError `invalid-parameter` */
 async function refuseFalseClaims(request: HttpRequest): Promise<void> {

@@ -6,6 +6,7 @@
 
 import type { HttpRequest } from '../../platform/http/request.ts'
 import type { HttpResponse } from '../../platform/http/response.ts'
+import type { NamedAudience } from './audience.ts'
 
 /** The names in AUTH_SCHEMES and in the member `schemes` of a 401. */
 export const schemeNames = ['bearer', 'key-signed', 'signed-request', 'session', 'basic', 'digest'] as const
@@ -33,6 +34,11 @@ export interface VerifiedCredential {
    * as revoked.
    */
   readonly loginId: string | undefined
+  /**
+   * The audience that it is for. Undefined for a scheme whose credentials are good at every service: a password, a
+   * Digest secret or an API key proves its user anew with each request.
+   */
+  readonly audience: NamedAudience | undefined
   /** Its own id, if it can be revoked alone. The record may list this id, too. */
   readonly tokenId?: string | undefined
   /** Its expiry, in milliseconds since the epoch; undefined for a credential without one. */

@@ -38,6 +38,8 @@ export interface KeySignedClaims {
   readonly address: string | null
   /** The hash of the password that every use of the token must present. */
   readonly passwordHash: TokenPasswordHash | null
+  /** The digest of the audience that the token is for (`audienceDigest`). Null: that of the pair. */
+  readonly audience: Buffer | null
 }
 
 /**
@@ -52,6 +54,7 @@ const prefix = Buffer.from('\u0001kst', 'latin1')
 const integerLength = 6
 const idLength = 16
 const digestLength = 32
+const audienceLength = 16
 const saltLength = 16
 /** Memory, passes and lanes, salt and digest. */
 const passwordHashLength = 4 + 1 + 1 + saltLength + digestLength
@@ -63,8 +66,11 @@ const maxLanes = 8
 
 const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest()
 
+/** The form of an audience in a token: SHA-256 of its name in UTF-8, the first 16 octets. */
+export const audienceDigest = (audience: string): Buffer => sha256(Buffer.from(audience)).subarray(0, audienceLength)
+
 /**
- * The payload with these claims: at most 207 octets, so that it fits every RSA key of 2048 bits or more.
+ * The payload with these claims: at most 224 octets, so that it fits every RSA key of 2048 bits or more.
  * @throws RangeError for claims that no token can have
  */
 export function encodeKeySignedPayload(claims: KeySignedClaims): Buffer {
@@ -77,6 +83,8 @@ export function encodeKeySignedPayload(claims: KeySignedClaims): Buffer {
     withLength(claims.sub === null ? nothing : Buffer.from(claims.sub, 'latin1')),
     withLength(claims.address === null ? nothing : Buffer.from(ipaddr.parse(claims.address).toByteArray())),
     withLength(claims.passwordHash === null ? nothing : passwordHashOctets(claims.passwordHash)),
+    // The only field that a payload can lack: tokens of the pair have the encoding that they had before there was one.
+    claims.audience === null ? nothing : withLength(claims.audience),
   ])
   const payload = Buffer.concat([body, sha256(body)])
   const said = decodeKeySignedPayload(payload)
@@ -119,9 +127,11 @@ export function decodeKeySignedPayload(payload: Buffer): KeySignedClaims | undef
   const sub = nameOf(fields.withLength())
   const address = addressOf(fields.withLength())
   const passwordHash = passwordHashOf(fields.withLength())
+  const audience = fields.areUsedUp() ? null : audienceOf(fields.withLength())
   if (!fields.areUsedUp() || sub === undefined || address === undefined || passwordHash === undefined) return undefined
+  if (audience === undefined) return undefined
   if (exp <= iat || exp - iat > maxKeySignedTokenTtlSeconds || gen < 1 || gen > maxGeneration) return undefined
-  return { iat, exp, jti, gen, sub, address, passwordHash }
+  return { iat, exp, jti, gen, sub, address, passwordHash, audience }
 }
 
 /** Reads octets from the front. Reading beyond the end gives zeros, and then `areUsedUp` stays false. */
@@ -183,3 +193,6 @@ function passwordHashOf(octets: Buffer): TokenPasswordHash | null | undefined {
   const [salt, digest] = [octets.subarray(6, 6 + saltLength), octets.subarray(6 + saltLength)]
   return { memoryKib, passes, lanes, salt: Buffer.from(salt), digest: Buffer.from(digest) }
 }
+
+const audienceOf = (octets: Buffer): Buffer | undefined =>
+  octets.length === audienceLength ? Buffer.from(octets) : undefined

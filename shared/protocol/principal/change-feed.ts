@@ -6,7 +6,7 @@
  * record up to change `upTo`, and `changes` are all principals that changed after `after`. Auth servers send a message
  * after every change, before they acknowledge the change, and one of them at least every 200 ms: it is announcement and
  * heartbeat in one. A reader that has followed the feed up to `after` or further has missed nothing. Any other reader
- * knows that it missed messages. Writer: `auth-server/users/principal-publisher.ts`. Reader:
+ * knows that it missed messages. Writer: `auth-server/principals/principal-publisher.ts`. Reader:
  * `verify/src/principals/principal-feed.ts`.
  */
 import * as z from 'zod'

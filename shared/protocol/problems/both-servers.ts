@@ -204,10 +204,16 @@ const credentialProblems = {
   'invalid-token': {
     status: 401,
     title: 'The token is not valid',
-    meaning:
-      'The token was not issued here, is for another purpose or audience, was changed, or its key is no longer ' +
-      'accepted.',
+    meaning: 'The token was not issued here, is for another purpose, was changed, or its key is no longer accepted.',
     remedy: 'Log in again. An access token goes to every route but /refresh, which takes the refresh token.',
+  },
+  'wrong-audience': {
+    status: 401,
+    title: 'The credential is for another service',
+    meaning:
+      'The token or session is right, but resource chose another audience for it, and each service takes those for ' +
+      'its own audience only.',
+    remedy: 'Get a token or session for this service: without resource it is for the auth server and the deal server.',
   },
   'token-password-required': {
     status: 401,

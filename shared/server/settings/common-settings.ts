@@ -48,7 +48,7 @@ export const commonSettings = {
   AUTH_PUBLIC_ORIGIN: origin('the origin under which clients see the auth server'),
   DEAL_PUBLIC_ORIGIN: origin('the origin under which clients see the deal server'),
   ISSUER: text('the claim iss of access tokens; by default the public origin of the auth server', undefined),
-  AUDIENCE: text('the claim aud of access tokens', 'deals'),
+  AUDIENCE: text('the audience of the auth server and the deal server: the claim aud of their access tokens', 'deals'),
   DATA_DIR: text('where the embedded database, generated secrets and demo data are kept', './data'),
   REDIS_URL: text(
     'the cache: one Redis, comma-separated nodes of a Redis Cluster, or a master that Sentinels watch; none: no Redis ' +

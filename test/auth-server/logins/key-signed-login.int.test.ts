@@ -68,7 +68,8 @@ describeOnDatabases('a login for a key-signed token', (open) => {
     username: string,
     include: readonly KeySignedPart[],
   ): Promise<KeySignedClaims> => {
-    const { token, kid, expiresAt } = await logIn({ username, password: goodPassword, include, clientAddress })
+    const login = { username, password: goodPassword, include, clientAddress, audience: null }
+    const { token, kid, expiresAt } = await logIn(login)
     const verdict = verify(token)
     if (!verdict.ok) throw new Error('not a token')
     expect({ kid, expiresAt }).toEqual({ kid: testKey.kid, expiresAt: verdict.claims.exp })
@@ -109,7 +110,7 @@ describeOnDatabases('a login for a key-signed token', (open) => {
   it('knows the password of the token in any normal form', async () => {
     const password = 'Zu\u0308rich am See'
     const { username } = await core.users.create({ username: `Token-${++serial}`, password })
-    const { token } = await loggingIn()({ username, password, include: ['password'], clientAddress })
+    const { token } = await loggingIn()({ username, password, include: ['password'], clientAddress, audience: null })
     const verdict = verify(token)
     const hash = verdict.ok ? verdict.claims.passwordHash : null
     expect(hash && (await isTokenPassword(hash, 'Z\u00fcrich am See'))).toBe(true)
@@ -125,9 +126,8 @@ describeOnDatabases('a login for a key-signed token', (open) => {
       for (const include of [['username'], []] as const) {
         const username = await newUser()
         const login = loggingIn({ compared: () => change(username) })
-        await expect(login({ username, password: goodPassword, include, clientAddress })).rejects.toMatchObject({
-          code: 'invalid-credentials',
-        })
+        const request = { username, password: goodPassword, include, clientAddress, audience: null }
+        await expect(login(request)).rejects.toMatchObject({ code: 'invalid-credentials' })
       }
     }
   })

@@ -120,6 +120,7 @@ describeOnDatabases('login', (open) => {
     await createLogIn({ ...core, hashing: stronger })({
       username: user.username,
       password: goodPassword,
+      audience: null,
       clientAddress: '127.0.0.1',
     })
     expect(await hashOf()).toContain('m=128,')

@@ -49,7 +49,7 @@ describeOnDatabases('sessions in the database', (open) => {
   const createUser = () =>
     world.users.create({ username: `user-${++count}`, password: goodPassword, roles: ['viewer'] })
   const start = async (username: string, replacedKeys: string[] = []) => {
-    const request = { username, password: goodPassword, clientAddress: '127.0.0.1', replacedKeys }
+    const request = { username, password: goodPassword, clientAddress: '127.0.0.1', audience: null, replacedKeys }
     const started = await world.startSession(request)
     return { ...started, hash: sessionKeyHash(started.key) }
   }
@@ -152,7 +152,7 @@ describeOnDatabases('sessions in the database', (open) => {
 
   it('begin for nobody whose password was changed or who was disabled meanwhile', async () => {
     const { id: userId } = await createUser()
-    const proof = { passwordHash: '$argon2id$another', factor: null }
+    const proof = { passwordHash: '$argon2id$another', factor: null, audience: null }
     const session = { id: world.ids.uuid(), keyHash: 'h', userId, ...proof }
     const times = { createdAt: clock.now(), expiresAt: clock.now() + hour }
     const about = { clientAddress: '127.0.0.1', userAgent: undefined }

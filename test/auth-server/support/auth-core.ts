@@ -104,7 +104,7 @@ export function createAuthCore(options: CoreOptions) {
   const refreshTokens = createRefreshTokens({ secretsKeys, ids, issuer })
   const issueAccessToken = createAccessTokenIssuer({ keys: { signingKey: () => testKey }, ids, issuer, audience })
   const keys = { key: (kid: string) => (kid === testKey.kid ? testKey.publicKey : undefined) }
-  const verifyAccessToken = createAccessTokenVerifier({ keys, issuer, audience, clock })
+  const verifyAccessToken = createAccessTokenVerifier({ keys, issuer, clock })
   const refreshTokenFamilies = createRefreshTokenFamilies(database)
   // What limits guessing has tests of its own.
   const many = { count: 100_000, seconds: 60 }
@@ -142,7 +142,8 @@ export function createAuthCore(options: CoreOptions) {
       ...passwords,
       change: (change: Omit<OwnPasswordChange, 'clientAddress'>) => passwords.change({ clientAddress, ...change }),
     },
-    logIn: (request: Omit<LoginRequest, 'clientAddress'>) => logIn({ clientAddress, ...request }),
+    logIn: (request: Omit<LoginRequest, 'clientAddress' | 'audience'> & Partial<Pick<LoginRequest, 'audience'>>) =>
+      logIn({ clientAddress, audience: null, ...request }),
     refresh: createRefresh(shared),
     logOut: createLogOut({ ...shared, verifyAccessToken }),
     verifyAccessToken,

@@ -25,6 +25,7 @@ const claims: KeySignedClaims = {
   sub: 'x'.repeat(64),
   address: '2001:db8::7',
   passwordHash: hash,
+  audience: null,
 }
 
 describe.each([2048, 3072, 4096])('with a key of %i bits', (modulusLength) => {

@@ -11,7 +11,14 @@ const ids = createIdSource(systemClock)
 const key = (fill: number) => Buffer.alloc(32, fill).toString('base64url')
 const tokensUnder = (keys: string, of = issuer) =>
   createRefreshTokens({ secretsKeys: parseSecretsKeys(keys), ids, issuer: of })
-const content = { username: 'Alice', loginId: ids.uuid(), counter: 4, generation: 2, expiresAt: 2_000_000_000 }
+const content = {
+  username: 'Alice',
+  loginId: ids.uuid(),
+  counter: 4,
+  generation: 2,
+  audience: null,
+  expiresAt: 2_000_000_000,
+}
 const issued = { ...content, issuedAt: 1_900_000_000 }
 
 describe('a refresh token', () => {
@@ -20,6 +27,8 @@ describe('a refresh token', () => {
     expect(await tokens.read(await tokens.issue(issued))).toEqual(content)
     const expired = { ...issued, issuedAt: 10, expiresAt: 20 }
     expect(await tokens.read(await tokens.issue(expired))).toMatchObject({ expiresAt: 20 })
+    const audience = 'urn:example:invoices'
+    expect(tokens.read(tokens.issue({ ...issued, audience }))).toEqual({ ...content, audience })
   })
 
   it('is read under a former key, and issued under the first', async () => {
@@ -48,6 +57,7 @@ describe('a refresh token', () => {
       ['refresh+jwt', { ctr: -1 }],
       ['refresh+jwt', { ctr: 2 ** 31 }],
       ['refresh+jwt', { exp: 'x' }],
+      ['refresh+jwt', { res: ['urn:example:invoices'] }],
     ] as const) {
       expect(await tokens.read(await sign(typ, { ...claims, ...changes }))).toBeUndefined()
     }

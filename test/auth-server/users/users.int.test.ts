@@ -206,7 +206,14 @@ describeOnDatabases('users', (open) => {
     const giverOf = (user: { id: string; username: string }, rights?: string[]): Grantor => ({
       userId: user.id,
       scheme: 'bearer',
-      credential: { username: user.username, generation: 1, loginId: undefined, expiresAt: undefined, rights },
+      credential: {
+        username: user.username,
+        generation: 1,
+        loginId: undefined,
+        audience: null,
+        expiresAt: undefined,
+        rights,
+      },
     })
     const missing = { code: 'missing-right', members: { missingRights: ['key.read'] } }
 

@@ -126,12 +126,12 @@ describeBackends('OAuth', (openBackend) => {
 
   it('judges the resource that a token is asked for (RFC 8707)', async () => {
     const origin = String(stack.environment.DEAL_PUBLIC_ORIGIN)
-    for (const resource of [origin, `${origin}/`, stack.auth.url]) {
+    for (const resource of [origin, `${origin}/`, stack.auth.url, 'deals']) {
       const { status, body } = await asKey({ ...clientCredentials, resource })
       expect(status).toBe(200)
       expect((await deals(String(body.access_token))).status).toBe(200)
     }
-    const foreign = ['https://elsewhere.example', `${origin}/rest`, `${origin}#part`, 'deals']
+    const foreign = ['https://elsewhere.example', `${origin}/rest`, `${origin}#part`, 'Deals', 'deals#part']
     for (const resource of foreign) {
       expectOAuthError(await asKey({ ...clientCredentials, resource }), 400, 'invalid_target')
     }

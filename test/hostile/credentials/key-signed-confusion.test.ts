@@ -19,7 +19,7 @@ const key = generateTestKey()
 const keys = { key: (kid: string) => (kid === key.kid ? createPublicKey(key.privateKey) : undefined) }
 /** One key for both: what no key ring can be made to do, done here all the same. */
 const verifyKeySigned = createKeySignedVerifier({ keys, clock })
-const verifyJwt = createAccessTokenVerifier({ keys, issuer, audience, clock })
+const verifyJwt = createAccessTokenVerifier({ keys, issuer, clock })
 
 const claims: KeySignedClaims = {
   iat: now,
@@ -29,6 +29,7 @@ const claims: KeySignedClaims = {
   sub: 'alice',
   address: null,
   passwordHash: null,
+  audience: null,
 }
 const encode = (json: object): string => Buffer.from(JSON.stringify(json)).toString('base64url')
 const jwtInput = [

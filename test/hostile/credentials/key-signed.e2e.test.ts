@@ -81,6 +81,7 @@ describeEmbedded('key-signed tokens that nobody issued', (openBackend) => {
       sub: 'alice',
       address: null,
       passwordHash: null,
+      audience: null,
     }
     payload = encodeKeySignedPayload(claims)
     good = tokenSaying(key, claims)

@@ -16,6 +16,7 @@ function createWorld() {
     userId: 'user',
     version: 5,
     generation: 1,
+    audience: null,
     lastUsedAt: 0,
     expiresAt: 1_000_000,
   }

@@ -47,6 +47,8 @@ export function credentialOf({ username, credential, headers }: Accepted, reques
     username,
     generation: generation ?? undefined,
     loginId: loginId ?? undefined,
+    // The auth server answers for this service alone.
+    audience: undefined,
     expiresAt: expiresAt ?? undefined,
     rights: rights ?? undefined,
     carriesPassword,

@@ -7,6 +7,7 @@ import {
   rememberVerifiedTokens,
 } from '../../../shared/protocol/access-token/verified-token-cache.ts'
 import { createAccessTokenVerifier } from '../../../shared/protocol/access-token/verify-access-token.ts'
+import type { Audience } from '../../../shared/protocol/authentication/audience.ts'
 import {
   type Authentication,
   type AuthenticationPorts,
@@ -39,7 +40,8 @@ import { type Followed, type FollowPorts, type FollowSettings, followAuthServer 
 /** The settings that authentication uses. */
 export interface ServiceSettings extends FollowSettings, SessionCookieSettings {
   readonly issuer: string
-  readonly audience: string
+  /** The audience of the service: credentials for another one are refused. */
+  readonly audience: Audience
   /** The origin that clients of the service see. */
   readonly publicOrigin: string
   /** The URL of the metadata of the service as a protected resource, where it has one (RFC 9728). */
@@ -75,6 +77,7 @@ export function createServiceAuthentication(settings: ServiceSettings, ports: Se
   const { refuseCrossSite, handsOnReusedSignatures = false, observe } = ports
   const authentication = createAuthentication({
     schemes: settings.schemes.map((name) => makers[name]()),
+    audience: settings.audience,
     principals: followed.principals,
     refuseCrossSite,
     clock: ports.clock,
@@ -95,8 +98,8 @@ const schemeMakers = (settings: ServiceSettings, parts: SchemeParts): Record<Sch
   digest: parts.digest,
 })
 
-function bearer({ issuer, audience, resourceMetadata }: ServiceSettings, { keys, clock }: SchemeParts): Scheme {
-  const verify = createAccessTokenVerifier({ keys: keys.jwt, issuer, audience, clock })
+function bearer({ issuer, resourceMetadata }: ServiceSettings, { keys, clock }: SchemeParts): Scheme {
+  const verify = createAccessTokenVerifier({ keys: keys.jwt, issuer, clock })
   return createBearerScheme({
     verify: rememberAwaitedTokens(verify, { keys: keys.jwt, clock }),
     findKey: keys.jwt.findKey,

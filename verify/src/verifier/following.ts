@@ -9,6 +9,7 @@ import { createUnsharedCache } from '../../../shared/platform/cache/unshared-cac
 import { systemClock } from '../../../shared/platform/clock.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { createAudience } from '../../../shared/protocol/authentication/audience.ts'
 import { createCrossSiteRule } from '../../../shared/protocol/authentication/cross-site.ts'
 import { questionOf } from '../../../shared/protocol/internal-api/exchange.ts'
 import { type ServiceDescription, serviceExchange } from '../../../shared/protocol/internal-api/service.ts'
@@ -35,6 +36,9 @@ const longestPauseMs = 2_000
 const retireAfterMs = 10_000
 /** How often `ready` looks, in milliseconds. */
 const lookEveryMs = 20
+
+/** The resource server of the auth server and the deal server themselves. */
+const resourceServerOfPair = 'deals'
 
 const serviceQuestion = questionOf(serviceExchange, { path: {}, body: undefined })
 const clock = systemClock
@@ -152,8 +156,9 @@ export class Following {
   }
 
   #authenticationFor(description: ServiceDescription, onRefused: () => void): ServiceAuthentication {
-    const { authUrl, audience, recordMaxAgeMs, publicOrigin, trustedOrigins, ...settings } = this.#settings
-    const { serviceId, serviceSecret } = settings
+    const { authUrl, recordMaxAgeMs, publicOrigin, trustedOrigins, serviceId, serviceSecret } = this.#settings
+    const { id, audience: name } = description.resourceServer
+    const audience = createAudience(name, { isOfPair: id === resourceServerOfPair })
     const history = description.history ?? undefined
     return createServiceAuthentication(
       { ...description, authUrl, audience, recordMaxAgeMs, publicOrigin },

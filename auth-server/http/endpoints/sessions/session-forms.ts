@@ -5,7 +5,9 @@ import { decodeJson, readJson } from '../../../../shared/platform/http/content/j
 import type { HttpRequest } from '../../../../shared/platform/http/request.ts'
 import { jsonSchemaOf } from '../../../../shared/platform/openapi/json-schema.ts'
 import { checkValue, invalidValue } from '../../../../shared/platform/problems/check-value.ts'
+import type { Audiences } from '../../../oauth/audiences.ts'
 import type { BodyReader } from '../../pipeline/bodies.ts'
+import { resource } from '../../pipeline/resource-member.ts'
 import { challengeProof, type LoginProof, loginProof, passwordProof } from '../second-factors/login-proof.ts'
 
 /** The origins that a form may lead back to. */
@@ -24,6 +26,7 @@ const formSchema = z.union([
     challenge: z.string(),
     code: z.string().optional(),
     passkey: z.string().optional().meta({ description: 'As JSON text.' }),
+    resource,
     return_to: returnTo,
   }),
 ])
@@ -38,11 +41,17 @@ export interface SessionLogin extends LoginProof {
 }
 
 /** User name and password, as JSON or as a form. */
-export const sessionLoginBody = (origins: ReturnOrigins): BodyReader<SessionLogin> => ({
+export const sessionLoginBody = ({
+  origins,
+  audiences,
+}: {
+  readonly origins: ReturnOrigins
+  readonly audiences: Audiences
+}): BodyReader<SessionLogin> => ({
   read: async (request) => {
-    if (!isForm(request)) return { ...loginProof(await readJson(request)), returnTo: undefined }
+    if (!isForm(request)) return { ...(await loginProof(await readJson(request), audiences)), returnTo: undefined }
     const { return_to: target, ...fields } = await fieldsOf(request)
-    const proof = loginProof(proofFields(fields))
+    const proof = await loginProof(proofFields(fields), audiences)
     return { ...proof, returnTo: target === undefined ? undefined : returnUrl(target, origins) }
   },
   describe: () => ({
@@ -53,10 +62,11 @@ export const sessionLoginBody = (origins: ReturnOrigins): BodyReader<SessionLogi
 })
 
 /** The fields of a form as the members of JSON: an empty field is none, and `passkey` is JSON text. */
-function proofFields({ code, passkey, ...fields }: Record<string, string>): Record<string, unknown> {
+function proofFields({ code, passkey, resource: target, ...fields }: Record<string, string>): Record<string, unknown> {
   return {
     ...fields,
     ...(code && { code }),
+    ...(target && { resource: target }),
     ...(passkey && { passkey: decodeJson(Buffer.from(passkey), 'field passkey') }),
   }
 }

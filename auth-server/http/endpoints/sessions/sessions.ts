@@ -7,6 +7,7 @@ import { maxOpenBodyBytes } from '../../../../shared/platform/http/request.ts'
 import type { SessionCookie } from '../../../../shared/protocol/authentication/session/session-cookie.ts'
 import type { LoginLists } from '../../../logins/list-logins.ts'
 import type { StartSession } from '../../../logins/start-session.ts'
+import type { Audiences } from '../../../oauth/audiences.ts'
 import type { AskAtLogin } from '../../../second-factors/ask-at-login.ts'
 import { component, time } from '../../pipeline/description.ts'
 import { defineCredentialEndpoint, defineEndpoint } from '../../pipeline/endpoint.ts'
@@ -35,10 +36,11 @@ export interface SignInPorts {
   readonly secondFactors: Pick<AskAtLogin, 'usernameOf'>
   readonly cookie: SessionCookie
   readonly origins: ReturnOrigins
+  readonly audiences: Audiences
 }
 
 /** POST /sessions. */
-export const signInEndpoint = ({ startSession, secondFactors, cookie, origins }: SignInPorts) =>
+export const signInEndpoint = ({ startSession, secondFactors, cookie, origins, audiences }: SignInPorts) =>
   defineCredentialEndpoint({
     method: 'POST',
     path: '/sessions',
@@ -49,7 +51,7 @@ export const signInEndpoint = ({ startSession, secondFactors, cookie, origins }:
       'as at `POST /login`; in a form, `passkey` is JSON text.',
     tag,
     caller: passwordOfForm,
-    body: sessionLoginBody(origins),
+    body: sessionLoginBody({ origins, audiences }),
     status: 201,
     success: { description: 'A new session.', headers: ['Set-Cookie'] },
     response: session,

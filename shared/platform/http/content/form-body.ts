@@ -1,3 +1,4 @@
+import { pointerTo } from '../../problems/check-value.ts'
 import { ProblemError } from '../../problems/errors.ts'
 import type { HttpRequest } from '../request.ts'
 
@@ -31,10 +32,17 @@ export async function readForm(request: HttpRequest): Promise<ReadonlyMap<string
   for (const pair of pairs) {
     if (pair === '') continue
     const [name, value] = fieldOf(pair)
-    if (fields.has(name)) throw new ProblemError('invalid-body', 'A parameter is given twice.')
+    if (fields.has(name)) throw givenTwice(name)
     fields.set(name, value)
   }
   return fields
+}
+
+function givenTwice(name: string): ProblemError<'invalid-body'> {
+  const message = 'A parameter is given twice.'
+  return new ProblemError('invalid-body', message, {
+    members: { errors: [{ pointer: pointerTo('', [name]), code: 'duplicate', message }] },
+  })
 }
 
 function fieldOf(pair: string): [name: string, value: string] {

@@ -50,7 +50,7 @@ export const createBasicScheme = ({ verify }: BasicPorts): Scheme => ({
     const recheck = async () => void requireUser(await prove())
     const credentialOf = (user: ProvedUser | undefined): VerifiedCredential => {
       const { username } = requireUser(user)
-      return { username, generation: undefined, loginId: undefined, expiresAt: undefined, recheck }
+      return { username, generation: undefined, loginId: undefined, audience: undefined, expiresAt: undefined, recheck }
     }
     const proving = prove()
     return proving instanceof Promise ? proving.then(credentialOf) : credentialOf(proving)

@@ -71,7 +71,14 @@ export function createDigestScheme(ports: DigestPorts): Scheme {
         const known = (await ports.held?.(credential.user, request)) ?? (await ports.find(credential.user, request))
         if (known?.ha1 !== secret.ha1) throw wrongResponse({})
       }
-      return { username: secret.username, generation: undefined, loginId: undefined, expiresAt: undefined, recheck }
+      return {
+        username: secret.username,
+        generation: undefined,
+        loginId: undefined,
+        audience: undefined,
+        expiresAt: undefined,
+        recheck,
+      }
     },
   }
 }

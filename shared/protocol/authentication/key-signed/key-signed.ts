@@ -116,13 +116,14 @@ function requireRight(isRight: boolean, credential: VerifiedCredential): Verifie
 }
 
 const credentialOf = (
-  { sub, gen, jti, exp, passwordHash }: KeySignedClaims,
+  { sub, gen, jti, exp, passwordHash, audience }: KeySignedClaims,
   recheck: Use['recheck'],
 ): VerifiedCredential => ({
   username: sub ?? anonymousUsername,
   generation: gen,
   // The token belongs to no login, so a user's change of the own password revokes it.
   loginId: undefined,
+  audience,
   tokenId: jti,
   expiresAt: exp * 1000,
   carriesPassword: passwordHash !== null,

@@ -12,6 +12,8 @@ export const knownSessionSchema = z.object({
   /** The version of its user's principal record in the same snapshot of the database: ending a session raises it. */
   version: z.number().int(),
   generation: z.number().int(),
+  /** The audience that it is for; null: that of the pair. */
+  audience: z.string().nullable(),
   /** The last-action time; moves in coarse steps. */
   lastUsedAt: z.number(),
   /** However much used, it ends then. */

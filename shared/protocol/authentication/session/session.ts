@@ -47,8 +47,8 @@ export function createSessionScheme({ cookie, sessions }: SessionSchemePorts): S
       }
       const credentialOf = (session: KnownSession | undefined): VerifiedCredential => {
         if (!session) throw refuse(request)
-        const { id, username, generation, expiresAt } = session
-        return { username, generation, loginId: id, expiresAt, recheck }
+        const { id, username, generation, audience, expiresAt } = session
+        return { username, generation, loginId: id, audience, expiresAt, recheck }
       }
       const using = sessions.use(keyHash, request)
       return using instanceof Promise ? using.then(credentialOf) : credentialOf(using)

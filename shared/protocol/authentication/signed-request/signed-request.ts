@@ -172,6 +172,7 @@ function credentialOf(
     username: key.username,
     generation: undefined,
     loginId: key.id,
+    audience: undefined,
     expiresAt: key.expiresAt ?? undefined,
     rights: key.rights ?? undefined,
     signature,

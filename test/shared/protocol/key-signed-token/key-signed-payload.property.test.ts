@@ -36,6 +36,7 @@ const claims: fc.Arbitrary<KeySignedClaims> = fc
     sub: fc.option(name),
     address: fc.option(fc.oneof(ipv4, ipv6)),
     passwordHash: fc.option(passwordHash),
+    audience: fc.option(octets(16)),
   })
   .map(({ ttl, ...rest }) => ({ ...rest, exp: rest.iat + ttl }))
 
@@ -57,6 +58,7 @@ const example: KeySignedClaims = {
   sub: null,
   address: null,
   passwordHash: null,
+  audience: null,
 }
 const largest: KeySignedClaims = {
   ...example,
@@ -69,6 +71,7 @@ const largest: KeySignedClaims = {
     salt: Buffer.alloc(16, 255),
     digest: Buffer.alloc(32, 255),
   },
+  audience: Buffer.alloc(16, 255),
 }
 
 describe('the payload of a key-signed token', () => {
@@ -77,7 +80,7 @@ describe('the payload of a key-signed token', () => {
       fc.property(claims, (one) => {
         const payload = encodeKeySignedPayload(one)
         expect(decodeKeySignedPayload(payload)).toEqual(one)
-        expect(payload.length).toBeLessThanOrEqual(207)
+        expect(payload.length).toBeLessThanOrEqual(224)
       }),
     )
   })
@@ -92,8 +95,37 @@ describe('the payload of a key-signed token', () => {
   })
 
   it('fits a key of 2048 bits with everything in it', () => {
-    expect(encodeKeySignedPayload(largest).length).toBe(207)
-    expect(207).toBeLessThanOrEqual(2048 / 8 - 11)
+    expect(encodeKeySignedPayload(largest).length).toBe(224)
+    expect(224).toBeLessThanOrEqual(2048 / 8 - 11)
+  })
+
+  it('has without an audience the encoding of before there was one, and with one a field more', () => {
+    fc.assert(
+      fc.property(claims, octets(16), (one, audience) => {
+        const before = bodyOf(encodeKeySignedPayload({ ...one, audience: null }))
+        const [name = 0] = before.subarray(38)
+        const [address = 0] = before.subarray(39 + name)
+        const [hash = 0] = before.subarray(40 + name + address)
+        expect(before.length).toBe(41 + name + address + hash)
+        const after = bodyOf(encodeKeySignedPayload({ ...one, audience }))
+        expect(after.equals(Buffer.concat([before, Buffer.of(16), audience]))).toBe(true)
+      }),
+    )
+  })
+
+  it('is refused with a part of the audience, an empty one, or two', () => {
+    const body = bodyOf(encodeKeySignedPayload(largest))
+    const before = body.subarray(0, -17)
+    const audience = body.subarray(-17)
+    expect(decodeKeySignedPayload(withDigest(before))).toEqual({ ...largest, audience: null })
+    for (let length = 1; length < 17; length += 1) {
+      expect(decodeKeySignedPayload(withDigest(body.subarray(0, -length)))).toBeUndefined()
+    }
+    const others = [Buffer.of(0), Buffer.of(15, ...audience.subarray(2)), Buffer.concat([audience, audience])]
+    others.push(Buffer.concat([audience, Buffer.of(0)]), Buffer.concat([Buffer.of(0), audience]))
+    for (const other of others) {
+      expect(decodeKeySignedPayload(withDigest(Buffer.concat([before, other])))).toBeUndefined()
+    }
   })
 
   it('is refused with any bit changed, and with any octet too many or too few', () => {
@@ -172,6 +204,9 @@ describe('the payload of a key-signed token', () => {
     ['too many lanes', { passwordHash: hash && { ...hash, lanes: 9 } }],
     ['a short salt', { passwordHash: hash && { ...hash, salt: Buffer.alloc(15) } }],
     ['a long digest', { passwordHash: hash && { ...hash, digest: Buffer.alloc(33) } }],
+    ['an empty audience', { audience: Buffer.alloc(0) }],
+    ['a short audience', { audience: Buffer.alloc(15) }],
+    ['a long audience', { audience: Buffer.alloc(17) }],
   ])('cannot say %s', (_what, change) => {
     expect(() => encodeKeySignedPayload({ ...largest, ...change })).toThrow(RangeError)
   })

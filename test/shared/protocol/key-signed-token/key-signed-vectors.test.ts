@@ -13,13 +13,14 @@ const { keys, publicKeyPem, vectors } = keySignedVectors
 const [jwk] = keys
 const publicKey = createPublicKey(publicKeyPem)
 
-const claimsOf = ({ passwordHash, ...rest }: VectorClaims): KeySignedClaims => ({
+const claimsOf = ({ passwordHash, audience, ...rest }: VectorClaims): KeySignedClaims => ({
   ...rest,
   passwordHash: passwordHash && {
     ...passwordHash,
     salt: Buffer.from(passwordHash.salt, 'hex'),
     digest: Buffer.from(passwordHash.digest, 'hex'),
   },
+  audience: audience === null ? null : Buffer.from(audience, 'hex'),
 })
 
 const verifyAt = (seconds: number) =>

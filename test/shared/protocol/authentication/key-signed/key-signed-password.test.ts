@@ -16,6 +16,7 @@ const claims: KeySignedClaims = {
   sub: 'alice',
   address: null,
   passwordHash,
+  audience: null,
 }
 const address = '203.0.113.7'
 

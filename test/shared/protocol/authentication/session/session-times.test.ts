@@ -7,7 +7,16 @@ import {
   stepMs,
 } from '../../../../../shared/protocol/authentication/session/session-times.ts'
 
-const session = { id: 'i', username: 'u', userId: 'v', version: 1, generation: 1, lastUsedAt: 1000, expiresAt: 9000 }
+const session = {
+  id: 'i',
+  username: 'u',
+  userId: 'v',
+  version: 1,
+  generation: 1,
+  audience: null,
+  lastUsedAt: 1000,
+  expiresAt: 9000,
+}
 
 describe('the times of a session', () => {
   it.each([

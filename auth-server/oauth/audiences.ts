@@ -1,0 +1,56 @@
+import { sql } from 'drizzle-orm'
+import type { Database } from '../../shared/platform/database/database.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
+import { createAudience, isAudience, type NamedAudience } from '../../shared/protocol/authentication/audience.ts'
+import { resourceServers } from '../store/access-tables.ts'
+import { r } from '../store/aliases.ts'
+
+/**
+ * The audiences of what is issued here. The pair has one (AUDIENCE), and each other resource server has one. Both
+ * methods throw Unavailable.
+ */
+export interface Audiences {
+  /**
+   * The audience that the parameter `resource` of a request chooses (RFC 8707 §2). Null: that of the pair, also without
+   * `resource`. Undefined: no resource server has this audience.
+   */
+  choose(resource: string | undefined): Promise<string | null | undefined>
+  /** The name of the audience that a credential names; undefined when no resource server has it any more. */
+  nameOf(named: NamedAudience): Promise<string | undefined>
+}
+
+/** The settings that the audiences come from. */
+export interface AudiencesSettings {
+  /** AUDIENCE. */
+  readonly audience: string
+  /** The origins of the pair, which are also names of its audience. */
+  readonly publicOrigins: Readonly<Record<string, string>>
+}
+
+/** Creates the audiences over this database. */
+export function createAudiences(settings: AudiencesSettings, database: Pick<Database, 'query'>): Audiences {
+  const own = createAudience(settings.audience, { isOfPair: true })
+  const ownNames = new Set([own.name, ...Object.values(settings.publicOrigins).flatMap((url) => [url, `${url}/`])])
+  const find = async (text: string, value: string): Promise<string | undefined> =>
+    (await database.query<{ audience: string }>(text, [value]))[0]?.audience
+  // PostgreSQL refuses NUL.
+  const byName = async (name: string) => (name.includes('\0') ? undefined : find(byNameSql, name))
+  return {
+    choose: async (resource) => (resource === undefined || ownNames.has(resource) ? null : byName(resource)),
+    nameOf: async (named) => {
+      if (named === null || isAudience(own, named)) return own.name
+      if (typeof named === 'string') return byName(named)
+      return Buffer.isBuffer(named) ? find(byDigestSql, named.toString('hex')) : undefined
+    },
+  }
+}
+
+/** The row of the pair does not count: its audience is the setting. */
+const others = sql`select ${r.audience} from ${resourceServers} ${r} where ${r.id} <> 'deals'`
+
+const byNameSql = textOf(sql`${others} and ${r.audience} = $1`)
+
+/** By `audienceDigest`. */
+const byDigestSql = textOf(
+  sql`${others} and substring(sha256(convert_to(${r.audience}, 'UTF8')) for 16) = decode($1, 'hex')`,
+)
