@@ -3,6 +3,7 @@
 import type { Cache } from '../shared/platform/cache/cache.ts'
 import type { Clock } from '../shared/platform/clock.ts'
 import type { Database } from '../shared/platform/database/database.ts'
+import { createKnownHistory } from '../shared/platform/history/history.ts'
 import { createCors } from '../shared/platform/http/cors.ts'
 import { createCursors, cursorPurpose } from '../shared/platform/http/pagination/cursors.ts'
 import { createLists } from '../shared/platform/http/pagination/lists.ts'
@@ -14,10 +15,12 @@ import type { Log } from '../shared/platform/log/log.ts'
 import { createMetrics, type Metrics } from '../shared/platform/metrics/metrics.ts'
 import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
+import type { ProblemTable } from '../shared/platform/problems/problem-document.ts'
 import { stepsOf, type Tracing, traced } from '../shared/platform/tracing/tracing.ts'
 import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
 import { createSessionCookie } from '../shared/protocol/authentication/session/session-cookie.ts'
+import { reportUses } from '../shared/protocol/authentication/signed-request/report-uses.ts'
 import { createLoginThrottle } from '../shared/server/login-throttle/count-attempts.ts'
 import { observeServer } from '../shared/server/metrics/server-metrics.ts'
 import { documentationRoutes } from '../shared/server/pages/routes.ts'
@@ -33,6 +36,8 @@ import type { AuthConfig } from './config.ts'
 import { createAuthApp } from './http/app.ts'
 import { createInternalRoutes } from './http/internal/index.ts'
 import { createInternalNonces } from './http/internal/nonces.ts'
+import { createServiceOf } from './http/internal/service-of.ts'
+import { createAuthProblems } from './http/problems.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
 import { createLogins } from './logins/create-logins.ts'
 import { verifyBasic } from './logins/verify-password.ts'
@@ -43,6 +48,8 @@ import { createFeedReader } from './principals/feed-reader.ts'
 import { createPrincipalPublisher, type PrincipalPublisher } from './principals/principal-publisher.ts'
 import { createPrincipalReader } from './principals/principal-reader.ts'
 import { createSecondFactors } from './second-factors/create-second-factors.ts'
+import { narrowCatalogue } from './services/narrow.ts'
+import { createServices } from './services/services.ts'
 import { createSealing } from './store/sealing.ts'
 import { parseSecretsKeys } from './store/secrets-keys.ts'
 import { createTokens } from './tokens/create-tokens.ts'
@@ -52,8 +59,9 @@ import { createUsers } from './users/users.ts'
 import { dependenciesOf } from './wiring/dependencies.ts'
 import { createAuthHousekeeping } from './wiring/housekeeping.ts'
 import { createKeyOperationRecording } from './wiring/key-operations.ts'
-import { countLogins, observeAuthServer } from './wiring/metrics.ts'
+import { countLogins, countServiceRequests, observeAuthServer } from './wiring/metrics.ts'
 import { createCallerAuthentication } from './wiring/schemes.ts'
+import { createServiceCallers } from './wiring/service-callers.ts'
 
 /** The parts of an auth server that differ between production and tests. */
 export interface AuthResources {
@@ -100,7 +108,7 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
       ...(config.metricsPort === undefined ? [metricsRoute(metrics)] : []),
       ...documentationRoutes({ ...config, server: 'auth' }),
     ],
-    internalRoutes: internalRoutesOf(config, resources, parts),
+    internalRoutes: internalRoutesOf(config, { ...resources, metrics }, parts),
     cors: createCors(trustedOrigins(config), corsFields),
     clock,
     ids,
@@ -159,6 +167,7 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     hashing,
     loginThrottle,
     publisher,
+    catalogues,
     feedReader,
     tokens,
     audit,
@@ -167,6 +176,7 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     resourceServers: createResourceServers({ ...common, publicOrigins: config.publicOrigins }),
     passwordResets: createPasswordResets(common),
     digestSecrets: createDigestSecrets(common),
+    services: createServices({ ...common, accessTokenTtlSeconds: config.accessTokenTtlSeconds }),
     apiKeys: createApiKeys({
       ...common,
       ...pairs,
@@ -200,6 +210,7 @@ function endpointPorts(
     roles: parts.roles,
     resourceServers: parts.resourceServers,
     apiKeys,
+    services: parts.services,
     digestSecrets: parts.digestSecrets,
     secondFactors: parts.secondFactors,
     passwordResets: parts.passwordResets,
@@ -231,17 +242,31 @@ function endpointPorts(
   }
 }
 
-/** Creates the routes for deal servers. */
+/** Creates the routes for deal servers and other services. */
 function internalRoutesOf(
-  { redisUrl }: AuthConfig,
-  { serviceSecrets: secrets, database, cache, clock, keyRing }: AuthResources,
+  config: AuthConfig,
+  resources: AuthResources & { readonly metrics: Metrics },
   parts: Parts,
 ): Route[] {
-  const { publisher, apiKeys, digestSecrets, logins, loginThrottle, hashing, audit } = parts
+  const { serviceSecrets: secrets, database, cache, clock, keyRing, log } = resources
+  const { publisher, apiKeys, digestSecrets, logins, loginThrottle, hashing, audit, services } = parts
   const instanceId = () => publisher.instanceId()
-  const useNonce = createInternalNonces({ cache: redisUrl === undefined ? undefined : cache, clock })
+  const nonces = { cache: config.redisUrl === undefined ? undefined : cache, clock }
+  const history = createKnownHistory(database)
+  const problems: ProblemTable = createAuthProblems(config.expiredTokenStatus)
   return createInternalRoutes(
-    { secrets, clock, useNonce, publishedKeys: () => keyRing.publishedKeys(), instanceId },
+    {
+      secrets,
+      clock,
+      services,
+      serviceOf: createServiceOf({ services }),
+      useNonce: createInternalNonces(nonces),
+      useServiceNonce: createInternalNonces(nonces),
+      publishedKeys: () => keyRing.publishedKeys(),
+      instanceId,
+      countRequest: countServiceRequests(resources.metrics),
+      noteUse: reportUses(services.noteUse, { clock, log }),
+    },
     {
       principal: (username) => publisher.fill(username),
       catalogue: () => publisher.catalogue(),
@@ -249,6 +274,11 @@ function internalRoutesOf(
       feedReader: parts.feedReader,
       apiKeys,
       digestSecrets,
+      services,
+      sightOf: async (resourceServer) => narrowCatalogue(await parts.catalogues.latest(), resourceServer),
+      describe: () => ({ ...descriptionOf(config), history: history.present() ?? null }),
+      statusOf: (code) => problems[code]?.status ?? 400,
+      ...createServiceCallers(config, { ...resources, ...parts, history }),
       sessions: logins.sessions,
       requireRecentProof: logins.requireRecentProof,
       verifyBasic: (received) => verifyBasic({ database, loginThrottle, hashing, audit }, received),
@@ -258,3 +288,20 @@ function internalRoutesOf(
     },
   )
 }
+
+/** What the settings say that services need. */
+const descriptionOf = ({
+  issuer,
+  schemes,
+  signatureTtlSeconds,
+  sessionIdleTtlSeconds,
+  expiredTokenStatus,
+  publicOrigins,
+}: AuthConfig) => ({
+  issuer,
+  schemes: [...schemes],
+  signatureTtlSeconds,
+  sessionIdleTtlSeconds,
+  expiredTokenStatus,
+  publicOrigins,
+})

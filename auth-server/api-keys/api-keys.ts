@@ -1,14 +1,16 @@
 /** The operations on API keys. Each change is published when its promise resolves. */
+import { createNoteUse } from '../../shared/platform/database/note-use.ts'
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { readCatalogue } from '../principals/catalogue.ts'
 import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
+import { apiKeys } from '../store/schema.ts'
 import type { Grantor } from '../users/granting-rights.ts'
 import { type ApiKey, type ApiKeyRequest, type ApiKeyRotation, type NewApiKey, refuseImpossible } from './api-key.ts'
-import { countExpiringSoon, listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
+import { countExpiringSoon, isApiKeyId, listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { type ChangeApiKeysPorts, confirmApiKey, insertApiKey, revokeApiKey } from './change-api-keys.ts'
 import { createReadMaterial, hasSecret } from './key-material.ts'
-import { createKeepForTokens, createNoteUse } from './key-use.ts'
+import { createKeepForTokens } from './key-use.ts'
 import { type CountPair, createPairLimit } from './pair-limit.ts'
 import { rotateApiKey } from './rotate-api-key.ts'
 import { createRsaGenerator } from './rsa-keys.ts'
@@ -79,6 +81,7 @@ export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
   const changing = { ...ports, generateRsaPair: createRsaGenerator() }
   const { countPair = createPairLimit(ports) } = ports
   const material = createReadMaterial(ports)
+  const noteUse = createNoteUse(ports, { table: apiKeys, id: apiKeys.id, lastUsedAt: apiKeys.lastUsedAt })
   return {
     refuseImpossible: async (request) => refuseImpossible(await readCatalogue(database), request, ports.clock.now()),
     create: async (request, grantor) => {
@@ -102,6 +105,8 @@ export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
     },
     keepForTokens: createKeepForTokens(ports),
     countExpiringSoon: () => countExpiringSoon(source, ports.clock.now()),
-    noteUse: createNoteUse(ports),
+    noteUse: async (id) => {
+      if (isApiKeyId(id)) await noteUse(id)
+    },
   }
 }

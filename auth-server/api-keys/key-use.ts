@@ -1,19 +1,18 @@
-/** Stores the use of keys: the last use, and the expiry of tokens made with a key. Deletes old keys. */
+/** Stores the expiry of tokens made with a key. Deletes old keys. */
 
 import { sql } from 'drizzle-orm'
-import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import { type Database, isUnwritable } from '../../shared/platform/database/database.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
 import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
-import { build, namesOf, textOf } from '../../shared/platform/database/statement.ts'
+import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import { tokensAliveSince } from '../principals/principal-record.ts'
 import { k } from '../store/aliases.ts'
 import { apiKeys } from '../store/schema.ts'
 import { isApiKeyId } from './api-key-rows.ts'
 
-/** The database and the clock that these statements use. */
+/** The database and the clock that the statement uses. */
 interface KeyUsePorts {
   readonly database: Pick<Database, 'write'>
   readonly clock: Clock
@@ -63,40 +62,6 @@ export function createKeepForTokens({ database, clock }: KeyUsePorts): KeepForTo
     },
   })
   return async (id, expiresAt) => isApiKeyId(id) && keep({ id, until: Math.ceil(expiresAt / keptStepMs) * keptStepMs })
-}
-
-/** Steps in which "last used" moves, for all servers together, in seconds: half of the interval of each server. */
-const stepSeconds = 30
-
-const useSql = textOf(
-  build
-    .update(apiKeys)
-    .set({ lastUsedAt: sql`$2::text::timestamptz` })
-    .where(sql`${apiKeys.id} = $1::text::uuid and (${apiKeys.lastUsedAt} is null
-      or ${apiKeys.lastUsedAt} < $2::text::timestamptz - interval '${sql.raw(String(stepSeconds))} s')`),
-)
-
-/** Bounds of the keys whose use was stored a moment ago. */
-const noted = { maxEntries: 10_000, maxBytes: 2_000_000, ttlMs: stepSeconds * 1000 }
-
-/**
- * Stores that a key was used now. Writes at most once in `stepSeconds`. Stores nothing while the database can only be
- * read: the key is still good then. @throws Unavailable
- */
-export type NoteUse = (id: string) => Promise<void>
-
-/** Creates the function for one process. */
-export function createNoteUse({ database, clock }: KeyUsePorts): NoteUse {
-  const stored = createBoundedCache<true>({ ...noted, clock })
-  return async (id) => {
-    if (!isApiKeyId(id) || stored.has(id)) return
-    try {
-      await database.write(useSql, [id, rfc3339(clock.now())])
-      stored.set(id, true)
-    } catch (error) {
-      if (!isUnwritable(error)) throw error
-    }
-  }
 }
 
 /** Deletes revoked and expired keys when the last token made with them has expired, for the slowest clock too. */

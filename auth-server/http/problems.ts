@@ -7,6 +7,9 @@ import { type SharedProblemCode, sharedProblems } from '../../shared/protocol/pr
 /** Problem codes that only the auth server uses. `invalid_grant` is spelled as in RFC 6749 §5.2. */
 export type AuthProblemCode =
   | 'invalid-reset-code'
+  | 'exchange-not-open'
+  | 'service-exists'
+  | 'too-many-services'
   | 'reserved-user'
   | 'invalid_grant'
   | 'last-admin'

@@ -38,6 +38,8 @@ export const catalogueVersionSql: SQL = sql`(select ${k.principalVersion} from $
 
 const readSql = textOf(sql`select ${catalogueSql} as catalogue from ${principals} ${p} where ${isCatalogueSql}`)
 
+const versionSql = textOf(sql`select ${catalogueVersionSql}::text as version`)
+
 /** Reads it. @throws Unavailable */
 export async function readCatalogue(database: Pick<Database, 'query'>): Promise<Catalogue> {
   return required(await database.query<{ catalogue: Catalogue }>(readSql))
@@ -58,6 +60,8 @@ function required([row]: readonly { readonly catalogue: Catalogue }[]): Catalogu
 export interface Catalogues {
   /** The catalogue of this version, or a newer one. @throws Unavailable */
   at(version: number): Promise<Catalogue> | Catalogue
+  /** The catalogue as the database has it now. @throws Unavailable */
+  latest(): Promise<Catalogue>
   /** Forgets what was read from another database. */
   clear(): void
 }
@@ -70,8 +74,13 @@ export function createCatalogues(database: Pick<Database, 'query'>): Catalogues 
     if (!catalogue) throw new TypeError('a load of the catalogue gave none')
     return catalogue
   }
+  const at = (version: string) => known.peek(version) ?? load(version)
   return {
-    at: (version) => known.peek(String(version)) ?? load(String(version)),
+    at: (version) => at(String(version)),
+    latest: async () => {
+      const [row] = await database.query<{ version: string | null }>(versionSql)
+      return at(row?.version ?? '')
+    },
     clear: () => known.clear(),
   }
 }

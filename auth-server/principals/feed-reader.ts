@@ -18,6 +18,7 @@ import {
 } from '../../shared/protocol/principal/change-feed.ts'
 import { c, p } from '../store/aliases.ts'
 import { principalChangeCounter, principals } from '../store/schema.ts'
+import { catalogueVersionSql } from './catalogue.ts'
 import { instanceIdSql, noCounter } from './change-counter.ts'
 
 /** What the database held at one moment. */
@@ -25,6 +26,8 @@ export interface FeedRead {
   readonly instanceId: string
   /** The latest principal version. */
   readonly counter: number
+  /** The version of the catalogue. Changes of services raise it too. */
+  readonly catalogueVersion: number
   /** The changes after what any follower knows, in order; all of them unless `isCut`. */
   readonly changes: FeedMessage['changes']
   /** There were more changes than are announced. */
@@ -60,6 +63,7 @@ const t = alias(principals, 't')
 
 const readSql = textOf(sql`select json_build_object(
   'instanceId', ${instanceIdSql}, 'counter', ${c.value},
+  'catalogueVersion', ${catalogueVersionSql},
   'changes', coalesce((
     select json_agg(json_build_object('username', ${t.usernameFolded}, 'version', ${t.principalVersion})
       order by ${t.principalVersion})
@@ -135,15 +139,13 @@ class Reader implements FeedReader {
     const after = Math.min(Number.MAX_SAFE_INTEGER, ...known)
     const [row] = await this.#ports.database.query<{ read: Row }>(readSql, [String(after)])
     if (!row) throw new TypeError(noCounter)
-    const { instanceId, counter, changes } = row.read
-    const isCut = changes.length > maxChanges
-    return { instanceId: requirePrimary(instanceId), counter, changes, isCut, readAt }
+    const { instanceId, ...read } = row.read
+    const isCut = read.changes.length > maxChanges
+    return { ...read, instanceId: requirePrimary(instanceId), isCut, readAt }
   }
 }
 
-interface Row {
+interface Row extends Pick<FeedRead, 'counter' | 'catalogueVersion' | 'changes'> {
   /** Null on a standby. */
   readonly instanceId: string | null
-  readonly counter: number
-  readonly changes: FeedMessage['changes']
 }

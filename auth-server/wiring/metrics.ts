@@ -8,6 +8,7 @@ import { keyUses } from '../key-ring/keyring-file.ts'
 import { type LifeCycleRules, nextSteps } from '../key-ring/life-cycle.ts'
 import type { Logins } from '../logins/create-logins.ts'
 import type { PrincipalPublisher } from '../principals/principal-publisher.ts'
+import { maxServices } from '../services/service.ts'
 
 /** The parts of the auth server that its own metrics read. */
 export interface AuthMetricsParts {
@@ -111,5 +112,22 @@ export function countLogins<Counted extends Pick<Logins, 'logIn' | 'logInKeySign
     logIn: counted('tokens', logins.logIn),
     logInKeySigned: counted('key-signed-token', logins.logInKeySigned),
     startSession: counted('session', logins.startSession),
+  }
+}
+
+/**
+ * Counts requests of services below `/internal` by their ids and outcomes. Ids are made by the server; of more than
+ * there can be at a time, those of deleted ones among them, the others are counted together.
+ */
+export function countServiceRequests(metrics: Metrics): (serviceId: string, outcome: string) => void {
+  const count = countPairs(metrics, 'auth', {
+    name: 'service_requests_total',
+    help: 'Requests of services by id and outcome: succeeded, unavailable, error, or the code of the refusal.',
+    labels: ['service', 'outcome'],
+  })
+  const seen = new Set<string>()
+  return (serviceId, outcome) => {
+    if (seen.size < maxServices) seen.add(serviceId)
+    count(seen.has(serviceId) ? serviceId : 'other', outcome)
   }
 }

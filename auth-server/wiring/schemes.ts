@@ -16,7 +16,7 @@ import {
   createCrossSiteRule,
   trustedOrigins,
 } from '../../shared/protocol/authentication/cross-site.ts'
-import { createDigestScheme } from '../../shared/protocol/authentication/digest/digest.ts'
+import { createDigestScheme, type DigestPorts } from '../../shared/protocol/authentication/digest/digest.ts'
 import { createDigestCounts } from '../../shared/protocol/authentication/digest/digest-counts.ts'
 import { createDigestNonces } from '../../shared/protocol/authentication/digest/digest-nonce.ts'
 import { createKeySignedScheme } from '../../shared/protocol/authentication/key-signed/key-signed.ts'
@@ -25,7 +25,10 @@ import type { Scheme, SchemeName } from '../../shared/protocol/authentication/sc
 import { createSessionScheme, type Sessions } from '../../shared/protocol/authentication/session/session.ts'
 import { createSessionCookie } from '../../shared/protocol/authentication/session/session-cookie.ts'
 import { reportUses } from '../../shared/protocol/authentication/signed-request/report-uses.ts'
-import { createSignedRequestScheme } from '../../shared/protocol/authentication/signed-request/signed-request.ts'
+import {
+  createSignedRequestScheme,
+  type SignedRequestPorts,
+} from '../../shared/protocol/authentication/signed-request/signed-request.ts'
 import { signingKeyOf } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { createUsedSignatures } from '../../shared/protocol/authentication/signed-request/used-signatures.ts'
 import { createKeySignedVerifier } from '../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
@@ -87,7 +90,7 @@ function createAuthSchemes(config: AuthSchemeSettings, ports: AuthSchemePorts): 
   const factories: Partial<Record<SchemeName, () => Scheme>> = {
     bearer: () =>
       createBearerScheme({ verify: ports.tokens.verifyAccessToken, findKey: findKeyIn(ports.keyRing, 'jwt') }),
-    'key-signed': () => keySigned(ports),
+    'key-signed': () => createKeySigned(ports),
     basic: () => basic(ports),
     session: () => createSessionScheme({ cookie: createSessionCookie(config), sessions: ports.logins.sessions }),
     'signed-request': () => signedRequest(config, ports),
@@ -114,7 +117,13 @@ const basic = (ports: AuthSchemePorts): Scheme => {
   )
 }
 
-function keySigned({ keyRing, hashing: { withPermit }, clock, ...ports }: AuthSchemePorts): Scheme {
+/** The scheme of key-signed tokens with the keys of this server. */
+export function createKeySigned({
+  keyRing,
+  hashing: { withPermit },
+  clock,
+  ...ports
+}: Pick<AuthSchemePorts, 'keyRing' | 'hashing' | 'clock' | 'loginThrottle' | 'audit'>): Scheme {
   const keys = keyRing.verificationKeys('key-signed')
   const verify = rememberVerifiedTokens(createKeySignedVerifier({ keys, clock }), { keys, clock })
   const loginThrottle = notingRefusals(ports.loginThrottle, 'key-signed', recordRefusals(ports.audit))
@@ -122,27 +131,47 @@ function keySigned({ keyRing, hashing: { withPermit }, clock, ...ports }: AuthSc
   return createKeySignedScheme({ verify, findKey: findKeyIn(keyRing, 'key-signed'), passwords })
 }
 
-const signedRequest = (config: AuthSchemeSettings, ports: AuthSchemePorts): Scheme =>
+const signedRequest = ({ signatureTtlSeconds: ttlSeconds, publicOrigin }: AuthSchemeSettings, ports: AuthSchemePorts) =>
+  createSignedRequests(ports, { ttlSeconds, publicOrigin, use: createUsedSignatures(ports, 'auth') })
+
+/** The scheme of signed requests with the API keys of this server, for requests to this origin. */
+export const createSignedRequests = (
+  { apiKeys, clock, log }: Pick<AuthSchemePorts, 'apiKeys' | 'clock' | 'log'>,
+  place: Pick<SignedRequestPorts, 'ttlSeconds' | 'publicOrigin' | 'use'>,
+): Scheme =>
   createSignedRequestScheme({
     findKey: async (id) => {
-      const material = await ports.apiKeys.material(id)
+      const material = await apiKeys.material(id)
       return material && signingKeyOf(material)
     },
-    noteUse: reportUses(ports.apiKeys.noteUse, ports),
-    use: createUsedSignatures(ports, 'auth'),
-    clock: ports.clock,
-    ttlSeconds: config.signatureTtlSeconds,
-    publicOrigin: config.publicOrigin,
+    noteUse: reportUses(apiKeys.noteUse, { clock, log }),
+    clock,
+    ...place,
   })
 
-function digest(config: AuthSchemeSettings, ports: AuthSchemePorts): Scheme {
+function digest({ publicOrigin: origin }: AuthSchemeSettings, ports: AuthSchemePorts): Scheme {
   const history = createKnownHistory(ports.database)
-  return createDigestScheme({
-    ...ports,
-    find: ports.digestSecrets.find,
+  const counts = createDigestCounts({ ...ports, schema: 'auth', history })
+  return createDigest(ports, {
+    origin,
+    counts,
     nonces: createDigestNonces({ ...ports, secrets: ports.serviceSecrets, history }),
-    counts: createDigestCounts({ ...ports, schema: 'auth', history }),
-    loginThrottle: notingRefusals(ports.loginThrottle, 'digest', recordRefusals(ports.audit)),
-    origin: config.publicOrigin,
   })
 }
+
+/** The scheme Digest with the secrets of this server, for requests to this origin. */
+export const createDigest = (
+  {
+    digestSecrets,
+    loginThrottle,
+    audit,
+    clock,
+  }: Pick<AuthSchemePorts, 'digestSecrets' | 'loginThrottle' | 'audit' | 'clock'>,
+  place: Pick<DigestPorts, 'origin' | 'counts' | 'nonces'>,
+): Scheme =>
+  createDigestScheme({
+    find: digestSecrets.find,
+    loginThrottle: notingRefusals(loginThrottle, 'digest', recordRefusals(audit)),
+    clock,
+    ...place,
+  })

@@ -10,6 +10,7 @@ const reasons: Readonly<Record<string, string>> = {
   // Gone with the call that made them, and no larger than what the call was given.
   'auth-server/principals/principal-reader.ts': 'one call',
   'auth-server/api-keys/key-use.ts': 'one batch',
+  'auth-server/wiring/metrics.ts': 'ids of services, 1,000 of them',
   'shared/platform/process/folder-lock.ts': 'one call',
   'shared/platform/concurrency/fair-queue.ts': 'under way, and counted',
   'shared/platform/concurrency/gather.ts': 'one batch, and batches under way',

@@ -113,6 +113,8 @@ const bodies: Readonly<Record<string, string>> = {
   createApiKey: JSON.stringify({ kind: 'hmac' }),
   rotateApiKey: JSON.stringify({}),
   confirmApiKey: '{}',
+  createService: JSON.stringify({ name: 'a ledger', resourceServer: 'deals' }),
+  rotateService: '{}',
   logIn: '{}',
   usePasswordReset: '{}',
   createKeySignedToken: '{}',

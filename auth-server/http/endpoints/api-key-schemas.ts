@@ -7,8 +7,8 @@ import { proofMembers } from '../pipeline/recent-proof-members.ts'
 
 const unprintable = /\p{Cc}|\p{Cs}/u
 
-/** The name of a key: 1–100 characters on one line. */
-const nameText = z
+/** The name of a key or a service: 1–100 characters on one line. */
+export const nameText = z
   .string()
   .transform((value) => value.normalize('NFC').trim())
   .refine((value) => value !== '' && [...value].length <= 100 && !unprintable.test(value), {

@@ -16,6 +16,7 @@ import { type PasswordResetPorts, passwordResetEndpoints } from './password-rese
 import { type RefreshEndpointPorts, refreshEndpoint } from './refresh.ts'
 import { type OwnSecondFactorsPorts, ownSecondFactorsEndpoints } from './second-factors/own-second-factors.ts'
 import { type ResetSecondFactorsPorts, resetSecondFactorsEndpoint } from './second-factors/reset-second-factors.ts'
+import { type ServicesEndpointPorts, servicesEndpoints } from './services.ts'
 import { type EndSessionPorts, endSessionEndpoints } from './sessions/end-session.ts'
 import { type OwnLoginsPorts, ownLoginsEndpoint, type SignInPorts, signInEndpoint } from './sessions/sessions.ts'
 import { type UserSessionsPorts, userSessionsEndpoints } from './sessions/user-sessions.ts'
@@ -36,6 +37,7 @@ export type EndpointPorts = ApiKeysEndpointPorts &
   ResetSecondFactorsPorts &
   PasswordResetPorts &
   RefreshEndpointPorts &
+  ServicesEndpointPorts &
   SignInPorts &
   UserSessionsPorts &
   ResourceServersPorts &
@@ -74,6 +76,7 @@ export const createEndpoints = (serves: ServedSchemes, ports: EndpointPorts) => 
   resetSecondFactorsEndpoint(ports),
   ...userSessionsEndpoints(ports),
   ...apiKeysEndpoints(ports),
+  ...servicesEndpoints(ports),
   keysEndpoint(ports),
   auditEndpoint(ports),
   ...keyDocumentEndpoints(ports.keyRing),

@@ -1,4 +1,4 @@
-/** Endpoints that deal servers use to verify signed requests, Digest, Basic and sessions. */
+/** Endpoints to verify signed requests, Digest, Basic and sessions with. */
 
 import { openInternally, sealInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
@@ -21,14 +21,18 @@ import {
   sealedProofSchema,
 } from '../../../shared/protocol/internal-api/recent-proof.ts'
 import { sessionExchange } from '../../../shared/protocol/internal-api/session.ts'
+import type { Catalogue } from '../../../shared/protocol/principal/catalogue.ts'
 import type { ApiKeys } from '../../api-keys/api-keys.ts'
 import type { StoredSessions } from '../../logins/use-session.ts'
+import { narrowRights } from '../../services/narrow.ts'
 import type { DigestSecrets } from '../../users/digest-secrets.ts'
 import { defineInternalEndpoint, type InternalEndpoint } from './endpoint.ts'
 
 /** Services that these endpoints use. */
 export interface CredentialEndpointPorts {
   readonly apiKeys: Pick<ApiKeys, 'material' | 'noteUse'>
+  /** The catalogue as services of this resource server see it. @throws Unavailable */
+  sightOf(resourceServer: string): Promise<Catalogue>
   readonly digestSecrets: Pick<DigestSecrets, 'find'>
   readonly sessions: StoredSessions
   readonly verifyBasic: BasicPorts['verify']
@@ -50,21 +54,25 @@ export const credentialEndpoints = (ports: CredentialEndpointPorts): InternalEnd
   recentProofEndpoint(ports),
 ]
 
-const apiKeyEndpoint = ({ apiKeys }: CredentialEndpointPorts) =>
-  defineInternalEndpoint(apiKeyExchange, async ({ path, secret: serviceSecret }) => {
+/** A service gets what it can check with and cannot sign with: no secret of a key, and of its rights those it sees. */
+const apiKeyEndpoint = ({ apiKeys, sightOf }: CredentialEndpointPorts) =>
+  defineInternalEndpoint(apiKeyExchange, async ({ path, client }) => {
     const material = await apiKeys.material(path.id)
     if (!material) throw new ProblemError('not-found', 'There is no such API key.')
     const { former, ...key } = material
-    const sealing = { secret: serviceSecret, purpose: apiKeySecretPurpose(material.id) }
+    const sealing = { secret: client.secret, purpose: apiKeySecretPurpose(material.id) }
     const sealed = <Material extends { readonly secret: string | null }>({ secret, ...rest }: Material) => ({
       ...rest,
-      secretSealed: secret === null ? null : sealInternally(secret, sealing),
+      secretSealed: secret === null || client.proven ? null : sealInternally(secret, sealing),
     })
-    return { body: { ...sealed(key), former: former && sealed(former) } }
+    const body = { ...sealed(key), former: former && sealed(former) }
+    if (!client.proven || key.rights === null) return { body }
+    const sight = await sightOf(client.proven.service.resourceServer.id)
+    return { body: { ...body, rights: narrowRights(key.rights, sight) } }
   })
 
 const digestSecretEndpoint = ({ digestSecrets }: CredentialEndpointPorts) =>
-  defineInternalEndpoint(digestSecretExchange, async ({ query, secret }) => {
+  defineInternalEndpoint(digestSecretExchange, async ({ query, client: { secret } }) => {
     const userhash = query.get('userhash')
     const found = await digestSecrets.find(userhash === null ? { username: query.get('username') ?? '' } : { userhash })
     if (!found) throw new ProblemError('not-found', 'There is no such Digest secret.')

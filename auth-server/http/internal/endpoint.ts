@@ -5,20 +5,26 @@ import type { HttpResponse } from '../../../shared/platform/http/response.ts'
 import type { PathParameters } from '../../../shared/platform/http/server/routes.ts'
 import type { StreamBody } from '../../../shared/platform/http/stream.ts'
 import type { Exchange } from '../../../shared/protocol/internal-api/exchange.ts'
-import type { AnsweredInternalRequest } from '../../../shared/protocol/internal-api/responses.ts'
+import type { ProvenService } from '../../services/service-secrets.ts'
+import type { InternalClient } from './internal-client.ts'
 
 type Form = z.ZodType | undefined
 
-/** A request of a deal server, verified and parsed. */
+/** A request, verified and parsed. */
 export interface InternalInput<Path extends string, Body> {
+  /** What names the request in log lines. */
+  readonly request: Pick<HttpRequest, 'requestId' | 'traceId'>
   readonly path: PathParameters<Path>
   /** The decoded parameters in their order. */
   readonly query: HttpRequest['query']
   readonly body: Body
-  /** The service secret that the deal server used. Secrets in the response are encrypted under it. */
-  readonly secret: string
-  /** The request, for MACs of a body that is written piece by piece. */
-  readonly caller: AnsweredInternalRequest
+  readonly client: InternalClient
+}
+
+/** The service that asks, at an exchange that is open to services alone. */
+export function serviceIn({ client: { proven } }: { readonly client: InternalClient }): ProvenService {
+  if (proven) return proven
+  throw new TypeError('the pair does not get this far')
 }
 
 /** The result of a handler. Without a body and a stream the status is 204. */

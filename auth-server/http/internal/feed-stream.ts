@@ -1,4 +1,7 @@
-/** GET /internal/feed/changes: the change feed as a stream of lines, for deal servers that Redis tells nothing. */
+/**
+ * GET /internal/feed/changes: the change feed as a stream of lines, for services, and for deal servers that Redis tells
+ * nothing.
+ */
 import type { Clock } from '../../../shared/platform/clock.ts'
 import type { BodyStream, StreamBody } from '../../../shared/platform/http/stream.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
@@ -8,15 +11,17 @@ import {
   feedStreamQuery,
   sealFeedLine,
 } from '../../../shared/protocol/internal-api/feed-stream.ts'
-import type { AnsweredInternalRequest } from '../../../shared/protocol/internal-api/responses.ts'
 import { maxChangesInMessage } from '../../../shared/protocol/principal/change-feed.ts'
 import type { FeedRead, FeedReader } from '../../principals/feed-reader.ts'
+import type { Services } from '../../services/services.ts'
 import { defineInternalEndpoint, type InternalEndpoint } from './endpoint.ts'
+import type { InternalClient } from './internal-client.ts'
 
 /** Services that the stream uses. */
 export interface FeedStreamPorts {
   readonly feedReader: Pick<FeedReader, 'follow'>
-  readonly clock: Pick<Clock, 'monotonic'>
+  readonly clock: Clock
+  readonly services: Pick<Services, 'isStillProven'>
   /** The published keys of the moment. */
   publishedKeys(): string
 }
@@ -26,13 +31,13 @@ const maxWaitingBytes = 4_000_000
 
 /** The endpoint of the stream. */
 export const feedStreamEndpoint = (ports: FeedStreamPorts): InternalEndpoint =>
-  defineInternalEndpoint(feedStreamExchange, async ({ query, caller }) => {
+  defineInternalEndpoint(feedStreamExchange, async ({ query, client }) => {
     const asked = feedStreamQuery.safeParse(Object.fromEntries(query))
     if (!asked.success) throw new ProblemError('invalid-parameter', 'The stream begins after a version of an instance.')
     const { instance, after } = asked.data
     const known = { instanceId: instance, upTo: after }
     const headers = { 'content-type': 'application/x-ndjson', 'x-accel-buffering': 'no' }
-    return { body: undefined, stream: streamChanges(ports, known, caller), headers }
+    return { body: undefined, stream: streamChanges(ports, known, client), headers }
   })
 
 /** What the deal server knows. */
@@ -41,14 +46,15 @@ interface Known {
   readonly upTo: number | undefined
 }
 
-const streamChanges = (ports: FeedStreamPorts, first: Known, caller: AnsweredInternalRequest): StreamBody => {
+const streamChanges = (ports: FeedStreamPorts, first: Known, client: InternalClient): StreamBody => {
   // Everything that is read later is no older than the request.
   const openedAt = ports.clock.monotonic()
   return async function sendChanges(stream) {
     let known = first
     let index = 0
+    const cutUnlessProven = checkClient(client, ports, stream)
     const send = (line: FeedLine) => {
-      stream.write(`${sealFeedLine(line, { ...caller, index })}\n`)
+      stream.write(`${client.signed ? sealFeedLine(line, { ...client.signed, index }) : JSON.stringify(line)}\n`)
       index += 1
     }
     const leave = ports.feedReader.follow({
@@ -56,6 +62,7 @@ const streamChanges = (ports: FeedStreamPorts, first: Known, caller: AnsweredInt
       onRead: (read) => {
         const readMs = read.readAt - openedAt
         if (stream.ended.aborted || readMs < 0) return
+        cutUnlessProven(read)
         if (stream.waitingBytes() > maxWaitingBytes) {
           stream.cut()
           return
@@ -68,6 +75,29 @@ const streamChanges = (ports: FeedStreamPorts, first: Known, caller: AnsweredInt
       },
     })
     await hasEnded(stream).finally(leave)
+  }
+}
+
+/**
+ * Cuts the stream of a service whose proof has ended: by time, or by a change of the catalogue, such as its deletion.
+ * The first read is checked too: the service may have been deleted while the stream was opened.
+ */
+function checkClient(
+  { proven }: InternalClient,
+  { services, clock }: Pick<FeedStreamPorts, 'services' | 'clock'>,
+  stream: BodyStream,
+): (read: FeedRead) => void {
+  if (!proven) return () => undefined
+  let checked: string | undefined
+  return ({ instanceId, catalogueVersion }) => {
+    if (proven.until !== null && proven.until <= clock.now()) return stream.cut()
+    const catalogue = `${instanceId} ${catalogueVersion}`
+    if (catalogue === checked) return
+    checked = catalogue
+    services.isStillProven(proven).then(
+      (isProven) => isProven || stream.cut(),
+      () => stream.cut(),
+    )
   }
 }
 

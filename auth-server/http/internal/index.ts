@@ -1,4 +1,4 @@
-/** All endpoints for deal servers. */
+/** All endpoints for deal servers and other services. */
 
 import type { Route } from '../../../shared/platform/http/server/routes.ts'
 import { limitRefusalsExchange } from '../../../shared/protocol/internal-api/limit-refusals.ts'
@@ -13,10 +13,15 @@ import { defineInternalEndpoint } from './endpoint.ts'
 import { type FeedStreamPorts, feedStreamEndpoint } from './feed-stream.ts'
 import { type InternalPorts, internalRoutes } from './pipeline.ts'
 import { type PrincipalEndpointPorts, principalEndpoints } from './principals.ts'
+import { type ServiceEndpointPorts, serviceEndpoints } from './service-exchanges.ts'
 
 /** Services that the endpoints use. */
-export interface InternalEndpointPorts extends PrincipalEndpointPorts, Omit<CredentialEndpointPorts, 'secrets'> {
+export interface InternalEndpointPorts
+  extends PrincipalEndpointPorts,
+    Omit<CredentialEndpointPorts, 'secrets'>,
+    Omit<ServiceEndpointPorts, 'clock'> {
   readonly feedReader: FeedStreamPorts['feedReader']
+  readonly services: FeedStreamPorts['services']
   readonly noteRefusal: NoteRefusal
   readonly noteWebhookPauses: NoteWebhookPauses
   readonly noteWebhookChanges: NoteWebhookChanges
@@ -26,8 +31,9 @@ export interface InternalEndpointPorts extends PrincipalEndpointPorts, Omit<Cred
 export const createInternalRoutes = (access: InternalPorts, ports: InternalEndpointPorts): Route[] =>
   internalRoutes(access, [
     ...principalEndpoints(ports),
-    feedStreamEndpoint({ ...access, feedReader: ports.feedReader }),
+    feedStreamEndpoint({ ...access, feedReader: ports.feedReader, services: ports.services }),
     ...credentialEndpoints({ ...ports, secrets: access.secrets }),
+    ...serviceEndpoints({ ...ports, clock: access.clock }),
     defineInternalEndpoint(limitRefusalsExchange, async ({ body: { refusals } }) => {
       await Promise.all(refusals.map(ports.noteRefusal))
       return { body: undefined }

@@ -1,21 +1,16 @@
 /**
- * The steps of every request below `/internal` (docs/contract/http.md#internal-routes). Only deal servers that know
- * SERVICE_SECRET get a result. The public documentation does not contain these routes. Secrets in responses are
- * encrypted, so plain HTTP is enough.
+ * The steps of every request below `/internal` (docs/contract/services.md). The pair asks everything, a service what is
+ * open to services. The OpenAPI document does not contain these routes. Secrets in responses are encrypted, so plain
+ * HTTP is enough for signed requests.
  */
 
-import type { Clock } from '../../../shared/platform/clock.ts'
 import { readBodyAs } from '../../../shared/platform/http/content/json-body.ts'
-import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { type HttpRequest, maxOpenBodyBytes } from '../../../shared/platform/http/request.ts'
 import { emptyResponse, type HttpResponse, jsonResponse, noStore } from '../../../shared/platform/http/response.ts'
 import type { Route } from '../../../shared/platform/http/server/routes.ts'
+import { outcomeOfError } from '../../../shared/platform/metrics/outcomes.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import { authorizationOf } from '../../../shared/protocol/authentication/scheme.ts'
-import {
-  callerOfInternalRequest,
-  type InternalCaller,
-  internalSchemeName,
-} from '../../../shared/protocol/internal-api/requests.ts'
+import type { Exchange } from '../../../shared/protocol/internal-api/exchange.ts'
 import {
   instanceHeader,
   internalMacHeader,
@@ -23,52 +18,82 @@ import {
   macOfInternalResponse,
 } from '../../../shared/protocol/internal-api/responses.ts'
 import type { InternalEndpoint } from './endpoint.ts'
-import type { UseInternalNonce } from './nonces.ts'
+import { type InternalClient, type InternalClientPorts, requireClient } from './internal-client.ts'
 
 /** Other parts that all these routes use. */
-export interface InternalPorts {
-  /** All accepted values of SERVICE_SECRET. */
-  readonly secrets: readonly string[]
-  readonly clock: Clock
-  readonly useNonce: UseInternalNonce
+export interface InternalPorts extends InternalClientPorts {
   /** The published keys of the moment. Every response carries them in a header field. */
   publishedKeys(): string
   /** The instance id of the database. Every success carries it in a header field. @throws Unavailable */
   instanceId(): Promise<string>
+  /** Counts a request of a service by its outcome: `succeeded`, `unavailable`, `error`, or the code of the refusal. */
+  countRequest(serviceId: string, outcome: string): void
+  /** Notes that a service was used. It must neither wait nor throw. */
+  noteUse(serviceId: string): void
 }
 
 /** Makes the routes of these endpoints. */
 export function internalRoutes(ports: InternalPorts, endpoints: readonly InternalEndpoint[]): Route[] {
-  const callers = new WeakMap<HttpRequest, InternalCaller>()
-  return endpoints.map(({ exchange, handle }) => ({
-    methods: [exchange.method],
-    path: `/internal${exchange.path}`,
+  const clients = new WeakMap<HttpRequest, InternalClient>()
+  const answer = async (request: HttpRequest, client: InternalClient, { exchange, handle }: InternalEndpoint) => {
+    request.addResponseHeader(keySetHeader, ports.publishedKeys())
+    requireOpen(exchange, client) // who asks: 403
+    const { requestBody, responseBody } = exchange
+    const body = requestBody && (await readBodyAs(request, requestBody)) // parse and schema: 400, 413, 415, 422
+    const { pathParameters: path, query } = request
+    // Read before the work: when another server takes over meanwhile, the answer bears the former id.
+    const instance = { [instanceHeader]: await ports.instanceId() }
+    const reply = await handle({ request, path, query, body, client }) // existence: 404; the checked credential: 401, 429
+    const headers = { ...noStore, ...instance, ...reply.headers }
+    if (reply.stream) return { status: 200, headers, body: reply.stream }
+    return responseBody ? jsonResponse(200, reply.body, headers) : emptyResponse(204, headers)
+  }
+  return endpoints.map((endpoint) => ({
+    methods: [endpoint.exchange.method],
+    path: `/internal${endpoint.exchange.path}`,
+    readsBodyLate: true,
+    ...(endpoint.exchange.requestBody === undefined && { maxBodyBytes: maxOpenBodyBytes }),
     handle: async (request) => {
-      const caller = await requireCaller(request, ports) // limits: 413; MAC, time and nonce: 401
-      callers.set(request, caller)
-      request.caller = dealServer
-      request.addResponseHeader(keySetHeader, ports.publishedKeys())
-      const { requestBody, responseBody } = exchange
-      const body = requestBody && (await readBodyAs(request, requestBody)) // parse and schema: 400, 415, 422
-      const input = { path: request.pathParameters, query: request.query, body, secret: caller.secret, caller }
-      // Read before the work: when another server takes over meanwhile, the answer bears the former id.
-      const instance = { [instanceHeader]: await ports.instanceId() }
-      const reply = await handle(input) // existence: 404; the checked credential: 401, 429
-      const headers = { ...noStore, ...instance, ...reply.headers }
-      if (reply.stream) return { status: 200, headers, body: reply.stream }
-      return responseBody ? jsonResponse(200, reply.body, headers) : emptyResponse(204, headers)
+      request.refuseLargeBody() // limits: 413
+      const client = await requireClient(request, ports) // transport: 403; proof, time and nonce: 400, 401
+      clients.set(request, client)
+      const id = client.proven?.service.id
+      request.caller = { scheme: 'service', ...(id !== undefined && { serviceId: id }) }
+      if (id === undefined) return answer(request, client, endpoint)
+      ports.noteUse(id)
+      return counted(answer(request, client, endpoint), (outcome) => ports.countRequest(id, outcome))
     },
-    // The MAC covers the response as it goes out, also a refusal, when the request proved a service secret.
+    // The MAC covers the response as it goes out, also a refusal, when the request proved a secret.
     finish: (request, response) => {
-      const caller = callers.get(request)
-      if (caller)
-        request.addResponseHeader(internalMacHeader, macOfInternalResponse(factsOf(request, response), caller))
+      const signed = clients.get(request)?.signed
+      if (signed)
+        request.addResponseHeader(internalMacHeader, macOfInternalResponse(factsOf(request, response), signed))
     },
   }))
 }
 
-/** The caller in log lines of these requests. */
-const dealServer = { scheme: 'service' } as const
+/** @throws ProblemError `exchange-not-open` */
+function requireOpen({ openTo }: Exchange, { proven }: InternalClient): void {
+  if (proven ? openTo !== undefined : openTo !== 'services') return
+  throw new ProblemError(
+    'exchange-not-open',
+    proven
+      ? 'This exchange is for the deal server alone.'
+      : 'This exchange is for services, with a credential of theirs.',
+  )
+}
+
+/** Counts the outcome of an answer. */
+async function counted(answer: Promise<HttpResponse>, count: (outcome: string) => void): Promise<HttpResponse> {
+  try {
+    const response = await answer
+    count('succeeded')
+    return response
+  } catch (error) {
+    count(outcomeOfError(error))
+    throw error
+  }
+}
 
 /** The parts of the response that the MAC covers. */
 const factsOf = (request: HttpRequest, { status, headers, body }: HttpResponse) => ({
@@ -80,16 +105,3 @@ const factsOf = (request: HttpRequest, { status, headers, body }: HttpResponse) 
     return typeof value === 'string' ? value : null
   },
 })
-
-/** Requires a service secret and a request that was not sent before. @throws ProblemError `unauthenticated` */
-async function requireCaller(request: HttpRequest, ports: InternalPorts): Promise<InternalCaller> {
-  const body = (await request.readBody()).toString('utf8')
-  const target = request.rawQuery === '' ? request.path : `${request.path}?${request.rawQuery}`
-  const credential = authorizationOf(request, internalSchemeName) ?? ''
-  const caller = callerOfInternalRequest({ method: request.method, target, body }, credential, ports)
-  if (caller && (await ports.useNonce(caller))) return caller
-  throw new ProblemError('unauthenticated', 'This route is for the deal server.', {
-    headers: { 'www-authenticate': ['Keyhold-Internal'] },
-    members: { schemes: [] },
-  })
-}

@@ -5,12 +5,16 @@ import { catalogueExchange } from '../../../shared/protocol/internal-api/catalog
 import { feedExchange } from '../../../shared/protocol/internal-api/feed.ts'
 import { principalExchange } from '../../../shared/protocol/internal-api/principal.ts'
 import { instanceHeader } from '../../../shared/protocol/internal-api/responses.ts'
+import type { Catalogue } from '../../../shared/protocol/principal/catalogue.ts'
 import type { InstancePrincipal } from '../../../shared/protocol/principal/record.ts'
 import type { InstanceCatalogue } from '../../principals/principal-record.ts'
+import { narrowCatalogue, narrowRecord } from '../../services/narrow.ts'
 import { defineInternalEndpoint, type InternalEndpoint } from './endpoint.ts'
 
 /** Services that these endpoints use. */
 export interface PrincipalEndpointPorts {
+  /** The catalogue as services of this resource server see it. @throws Unavailable */
+  sightOf(resourceServer: string): Promise<Catalogue>
   /** The record as the database has it now. */
   principal(username: string): Promise<InstancePrincipal>
   /** The catalogue as the database has it now. */
@@ -24,15 +28,19 @@ export const principalEndpoints = ({
   principal,
   catalogue,
   instanceId,
+  sightOf,
 }: PrincipalEndpointPorts): InternalEndpoint[] => [
-  defineInternalEndpoint(principalExchange, async ({ path }) => {
+  defineInternalEndpoint(principalExchange, async ({ path, client: { proven } }) => {
     const { instanceId, record } = await principal(path.username)
     const headers = { [instanceHeader]: instanceId }
     if (!record) throw new ProblemError('not-found', 'There is no such user.', { headers })
-    return { body: record, headers }
+    if (!proven) return { body: record, headers }
+    // Read after the record: it knows every role and right that the record names.
+    return { body: narrowRecord(record, await sightOf(proven.service.resourceServer.id)), headers }
   }),
-  defineInternalEndpoint(catalogueExchange, async () => {
-    const { instanceId, catalogue: body } = await catalogue()
+  defineInternalEndpoint(catalogueExchange, async ({ client: { proven } }) => {
+    const { instanceId, catalogue: whole } = await catalogue()
+    const body = proven ? narrowCatalogue(whole, proven.service.resourceServer.id) : whole
     return { body, headers: { [instanceHeader]: instanceId } }
   }),
   defineInternalEndpoint(feedExchange, async () => ({ body: { instanceId: await instanceId() } })),

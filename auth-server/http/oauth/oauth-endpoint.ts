@@ -23,7 +23,7 @@ export interface OAuthForm {
 export const text = z.string().optional()
 
 const clientMembers = {
-  client_id: text.meta({ description: 'The id of an API key, or `keyhold`.' }),
+  client_id: text.meta({ description: 'The id of an API key or a service, or `keyhold`.' }),
   client_secret: text,
   client_assertion: text.meta({ description: 'RFC 7523 §2.2, signed with RS256.' }),
   client_assertion_type: text.meta({ enum: ['urn:ietf:params:oauth:client-assertion-type:jwt-bearer'] }),

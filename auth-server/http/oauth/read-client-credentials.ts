@@ -80,13 +80,20 @@ export async function authenticateAt(
   credentials: ClientCredentials,
   { authenticateClient, audit, origin }: ClientAtEndpointPorts,
 ): Promise<Client> {
+  const of = { address: request.peer.address, endpoint: origin + request.path }
+  const client = await notingRefusal(request, { credentials, audit }, () => authenticateClient(credentials, of))
+  request.caller = { userId: client.owner.userId, scheme: credentials.method }
+  return client
+}
+
+/** Authenticates a client. A refusal gets an audit entry. @throws as `authenticate` */
+export async function notingRefusal<Result>(
+  request: HttpRequest,
+  { credentials, audit }: { readonly credentials: ClientCredentials; readonly audit: Audit },
+  authenticate: () => Promise<Result>,
+): Promise<Result> {
   try {
-    const client = await authenticateClient(credentials, {
-      address: request.peer.address,
-      endpoint: origin + request.path,
-    })
-    request.caller = { userId: client.owner.userId, scheme: credentials.method }
-    return client
+    return await authenticate()
   } catch (error) {
     if (error instanceof ProblemError) {
       const entry = { action: 'client.authenticated', target: credentials.clientId, outcome: error.code }

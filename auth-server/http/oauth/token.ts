@@ -11,11 +11,13 @@ import { component, seconds } from '../pipeline/description.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { client, type OAuthForm, oauthBody, oauthDefaults, text } from './oauth-endpoint.ts'
 import { authenticateAt, type ClientAtEndpointPorts, readClientCredentials } from './read-client-credentials.ts'
+import { grantToService, type ServiceGrantPorts } from './service-grant.ts'
 
 /** Services that the endpoint uses. */
 export interface OAuthTokenPorts
   extends ClientAtEndpointPorts,
     RefreshEndpointPorts,
+    ServiceGrantPorts,
     Pick<OAuth, 'audiences' | 'requireSameAudience'> {
   readonly grantClientCredentials: GrantClientCredentials
 }
@@ -46,8 +48,10 @@ export const tokenEndpoint = (ports: OAuthTokenPorts) =>
     ...oauthDefaults,
     path: '/oauth/token',
     id: 'oauthToken',
-    summary: 'Get an access token, by a refresh token or as an API key',
-    description: 'RFC 6749 §4.4 and §6. An API key is a client: its id and secret by Basic, or in the form.',
+    summary: 'Get an access token, by a refresh token, as an API key or as a service',
+    description:
+      'RFC 6749 §4.4 and §6. An API key is a client: its id and secret by Basic, or in the form. So is a service, ' +
+      'whose token is good for routes of services alone.',
     caller: client,
     body: oauthBody({
       grant_type: z.enum(['refresh_token', 'client_credentials']),
@@ -98,6 +102,8 @@ async function audienceIn(form: OAuthForm, { audiences }: OAuthTokenPorts): Prom
 const clientCredentials: Grant = async (request, form, ports) => {
   const credentials = readClientCredentials(request, form)
   if (!credentials) throw invalidClient()
+  const ofService = await grantToService(request, { credentials, form }, ports)
+  if (ofService) return ofService
   const client = await authenticateAt(request, credentials, ports)
   const audience = await audienceIn(form, ports)
   const granted = await ports.grantClientCredentials(client, { scope: form.get('scope'), audience })

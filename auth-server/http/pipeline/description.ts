@@ -13,6 +13,7 @@ export const tags = {
   users: 'Users and their rights.',
   access: 'Roles, and the services whose rights are granted here.',
   'api-keys': 'Keys that sign requests and identify OAuth clients.',
+  services: 'Other programs that check callers with this server.',
   keys: 'The public keys, for everybody.',
   ...documentationTag,
   operation: 'For those who run the server.',

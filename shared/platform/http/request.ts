@@ -17,6 +17,8 @@ export const maxOpenBodyBytes = 16 * 1024
 export interface NamedCaller {
   /** Undefined for a caller that is not a user, such as another server. */
   readonly userId?: string
+  /** The id of another program that calls for itself. */
+  readonly serviceId?: string
   /** The authentication scheme. */
   readonly scheme: string
 }
@@ -43,6 +45,11 @@ export interface HttpRequest extends Traced {
   header(name: string): string | undefined
   /** The value of each line of this field, in order. */
   headerLines(name: string): string[]
+  /**
+   * True for a request that another server has received and describes: it keeps the body, and compares digests of it.
+   * `readBody` then gives nothing, and `content-length` says whether there is a body.
+   */
+  readonly isBodyElsewhere?: boolean
   /**
    * Reads the whole body. @throws ProblemError `body-too-large` beyond the limit; `malformed-request` when the client
    * goes away

@@ -7,7 +7,7 @@ import { lowerCase } from './signature-parameters.ts'
 
 /**
  * The first claim that is not true; undefined when all are true, or when there are none. A claim is checked wherever it
- * is present, also on routes that do not need it.
+ * is present, also on routes that do not need it; one about a body by the server that has the body.
  */
 export const falseClaim = (request: HttpRequest): Promise<FalseClaim | undefined> | undefined =>
   mayHoldClaim.test(request.rawQuery) ? findFalseClaim(request) : undefined
@@ -19,7 +19,7 @@ async function findFalseClaim(request: HttpRequest): Promise<FalseClaim | undefi
   for (const [spelled, value] of request.query) {
     const name = lowerCase(spelled)
     if (name === 'method' && value !== request.method) return 'method'
-    if (name !== 'bodysha256') continue
+    if (name !== 'bodysha256' || request.isBodyElsewhere) continue
     digest ??= sha256Hex(await request.readBody())
     if (lowerCase(value) !== digest) return 'bodySha256'
   }

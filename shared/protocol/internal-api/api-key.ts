@@ -38,7 +38,7 @@ export type InternalApiKey = z.infer<typeof internalApiKeySchema>
 export const apiKeyExchange = defineExchange({
   method: 'GET',
   path: '/api-keys/:id',
-  askers: 'all',
+  openTo: 'all',
   requestBody: undefined,
   responseBody: internalApiKeySchema,
 })
@@ -47,7 +47,7 @@ export const apiKeyExchange = defineExchange({
 export const apiKeyUsedExchange = defineExchange({
   method: 'POST',
   path: '/api-keys/:id/used',
-  askers: 'all',
+  openTo: 'all',
   requestBody: undefined,
   responseBody: undefined,
 })

@@ -6,6 +6,7 @@ import { defineExchange } from './exchange.ts'
 export const catalogueExchange = defineExchange({
   method: 'GET',
   path: '/catalogue',
+  openTo: 'all',
   requestBody: undefined,
   responseBody: catalogueSchema,
 })

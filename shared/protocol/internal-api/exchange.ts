@@ -9,7 +9,7 @@ import type { PathParameters } from '../../platform/http/server/routes.ts'
 type Form = z.ZodType | undefined
 
 /** `services`: services alone (docs/contract/services.md). `all`: services and the pair. Others get 403. */
-export type Askers = 'services' | 'all'
+export type OpenTo = 'services' | 'all'
 
 /** One exchange. */
 export interface Exchange<
@@ -21,7 +21,7 @@ export interface Exchange<
   /** Hono's path syntax, below `/internal`. */
   readonly path: Path
   /** Who may ask. Left out: the pair alone, which knows SERVICE_SECRET. */
-  readonly askers?: Askers
+  readonly openTo?: OpenTo
   /** The body of the request; undefined: none. */
   readonly requestBody: RequestBody
   /** The body of 200; undefined: the answer is 204. */

@@ -16,7 +16,7 @@ import type { AnsweredInternalRequest } from './responses.ts'
 export const feedStreamExchange = defineExchange({
   method: 'GET',
   path: '/feed/changes',
-  askers: 'all',
+  openTo: 'all',
   requestBody: undefined,
   responseBody: undefined,
 })

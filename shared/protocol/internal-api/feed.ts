@@ -7,7 +7,7 @@ import { defineExchange } from './exchange.ts'
 export const feedExchange = defineExchange({
   method: 'GET',
   path: '/feed',
-  askers: 'all',
+  openTo: 'all',
   requestBody: undefined,
   responseBody: z.object({ instanceId: instanceIdSchema }),
 })

@@ -6,7 +6,7 @@ import { defineExchange } from './exchange.ts'
 export const principalExchange = defineExchange({
   method: 'GET',
   path: '/principals/:username',
-  askers: 'all',
+  openTo: 'all',
   requestBody: undefined,
   responseBody: storedPrincipalSchema,
 })

@@ -4,7 +4,7 @@ import { schemeNames } from '../authentication/scheme.ts'
 import { defineExchange } from './exchange.ts'
 
 /** The version of the contract of `/internal` (docs/contract/services.md#versions). Additions do not raise it. */
-export const internalApiVersion = 1
+export const internalApiVersion = 1 as const
 
 const serviceDescriptionSchema = z.object({
   version: z.literal(internalApiVersion),
@@ -36,7 +36,7 @@ export type ServiceDescription = z.infer<typeof serviceDescriptionSchema>
 export const serviceExchange = defineExchange({
   method: 'GET',
   path: '/service',
-  askers: 'services',
+  openTo: 'services',
   requestBody: undefined,
   responseBody: serviceDescriptionSchema,
 })

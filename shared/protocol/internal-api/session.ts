@@ -17,7 +17,7 @@ export type SessionQuestion = z.infer<typeof questionSchema>
 export const sessionExchange = defineExchange({
   method: 'POST',
   path: '/sessions',
-  askers: 'all',
+  openTo: 'all',
   requestBody: questionSchema,
   /** Null for a session that does not exist, has ended, or is over. */
   responseBody: z.object({ session: knownSessionSchema.nullable() }),

@@ -9,7 +9,7 @@ import { defineExchange } from './exchange.ts'
 export const usedSignaturesExchange = defineExchange({
   method: 'POST',
   path: '/used-signatures',
-  askers: 'services',
+  openTo: 'services',
   requestBody: z.strictObject({
     /** The id of the key. */
     apiKey: z.uuid(),

@@ -1,6 +1,7 @@
 /**
- * One request of a caller with a credential that a service must not have what to check with: Basic, Digest, or a
- * signature by HMAC. The answer is good for this request at this service. RSA signatures are taken too.
+ * One request of a caller with a credential that a service must not have what to check with: Basic, Digest, a
+ * key-signed token with a password, or a signature by HMAC. The answer is good for this request at this service. RSA
+ * signatures are taken too.
  */
 import * as z from 'zod'
 import { schemeNames } from '../authentication/scheme.ts'
@@ -10,7 +11,7 @@ import { defineExchange } from './exchange.ts'
 export const verifyRequestPurpose = 'verify-request'
 
 /** The header fields of a request take no more, in characters: more than a server of HTTP reads. */
-const maxHeadersLength = 32_768
+const maxHeadersLength = 16_384
 
 const headersSchema = z
   .record(z.string().regex(/^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/), z.array(z.string()).max(100))
@@ -85,9 +86,9 @@ export type RequestVerdict = { accepted: z.infer<typeof acceptedSchema> } | { re
 export const verifyRequestExchange = defineExchange({
   method: 'POST',
   path: '/verify-request',
-  askers: 'services',
+  openTo: 'services',
   requestBody: z.union([
-    z.strictObject({ sealed: z.string().max(131_072) }),
+    z.strictObject({ sealed: z.string().max(65_536) }),
     z.strictObject({ request: receivedRequestSchema }),
   ]),
   responseBody: z.union([z.object({ accepted: acceptedSchema }), z.object({ refusal: refusalSchema })]),

@@ -131,6 +131,25 @@ export const authProblems = {
     meaning: 'To make a pair costs much computing time, so one user may have only some made in a minute.',
     remedy: 'Wait as many seconds as Retry-After says, or make the pair yourself and send its publicKeyPem.',
   },
+  'exchange-not-open': {
+    status: 403,
+    title: 'The exchange is not open to this credential',
+    meaning: 'Some exchanges below /internal are for the deal server alone, others for services alone.',
+    remedy: 'Ask what the page on services lists. For a request of a caller, ask /internal/verify-request.',
+  },
+  'service-exists': {
+    status: 409,
+    title: 'There is a service of this name already',
+    meaning: 'Each service has another name, so that lists and people tell them apart.',
+    remedy:
+      'Choose another name. If the answer with the secret was lost, rotate the secret of the service that exists.',
+  },
+  'too-many-services': {
+    status: 409,
+    title: 'There are as many services as there can be',
+    meaning: 'There may be 1,000 services.',
+    remedy: 'Delete services that are no longer used, then try again.',
+  },
   'user-disabled': {
     status: 409,
     title: 'The user is disabled',

@@ -6,23 +6,23 @@ import { createMovableClock } from '../../support/worlds/movable-clock.ts'
 
 const clock = createMovableClock()
 const now = (): number => Math.floor(clock.now() / 1000)
-const asker = (nonce: string, time = now()) => ({ nonce, time })
+const client = (nonce: string, time = now()) => ({ nonce, time })
 
 it('are good once', async () => {
   const use = createInternalNonces({ cache: undefined, clock })
-  expect(await use(asker('one'))).toBe(true)
-  expect(await use(asker('one'))).toBe(false)
-  expect(await use(asker('two'))).toBe(true)
+  expect(await use(client('one'))).toBe(true)
+  expect(await use(client('one'))).toBe(false)
+  expect(await use(client('two'))).toBe(true)
   clock.advanceSeconds(89)
-  expect(await use(asker('one', now() - 89))).toBe(false)
+  expect(await use(client('one', now() - 89))).toBe(false)
 })
 
 it('are good once on all auth servers that share a cache', async () => {
   const cache = createMemoryCache(clock)
   const [first, second] = [createInternalNonces({ cache, clock }), createInternalNonces({ cache, clock })]
-  expect(await first(asker('one'))).toBe(true)
-  expect(await second(asker('one'))).toBe(false)
-  expect(await second(asker('two'))).toBe(true)
+  expect(await first(client('one'))).toBe(true)
+  expect(await second(client('one'))).toBe(false)
+  expect(await second(client('two'))).toBe(true)
 })
 
 it('are good once on each auth server while the cache does not answer, which is then not asked for a second', async () => {
@@ -34,21 +34,21 @@ it('are good once on each auth server while the cache does not answer, which is 
   let elapsedMs = 0
   const timed = { now: clock.now, monotonic: () => elapsedMs }
   const use = createInternalNonces({ cache: { putVersioned }, clock: timed })
-  expect(await use(asker('one'))).toBe(true)
-  expect(await use(asker('one'))).toBe(false)
-  expect(await use(asker('two'))).toBe(true)
+  expect(await use(client('one'))).toBe(true)
+  expect(await use(client('one'))).toBe(false)
+  expect(await use(client('two'))).toBe(true)
   expect(asked).toBe(1)
   elapsedMs += 1_000
-  expect(await use(asker('three'))).toBe(true)
+  expect(await use(client('three'))).toBe(true)
   expect(asked).toBe(2)
 })
 
 it('are not good again once they are too many to be remembered', async () => {
   const use = createInternalNonces({ cache: undefined, clock, maxNonces: 10 })
-  const early = Array.from({ length: 8 }, (_, index) => asker(`early ${index}`, now() - 5))
+  const early = Array.from({ length: 8 }, (_, index) => client(`early ${index}`, now() - 5))
   for (const one of early) expect(await use(one)).toBe(true)
-  for (let index = 0; index < 8; index += 1) expect(await use(asker(`late ${index}`))).toBe(true)
+  for (let index = 0; index < 8; index += 1) expect(await use(client(`late ${index}`))).toBe(true)
   for (const one of early) expect(await use(one)).toBe(false)
-  expect(await use(asker('never seen', now() - 5))).toBe(false)
-  expect(await use(asker('never seen'))).toBe(true)
+  expect(await use(client('never seen', now() - 5))).toBe(false)
+  expect(await use(client('never seen'))).toBe(true)
 })

@@ -101,6 +101,26 @@ function ofOwnFactors(): [string, AuthEntry][] {
   ]
 }
 
+function ofServices(): [string, AuthEntry][] {
+  const managed = (route: string, allowed: string, ask: Ask): [string, AuthEntry] => [
+    route,
+    others('resource-server.manage', allowed, ask),
+  ]
+  const path = `/services/${unknownId}`
+  return [
+    managed('GET /services', '200', () => ({})),
+    managed('POST /services', '201', ({ newName, password }) => ({
+      sent: { json: { name: newName, resourceServer: 'deals', password } },
+    })),
+    managed('GET /services/{id}', '404 not-found', () => ({ path })),
+    managed('POST /services/{id}/rotate', '404 not-found', ({ password }) => ({
+      path: `${path}/rotate`,
+      sent: { json: { password } },
+    })),
+    managed('DELETE /services/{id}', '404 not-found', () => ({ path })),
+  ]
+}
+
 /** Method and path, as the document of the server has them. */
 export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEntry>([
   ...[
@@ -135,6 +155,7 @@ export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEn
       sent: { json: { password } },
     })),
   ],
+  ...ofServices(),
   ['GET /keys', others('key.read', '200', () => ({}))],
   ['GET /audit', others('audit.read', '200', () => ({}))],
   [

@@ -60,7 +60,12 @@ export class AuthProcess {
     this.publisher.start()
     const feedReader = createFeedReader({ database, clock: around.time })
     this.publisher.onChange(() => feedReader.look())
-    this.feedStream = feedStreamEndpoint({ feedReader, clock: around.time, publishedKeys: () => this.publishedKeys })
+    this.feedStream = feedStreamEndpoint({
+      feedReader,
+      clock: around.time,
+      services: { isStillProven: () => Promise.resolve(false) },
+      publishedKeys: () => this.publishedKeys,
+    })
   }
 
   get alive(): boolean {
@@ -162,7 +167,8 @@ async function streamOf(
   { send, ended }: { send: (line: FeedLine) => void; ended: AbortSignal },
 ): Promise<void> {
   const query = new URLSearchParams({ instance, ...(after === undefined ? {} : { after: String(after) }) })
-  const input = { path: {}, query, body: undefined, secret: service.secret, caller: service }
+  const client = { proven: undefined, secret: service.secret, signed: service }
+  const input = { request: { requestId: '', traceId: '' }, path: {}, query, body: undefined, client }
   const { stream } = await feedStream.handle(input)
   let index = 0
   await stream?.({

@@ -231,6 +231,7 @@ async function serve(
       status: response.status,
       code: response.problemCode,
       userId: request.caller?.userId,
+      serviceId: request.caller?.serviceId,
       scheme: request.caller?.scheme,
       ms: Math.round(durationMs * 10) / 10,
       address: request.peer.address,

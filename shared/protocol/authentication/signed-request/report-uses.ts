@@ -3,8 +3,8 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { Log } from '../../../platform/log/log.ts'
 
 /**
- * A function that reports uses of API keys, at most once a minute for each key and in the background: no request waits
- * for a report or fails by it.
+ * A function that reports uses of API keys or services, at most once a minute for each and in the background: no
+ * request waits for a report or fails by it.
  */
 export function reportUses(
   report: (id: string) => Promise<void>,
@@ -14,6 +14,6 @@ export function reportUses(
   return (id) => {
     if (reported.has(id)) return
     reported.set(id, true)
-    report(id).catch((err: unknown) => log.debug({ err }, 'The use of an API key was not reported'))
+    report(id).catch((err: unknown) => log.debug({ err }, 'The use of a credential was not reported'))
   }
 }

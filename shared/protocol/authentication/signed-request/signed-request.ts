@@ -14,7 +14,13 @@ import { isSafeMethod, type RequestSignature, type Scheme, type VerifiedCredenti
 import { lowerCase, maxSignatureTtlSeconds } from '../signature-parameters.ts'
 import { readFieldSignature } from './field-signature.ts'
 import { readQuerySignature } from './query-signature.ts'
-import { bodyHashRequired, invalidSignature, methodRequired, type ReceivedSignature } from './request-signature.ts'
+import {
+  bodyHashRequired,
+  hasBody,
+  invalidSignature,
+  methodRequired,
+  type ReceivedSignature,
+} from './request-signature.ts'
 import { isSignedBy, type SigningKey } from './signing-key.ts'
 import type { UseSignature } from './used-signatures.ts'
 
@@ -145,8 +151,7 @@ async function liveKey(
  * @throws ProblemError `body-hash-required`, `signature-method-required`
  */
 async function requireBound(request: HttpRequest, { bindsBody, bindsMethod }: ReceivedSignature): Promise<void> {
-  const hasBody = (await request.readBody()).length > 0
-  if (hasBody && !bindsBody) throw bodyHashRequired()
+  if (!bindsBody && (await hasBody(request))) throw bodyHashRequired()
   if (!bindsMethod) throw methodRequired()
 }
 

@@ -1,0 +1,180 @@
+/**
+ * /services: holders of `resource-server.manage` make, list, rotate and delete services
+ * (docs/contract/services.md#administering-services).
+ */
+import * as z from 'zod'
+import type { Clock } from '../../../shared/platform/clock.ts'
+import { rfc3339 } from '../../../shared/platform/clock.ts'
+import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
+import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
+import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
+import type { ProveRecently } from '../../logins/recent-proof.ts'
+import type { Service } from '../../services/service.ts'
+import type { Services } from '../../services/services.ts'
+import { jsonBody } from '../pipeline/bodies.ts'
+import { component, time } from '../pipeline/description.ts'
+import { defineEndpoint } from '../pipeline/endpoint.ts'
+import { proofMembers, proofOf, proofProblems } from '../pipeline/recent-proof-members.ts'
+import { nameText, rotationSchema } from './api-key-schemas.ts'
+
+/** Services that the endpoints of services use. */
+export interface ServicesEndpointPorts {
+  readonly services: Pick<Services, 'create' | 'list' | 'read' | 'rotate' | 'delete'>
+  readonly requireRecentProof: ProveRecently
+  readonly lists: Lists
+  readonly clock: Clock
+}
+
+const resourceServerId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
+
+const creationSchema = z.strictObject({
+  name: nameText.meta({ description: 'Another one than that of each other service.' }),
+  resourceServer: resourceServerId.meta({ description: 'The id of the resource server that the service belongs to.' }),
+  ...proofMembers,
+})
+
+const serviceRotationSchema = z.strictObject({
+  overlapSeconds: rotationSchema.shape.overlapSeconds.meta({
+    description: 'How long the former secret is accepted too. 0 refuses it at once.',
+  }),
+  ...proofMembers,
+})
+
+const serviceSchema = z.object({
+  id: z.string().meta({ format: 'uuid', description: 'The name in HTTP Basic, and `client_id` at `/oauth/token`.' }),
+  name: z.string(),
+  resourceServer: z.string(),
+  createdAt: time,
+  formerUntil: time.nullable().meta({ description: 'Until when the secret before the last rotation is accepted too.' }),
+  lastUsedAt: time.nullable().meta({ description: 'Moves in steps of a minute.' }),
+})
+
+const newServiceSchema = serviceSchema.extend({ secret: z.string().meta({ description: 'Shown only now.' }) })
+
+const serviceComponent = component('Service', serviceSchema)
+const newServiceComponent = component('NewService', newServiceSchema)
+
+const represent = ({ createdAt, formerUntil, lastUsedAt, ...service }: Service, now: number) => ({
+  id: service.id,
+  name: service.name,
+  resourceServer: service.resourceServer,
+  createdAt: rfc3339(createdAt),
+  formerUntil: formerUntil === null || formerUntil <= now ? null : rfc3339(formerUntil),
+  lastUsedAt: lastUsedAt === null ? null : rfc3339(lastUsedAt),
+})
+
+/** Common members of all these routes. */
+const ofServices = { tag: 'services', caller: 'required', right: 'resource-server.manage' } as const
+
+/** Common members of the routes of one service. */
+const ofOneService = { ...ofServices, path: '/services/:id' } as const
+
+const createService = ({ services, requireRecentProof, clock }: ServicesEndpointPorts) =>
+  defineEndpoint({
+    ...ofServices,
+    method: 'POST',
+    path: '/services',
+    id: 'createService',
+    summary: 'Make a credential for a service',
+    description:
+      'With its id and secret, another program than the deal server checks callers with this auth server. The secret ' +
+      'is shown in this answer and never again. Needs your password or a login younger than five minutes.',
+    body: jsonBody(creationSchema),
+    status: 201,
+    success: { description: 'The new service.', headers: ['Location'] },
+    response: newServiceComponent,
+    problems: [...proofProblems, 'service-exists', 'too-many-services'],
+    audit: () => ({ action: 'service.created' }),
+    handle: async ({ request, caller, body }) => {
+      const { name, resourceServer } = body
+      await requireRecentProof(caller, proofOf(request, body))
+      const { service, secret } = await services.create({ name, resourceServer })
+      const headers = { location: `/services/${service.id}` }
+      return { body: { ...represent(service, clock.now()), secret }, headers }
+    },
+  })
+
+const listServices = ({ services, lists, clock }: ServicesEndpointPorts) =>
+  defineEndpoint({
+    ...ofServices,
+    method: 'GET',
+    path: '/services',
+    id: 'listServices',
+    summary: 'List the services',
+    description: 'Without their secrets.',
+    query: pageParameters.extend({
+      resourceServer: resourceServerId.optional().meta({ description: 'The services of this resource server alone.' }),
+    }),
+    status: 200,
+    success: { description: 'Services, oldest first.', headers: ['Link'] },
+    response: component('ServicePage', pageOf(serviceSchema)),
+    problems: ['invalid-cursor'],
+    check: ({ request, query: { resourceServer, ...page } }) =>
+      lists.open(request, { list: 'services', query: { resourceServer: resourceServer ?? null } }, page),
+    handle: async ({ query: { resourceServer }, checked: list }) => {
+      const page = await services.list({ ...list.page, resourceServer })
+      return list.reply(page, (service) => represent(service, clock.now()))
+    },
+  })
+
+const getService = ({ services, clock }: ServicesEndpointPorts) =>
+  defineEndpoint({
+    ...ofOneService,
+    method: 'GET',
+    id: 'getService',
+    summary: 'Read a service',
+    description: 'Without its secret.',
+    status: 200,
+    success: { description: 'The service.' },
+    response: serviceComponent,
+    problems: ['not-found'],
+    handle: async ({ path }) => ({
+      body: represent(await services.read(path.id.toLowerCase()), clock.now()),
+    }),
+  })
+
+const rotateService = ({ services, requireRecentProof, clock }: ServicesEndpointPorts) =>
+  defineEndpoint({
+    ...ofOneService,
+    method: 'POST',
+    path: '/services/:id/rotate',
+    id: 'rotateService',
+    summary: 'Give a service a new secret',
+    description:
+      'The id stays. The former secret is accepted too, for a day unless you say otherwise, so that the service can ' +
+      'change over. Another rotation ends that. A secret that others have seen needs `overlapSeconds: 0`.',
+    body: jsonBody(serviceRotationSchema),
+    status: 200,
+    success: { description: 'The service with its new secret, which is shown only now.' },
+    response: newServiceComponent,
+    problems: [...proofProblems, 'not-found'],
+    audit: ({ path }) => ({ action: 'service.rotated', target: path.id.toLowerCase() }),
+    handle: async ({ request, caller, path, body }) => {
+      await requireRecentProof(caller, proofOf(request, body))
+      const { service, secret } = await services.rotate(path.id.toLowerCase(), body.overlapSeconds)
+      return { body: { ...represent(service, clock.now()), secret } }
+    },
+  })
+
+const deleteService = ({ services }: ServicesEndpointPorts) =>
+  defineEndpoint({
+    ...ofOneService,
+    method: 'DELETE',
+    id: 'deleteService',
+    summary: 'Delete a service',
+    description: 'Within a second its secret and its tokens are refused, and its streams end.',
+    status: 204,
+    success: { description: 'There is no such service any more.' },
+    problems: ['not-found'],
+    audit: ({ path }) => ({ action: 'service.deleted', target: path.id.toLowerCase() }),
+    handle: ({ path }) => services.delete(path.id.toLowerCase()),
+  })
+
+/** Creates the endpoints of services. */
+export const servicesEndpoints = (ports: ServicesEndpointPorts) => [
+  createService(ports),
+  listServices(ports),
+  getService(ports),
+  rotateService(ports),
+  deleteService(ports),
+]

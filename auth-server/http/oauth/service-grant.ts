@@ -1,0 +1,51 @@
+/** The grant `client_credentials` for services (docs/contract/services.md#tokens-of-services). */
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import type { LoginThrottle } from '../../../shared/protocol/authentication/login-throttle.ts'
+import type { Audit } from '../../audit/audit.ts'
+import type { ClientCredentials } from '../../oauth/clients.ts'
+import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
+import type { Services } from '../../services/services.ts'
+import { eventAt } from '../pipeline/audited.ts'
+import type { OAuthForm } from './oauth-endpoint.ts'
+import { notingRefusal } from './read-client-credentials.ts'
+
+/** Services that the grant uses. */
+export interface ServiceGrantPorts {
+  readonly services: Pick<Services, 'known' | 'bySecret' | 'issueToken' | 'noteUse'>
+  readonly loginThrottle: Pick<LoginThrottle, 'judge'>
+  readonly audit: Audit
+}
+
+/** The client credentials and the form of a request. */
+interface TokenRequest {
+  readonly credentials: ClientCredentials
+  readonly form: OAuthForm
+}
+
+/**
+ * A token of a service; undefined when the client is none. As for other clients, the secret is compared before the
+ * attempt is counted: it is too long to be guessed.
+ * @throws OAuthError `invalid_client`, `invalid_scope`; ProblemError `too-many-attempts`; Unavailable
+ */
+export async function grantToService(
+  request: HttpRequest,
+  { credentials, form }: TokenRequest,
+  ports: ServiceGrantPorts,
+) {
+  const { services, loginThrottle, audit } = ports
+  if (credentials.method === 'private_key_jwt') return undefined
+  const { clientId: id, secret, method: scheme } = credentials
+  if (!(await services.known(id))) return undefined
+  const token = await notingRefusal(request, { credentials, audit }, async () => {
+    const proven = await services.bySecret(id, secret)
+    await loginThrottle.judge({ account: id, address: request.peer.address }, proven !== undefined)
+    const issued = proven && services.issueToken(proven)
+    if (!issued) throw invalidClient()
+    return issued
+  })
+  request.caller = { serviceId: id, scheme }
+  if (form.get('scope') !== undefined) throw new OAuthError('invalid_scope', 'scope: A token of a service takes none.')
+  await services.noteUse(id)
+  await audit.record({ ...eventAt(request, { action: 'token.issued', target: id }), scheme })
+  return { access_token: token.token, token_type: 'Bearer', expires_in: token.expiresInSeconds } as const
+}

@@ -1,0 +1,102 @@
+import { eq, sql } from 'drizzle-orm'
+import type { Clock } from '../../shared/platform/clock.ts'
+import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import type { IdSource } from '../../shared/platform/ids.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { changeCatalogue } from '../access/change-catalogue.ts'
+import type { Changed } from '../principals/principal-change.ts'
+import { resourceServers, services } from '../store/access-tables.ts'
+import type { Sealing } from '../store/sealing.ts'
+import { refuseProblems } from '../users/user.ts'
+import { maxServices, type NewService, type ServiceRequest } from './service.ts'
+import { isServiceId, noSuchService, toService } from './service-rows.ts'
+import { serviceSecretData } from './service-secrets.ts'
+
+/** The systems that changes of services use. */
+export interface ChangeServicesPorts {
+  readonly database: Database
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly sealing: Sealing
+}
+
+const secretBytes = 32
+
+/**
+ * Stores a new service. @throws ProblemError `service-exists` for a name that is taken, `too-many-services`,
+ * `invalid-value` for an unknown resource server; Unavailable
+ */
+export async function insertService(
+  { database, clock, ids, sealing }: ChangeServicesPorts,
+  { name, resourceServer }: ServiceRequest,
+): Promise<Changed<NewService>> {
+  const id = ids.uuid()
+  const secret = ids.secret(secretBytes)
+  const secretSealed = sealing.seal(secret, serviceSecretData(id))
+  return changeCatalogue(database, async (transaction) => {
+    await requireResourceServer(transaction, resourceServer)
+    await refuseCollision(transaction, name)
+    const row = { id, name, resourceServer, secretSealed, createdAt: new Date(clock.now()) }
+    const [stored] = await transaction.insert(services).values(row).returning()
+    if (!stored) throw new TypeError('a row that was inserted is returned')
+    const entries = [{ action: 'service.created', target: id }]
+    return { result: { service: toService(stored), secret }, isChanged: true, entries }
+  })
+}
+
+async function requireResourceServer(transaction: Drizzle, id: string): Promise<void> {
+  if ((await transaction.$count(resourceServers, eq(resourceServers.id, id))) > 0) return
+  const message = 'there is no such resource server'
+  refuseProblems([{ pointer: '/resourceServer', code: 'unknown-resource-server', message }])
+}
+
+/** Free of races, because every change of services first locks the row of the catalogue. */
+async function refuseCollision(transaction: Drizzle, name: string): Promise<void> {
+  if ((await transaction.$count(services, eq(services.name, name))) > 0)
+    throw new ProblemError('service-exists', 'There is a service of this name already.')
+  if ((await transaction.$count(services)) >= maxServices)
+    throw new ProblemError('too-many-services', `There may be ${maxServices} services. Delete one first.`)
+}
+
+/**
+ * Gives a service a new secret. The former one is accepted too, until the overlap ends; with an overlap of 0 it is
+ * refused at once. A second rotation ends the overlap of the first. @throws ProblemError `not-found`; Unavailable
+ */
+export async function rotateService(
+  { database, clock, ids, sealing }: ChangeServicesPorts,
+  id: string,
+  overlapSeconds: number,
+): Promise<Changed<NewService>> {
+  if (!isServiceId(id)) throw noSuchService()
+  const secret = ids.secret(secretBytes)
+  const secretSealed = sealing.seal(secret, serviceSecretData(id))
+  return changeCatalogue(database, async (transaction) => {
+    const former =
+      overlapSeconds === 0
+        ? { formerSecretSealed: null, formerUntil: null }
+        : {
+            formerSecretSealed: sql`${services.secretSealed}`,
+            formerUntil: new Date(clock.now() + overlapSeconds * 1000),
+          }
+    const [stored] = await transaction
+      .update(services)
+      .set({ ...former, secretSealed })
+      .where(eq(services.id, id))
+      .returning()
+    if (!stored) throw noSuchService()
+    return { result: { service: toService(stored), secret }, isChanged: true }
+  })
+}
+
+/** Deletes a service: its credential and its tokens end. @throws ProblemError `not-found`; Unavailable */
+export async function deleteService(
+  { database }: Pick<ChangeServicesPorts, 'database'>,
+  id: string,
+): Promise<Changed<undefined>> {
+  if (!isServiceId(id)) throw noSuchService()
+  return changeCatalogue(database, async (transaction) => {
+    const deleted = await transaction.delete(services).where(eq(services.id, id)).returning({ id: services.id })
+    if (deleted.length === 0) throw noSuchService()
+    return { result: undefined, isChanged: true }
+  })
+}

@@ -1,0 +1,100 @@
+/** How a service proves itself: by its secret, by a signature under it (`http/internal`), or by a token. */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
+import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
+import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
+import { textOf } from '../../shared/platform/database/statement.ts'
+import { resourceServers, services } from '../store/access-tables.ts'
+import type { AssociatedData, Sealing } from '../store/sealing.ts'
+import { isServiceId } from './service-rows.ts'
+
+/** A secret of a service that is accepted now. */
+export interface ServiceSecret {
+  readonly secret: string
+  /** The end of a former one, in milliseconds; null for the present one. */
+  readonly until: number | null
+}
+
+/** A service as the database has it now. */
+export interface KnownService {
+  readonly id: string
+  readonly name: string
+  readonly resourceServer: { readonly id: string; readonly audience: string }
+  /** The present one first. */
+  readonly secrets: readonly [ServiceSecret, ...ServiceSecret[]]
+}
+
+/** A service that has proved itself. */
+export interface ProvenService {
+  readonly service: KnownService
+  /** The secret that proved it, or that its token was made with. */
+  readonly secret: string
+  /** When the proof ends at the latest, in milliseconds; null: not by itself. */
+  readonly until: number | null
+}
+
+/** The associated data of the encrypted secrets of a service. */
+export const serviceSecretData = (id: string): AssociatedData => ({ purpose: 'service-secret', row: id })
+
+interface ReadServicePorts {
+  readonly database: Pick<Database, 'query'>
+  readonly clock: Clock
+  readonly sealing: Sealing
+}
+
+const [v, r] = [alias(services, 'v'), alias(resourceServers, 'r')]
+
+/** `$1`: a JSON array of ids, each once; `$2`: now. */
+const readSql = textOf(sql`select ${v.id}::text as id, ${v.name}, ${v.secretSealed} as sealed,
+    json_build_object('id', ${r.id}, 'audience', ${r.audience}) as "resourceServer",
+    case when ${v.formerUntil} > $2::text::timestamptz then json_build_object('sealed', ${v.formerSecretSealed},
+      'until', round(extract(epoch from ${v.formerUntil}) * 1000)::bigint) end as former
+  from json_array_elements_text($1::text::json) as i(id)
+  cross join lateral (select * from ${services} where ${services.id} = i.id::uuid limit 1) v
+  join ${resourceServers} ${r} on ${r.id} = ${v.resourceServer}`)
+
+interface Row extends Pick<KnownService, 'id' | 'name' | 'resourceServer'> {
+  readonly sealed: string
+  /** Null when none is accepted now. */
+  readonly former: { readonly sealed: string; readonly until: number } | null
+}
+
+/** Reads a service; undefined when there is none. @throws Unavailable */
+export type ReadService = (id: string) => Promise<KnownService | undefined>
+
+/** Creates the function for one process. Concurrent callers share a statement. */
+export function createReadService({ database, clock, sealing }: ReadServicePorts): ReadService {
+  const readRow = gatherStatements<string, Row | undefined>({
+    run: async (ids) => {
+      const rows = await database.query<Row>(readSql, [JSON.stringify([...new Set(ids)]), rfc3339(clock.now())])
+      const found = new Map(rows.map((row) => [row.id, row]))
+      return ids.map((id) => found.get(id))
+    },
+  })
+  return async function readService(id) {
+    const row = isServiceId(id) ? await readRow(id) : undefined
+    if (!row) return undefined
+    const open = (sealed: string) => sealing.open(sealed, serviceSecretData(id))
+    const { sealed, former, name, resourceServer } = row
+    const present = { secret: open(sealed), until: null }
+    const secrets: KnownService['secrets'] = former
+      ? [present, { secret: open(former.sealed), until: former.until }]
+      : [present]
+    return { id, name, resourceServer, secrets }
+  }
+}
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
+const dummySecret: ServiceSecret = { secret: 'no service has this secret', until: null }
+
+/**
+ * The service, when `secret` is one of its secrets. An unknown service and a wrong secret take the same time.
+ */
+export function provenBy(service: KnownService | undefined, secret: string): ProvenService | undefined {
+  const sent = sha256(secret)
+  const matches = (service?.secrets ?? [dummySecret]).filter((one) => timingSafeEqual(sha256(one.secret), sent))
+  const [found] = matches
+  return service && found ? { service, secret: found.secret, until: found.until } : undefined
+}

@@ -1,0 +1,70 @@
+/** The operations on services. Each change is published when its promise resolves. */
+import { createNoteUse } from '../../shared/platform/database/note-use.ts'
+import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
+import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
+import { services } from '../store/access-tables.ts'
+import { type ChangeServicesPorts, deleteService, insertService, rotateService } from './change-services.ts'
+import type { NewService, Service, ServiceRequest } from './service.ts'
+import { listServices, type OfResourceServer, readService } from './service-rows.ts'
+import { createReadService, type KnownService, type ProvenService, provenBy } from './service-secrets.ts'
+import { issueServiceToken, type ServiceToken, serviceOfToken } from './service-tokens.ts'
+
+/** The operations on services. Every asynchronous method throws Unavailable. */
+export interface Services {
+  /**
+   * Creates a service.
+   * @throws ProblemError `service-exists`, `too-many-services`, `invalid-value` for an unknown resource server
+   */
+  create(request: ServiceRequest): Promise<NewService>
+  /** Lists the services, the oldest first. */
+  list(page: PageRequest & OfResourceServer): Promise<Page<Service>>
+  /** Reads a service. @throws ProblemError `not-found` */
+  read(id: string): Promise<Service>
+  /**
+   * Gives a service a new secret; the former one is accepted for so long, in seconds. @throws ProblemError `not-found`
+   */
+  rotate(id: string, overlapSeconds: number): Promise<NewService>
+  /** Deletes a service: its credential and its tokens end. @throws ProblemError `not-found` */
+  delete(id: string): Promise<void>
+  /** The service of this id with its secrets, as the database has it now; undefined when there is none. */
+  known(id: string): Promise<KnownService | undefined>
+  /** The service with this id and secret. An unknown id and a wrong secret take the same time. */
+  bySecret(id: string, secret: string): Promise<ProvenService | undefined>
+  /** The service that got this token. */
+  byToken(token: string): Promise<ProvenService | undefined>
+  /** A token for a service that has proved itself by a secret; undefined when a former one ends now. */
+  issueToken(proven: ProvenService): ServiceToken | undefined
+  /** True while the proof of a service is still good. */
+  isStillProven(proven: ProvenService): Promise<boolean>
+  /** Stores that the service was used now. */
+  noteUse(id: string): Promise<void>
+}
+
+/** The systems and the setting that services use. */
+export interface ServicesPorts extends ChangeServicesPorts {
+  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
+  /** ACCESS_TOKEN_TTL. */
+  readonly accessTokenTtlSeconds: number
+}
+
+/** Creates the operations on services over these ports. */
+export function createServices(ports: ServicesPorts): Services {
+  const { database, clock, publisher, accessTokenTtlSeconds: ttlSeconds } = ports
+  const known = createReadService(ports)
+  return {
+    create: (request) => whenPublished(publisher, insertService(ports, request)),
+    list: (page) => listServices(database.drizzle, page),
+    read: (id) => readService(database.drizzle, id),
+    rotate: (id, overlapSeconds) => whenPublished(publisher, rotateService(ports, id, overlapSeconds)),
+    delete: (id) => whenPublished(publisher, deleteService(ports, id)),
+    known,
+    bySecret: async (id, secret) => provenBy(await known(id), secret),
+    byToken: (token) => serviceOfToken(token, { readService: known, clock }),
+    issueToken: (proven) => issueServiceToken(proven, { clock, ttlSeconds }),
+    isStillProven: async ({ service: { id }, secret, until }) => {
+      if (until !== null && until <= clock.now()) return false
+      return (await known(id))?.secrets.some((one) => one.secret === secret) ?? false
+    },
+    noteUse: createNoteUse(ports, { table: services, id: services.id, lastUsedAt: services.lastUsedAt }),
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Verifies callers of services, by the schemes whose secrets no service gets: Basic, Digest, signed requests, and
+ * key-signed tokens with a password. What works once (Digest counts, signatures) is counted for each service alone, so
+ * that none can use up what belongs to another one.
+ */
+import { createMemo } from '../../shared/platform/cache/memo.ts'
+import type { KnownHistory } from '../../shared/platform/history/history.ts'
+import type { HttpRequest } from '../../shared/platform/http/request.ts'
+import { createAudience } from '../../shared/protocol/authentication/audience.ts'
+import { type Caller, createAuthentication } from '../../shared/protocol/authentication/authenticate.ts'
+import { createBasicScheme } from '../../shared/protocol/authentication/basic/basic.ts'
+import { createDigestCounts } from '../../shared/protocol/authentication/digest/digest-counts.ts'
+import { createDigestNonces } from '../../shared/protocol/authentication/digest/digest-nonce.ts'
+import type { Scheme, SchemeName } from '../../shared/protocol/authentication/scheme.ts'
+import {
+  createUsedSignatures,
+  type UseSignature,
+} from '../../shared/protocol/authentication/signed-request/used-signatures.ts'
+import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
+import { verifyBasic } from '../logins/verify-password.ts'
+import { ownResourceServer } from '../principals/rights.ts'
+import type { KnownService } from '../services/service-secrets.ts'
+import {
+  type AuthSchemePorts,
+  type AuthSchemeSettings,
+  createDigest,
+  createKeySigned,
+  createSignedRequests,
+} from './schemes.ts'
+
+/** The verification of callers of services. */
+export interface ServiceCallers {
+  /** Verifies the credential of a request at this service. @throws ProblemError for a refusal; Unavailable */
+  verifyCaller(service: KnownService, request: RequestAtService): Promise<CallerAtService>
+  /** Uses a signature at this service. */
+  useSignature(service: KnownService): UseSignature
+}
+
+/** A request at a service, and the public origin of the service. */
+interface RequestAtService {
+  readonly described: HttpRequest
+  readonly origin: string
+}
+
+/** A caller, and the version of the principal record that it was accepted by. */
+interface CallerAtService {
+  readonly caller: Caller
+  readonly version: number
+}
+
+/** Schemes of one service for one origin, and the secrets that they were made with. */
+interface SchemesAtService {
+  readonly schemes: readonly Scheme[]
+  readonly secrets: string
+}
+
+/** Services have one origin each, as a rule. */
+const remembered = { maxEntries: 2_000, maxBytes: 16_000_000 }
+
+/** Creates the verification. */
+export function createServiceCallers(
+  settings: Pick<AuthSchemeSettings, 'schemes' | 'signatureTtlSeconds'>,
+  ports: Omit<AuthSchemePorts, 'serviceSecrets'> & { readonly history: KnownHistory },
+): ServiceCallers {
+  const { principal, clock } = ports
+  const used = createUsedSignatures(ports, 'auth')
+  const counts = createDigestCounts({ ...ports, schema: 'auth' })
+  const memo = createMemo<SchemesAtService>(remembered)
+  const keySigned = createKeySigned(ports)
+  const useSignature =
+    ({ id }: KnownService): UseSignature =>
+    ({ keyId, ...use }) =>
+      used({ keyId: `${id}/${keyId}`, ...use })
+  const schemesOf = (service: KnownService, origin: string): readonly Scheme[] => {
+    const secrets = service.secrets.map(({ secret }) => secret)
+    const key = `${service.id} ${origin}`
+    const known = memo.peek(key)
+    if (known?.secrets === secrets.join()) return known.schemes
+    const makers: Partial<Record<SchemeName, () => Scheme>> = {
+      'key-signed': () => keySigned,
+      basic: () => createBasicScheme({ verify: (received) => verifyBasic(ports, received) }),
+      digest: () => createDigest(ports, { origin, counts, nonces: createDigestNonces({ ...ports, secrets }) }),
+      'signed-request': () => {
+        const place = { publicOrigin: origin, ttlSeconds: settings.signatureTtlSeconds }
+        return createSignedRequests(ports, { ...place, use: useSignature(service) })
+      },
+    }
+    const schemes = settings.schemes.flatMap((name) => makers[name]?.() ?? [])
+    if (known) memo.replace(key, known, undefined)
+    return memo.get(key, () => ({ schemes, secrets: secrets.join() })).schemes
+  }
+  return {
+    useSignature,
+    verifyCaller: async (service, { described, origin }) => {
+      let record: PrincipalRecord | undefined
+      const get = async (username: string) => {
+        record = await principal(username)
+        return record
+      }
+      // The service has the address bar of its callers: it applies the cross-site rule itself.
+      const refuseCrossSite = () => undefined
+      const schemes = schemesOf(service, origin)
+      const { id, audience: name } = service.resourceServer
+      const audience = createAudience(name, { isOfPair: id === ownResourceServer })
+      const { authenticate } = createAuthentication({ schemes, audience, principals: { get }, refuseCrossSite, clock })
+      const caller = await authenticate(described)
+      if (!record) throw new TypeError('a caller without a record is refused')
+      return { caller, version: record.version }
+    },
+  }
+}
