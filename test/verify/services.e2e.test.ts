@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectProblem } from '../support/clients/http-client.ts'
 import { schemeClients } from '../support/clients/scheme-clients/index.ts'
+import { hmacMessageClient, messageSignatureClient } from '../support/clients/scheme-clients/message-signature.ts'
 import { openSender, type SendWith } from '../support/clients/scheme-clients/send-with.ts'
 import { makeService, type ServiceCredential } from '../support/clients/service-client.ts'
 import { describeBackends } from '../support/stores/backends.ts'
@@ -14,6 +15,12 @@ import {
 } from '../support/worlds/verifying-services.ts'
 
 const audience = 'deals'
+
+const clients = [
+  ...schemeClients.map((client) => ({ name: String(client.name), client })),
+  { name: 'fields signed by RSA', client: messageSignatureClient },
+  { name: 'fields signed by HMAC', client: hmacMessageClient },
+]
 
 describeBackends('services that verify', (openBackend) => {
   let stack: Stack
@@ -38,7 +45,7 @@ describeBackends('services that verify', (openBackend) => {
   }
 
   describe.each(frameworks)('on %s', (framework) => {
-    it.each(schemeClients)('know the caller by $name, read and write', async (client) => {
+    it.each(clients)('know the caller by $name, read and write', async ({ client }) => {
       const send: SendWith = await openSender(client, stack, 'alice')
       for (let count = 0; count < 3; count += 1) {
         const { status, body, text } = await send(of(framework), { path: '/me', sent: {} })

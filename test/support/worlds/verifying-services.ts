@@ -20,13 +20,14 @@ export const guardingRight = 'deal.read'
 
 const described = ({ username, scheme, rights }: Caller) => ({ username, scheme, rights: [...rights].sort() })
 
-/** A service: `/me` tells the caller, `/guarded` needs a right and gives the JSON body back. */
+/** A service: `/me` tells the caller, `/rest/v1/deals` needs a right, `/guarded` also gives the JSON body back. */
 type Start = (verifier: Verifier, port: number) => Promise<() => Promise<unknown>>
 
 const startHono: Start = async (verifier, port) => {
   const app = new Hono()
   app.use(honoAdapter.authenticate(verifier))
   app.get('/me', (c) => c.json(described(c.get('caller'))))
+  app.get('/rest/v1/deals', honoAdapter.requireRight(guardingRight), (c) => c.json({ items: [] }))
   app.post('/guarded', honoAdapter.requireRight(guardingRight), async (c) => c.json(await c.req.json()))
   const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' })
   return () => new Promise((resolve) => server.close(resolve))
@@ -38,6 +39,9 @@ const startExpress: Start = async (verifier, port) => {
   router.use(expressAdapter.authenticate(verifier))
   router.use(express.json())
   router.get('/me', (request, response) => void response.json(described(request.caller)))
+  router.get('/rest/v1/deals', expressAdapter.requireRight(guardingRight), (_request, response) => {
+    response.json({ items: [] })
+  })
   router.post('/guarded', expressAdapter.requireRight(guardingRight), (request, response) => {
     response.json(request.body)
   })
@@ -50,6 +54,7 @@ const startFastify: Start = async (verifier, port) => {
   const app = fastify()
   await app.register(fastifyAdapter.authenticate(verifier))
   app.get('/me', async (request) => described(request.caller))
+  app.get('/rest/v1/deals', { onRequest: fastifyAdapter.requireRight(guardingRight) }, async () => ({ items: [] }))
   app.post('/guarded', { onRequest: fastifyAdapter.requireRight(guardingRight) }, async (request) => request.body)
   await app.listen({ port, host: '127.0.0.1' })
   return () => app.close()
