@@ -90,7 +90,7 @@ function createAuthSchemes(config: AuthSchemeSettings, ports: AuthSchemePorts): 
   const factories: Partial<Record<SchemeName, () => Scheme>> = {
     bearer: () =>
       createBearerScheme({ verify: ports.tokens.verifyAccessToken, findKey: findKeyIn(ports.keyRing, 'jwt') }),
-    'key-signed': () => keySigned(ports),
+    'key-signed': () => createKeySigned(ports),
     basic: () => basic(ports),
     session: () => createSessionScheme({ cookie: createSessionCookie(config), sessions: ports.logins.sessions }),
     'signed-request': () => signedRequest(config, ports),
@@ -117,7 +117,13 @@ const basic = (ports: AuthSchemePorts): Scheme => {
   )
 }
 
-function keySigned({ keyRing, hashing: { withPermit }, clock, ...ports }: AuthSchemePorts): Scheme {
+/** The scheme of key-signed tokens with the keys of this server. */
+export function createKeySigned({
+  keyRing,
+  hashing: { withPermit },
+  clock,
+  ...ports
+}: Pick<AuthSchemePorts, 'keyRing' | 'hashing' | 'clock' | 'loginThrottle' | 'audit'>): Scheme {
   const keys = keyRing.verificationKeys('key-signed')
   const verify = rememberVerifiedTokens(createKeySignedVerifier({ keys, clock }), { keys, clock })
   const loginThrottle = notingRefusals(ports.loginThrottle, 'key-signed', recordRefusals(ports.audit))

@@ -1,7 +1,7 @@
 /**
- * Verifies callers of services, by the schemes whose secrets no service gets: Basic, Digest, and signed requests. What
- * works once (Digest counts, signatures) is counted for each service alone, so that none can use up what belongs to
- * another one.
+ * Verifies callers of services, by the schemes whose secrets no service gets: Basic, Digest, signed requests, and
+ * key-signed tokens with a password. What works once (Digest counts, signatures) is counted for each service alone, so
+ * that none can use up what belongs to another one.
  */
 import { createMemo } from '../../shared/platform/cache/memo.ts'
 import type { KnownHistory } from '../../shared/platform/history/history.ts'
@@ -20,7 +20,13 @@ import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import { verifyBasic } from '../logins/verify-password.ts'
 import { ownResourceServer } from '../principals/rights.ts'
 import type { KnownService } from '../services/service-secrets.ts'
-import { type AuthSchemePorts, type AuthSchemeSettings, createDigest, createSignedRequests } from './schemes.ts'
+import {
+  type AuthSchemePorts,
+  type AuthSchemeSettings,
+  createDigest,
+  createKeySigned,
+  createSignedRequests,
+} from './schemes.ts'
 
 /** The verification of callers of services. */
 export interface ServiceCallers {
@@ -60,6 +66,7 @@ export function createServiceCallers(
   const used = createUsedSignatures(ports, 'auth')
   const counts = createDigestCounts({ ...ports, schema: 'auth' })
   const memo = createMemo<SchemesAtService>(remembered)
+  const keySigned = createKeySigned(ports)
   const useSignature =
     ({ id }: KnownService): UseSignature =>
     ({ keyId, ...use }) =>
@@ -70,6 +77,7 @@ export function createServiceCallers(
     const known = memo.peek(key)
     if (known?.secrets === secrets.join()) return known.schemes
     const makers: Partial<Record<SchemeName, () => Scheme>> = {
+      'key-signed': () => keySigned,
       basic: () => createBasicScheme({ verify: (received) => verifyBasic(ports, received) }),
       digest: () => createDigest(ports, { origin, counts, nonces: createDigestNonces({ ...ports, secrets }) }),
       'signed-request': () => {

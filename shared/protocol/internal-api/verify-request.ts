@@ -1,6 +1,7 @@
 /**
- * One request of a caller with a credential that a service must not have what to check with: Basic, Digest, or a
- * signature by HMAC. The answer is good for this request at this service. RSA signatures are taken too.
+ * One request of a caller with a credential that a service must not have what to check with: Basic, Digest, a
+ * key-signed token with a password, or a signature by HMAC. The answer is good for this request at this service. RSA
+ * signatures are taken too.
  */
 import * as z from 'zod'
 import { schemeNames } from '../authentication/scheme.ts'

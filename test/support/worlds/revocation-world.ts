@@ -30,13 +30,20 @@ function line(title: string, samples: readonly Sample[]): string {
   return `  ${title.padEnd(20)} ${String(sorted.length).padStart(5)} samples: p50 ${p50}, p99 ${p99}, maximum ${maximum}\n`
 }
 
-/** An auth server, another one that can be killed, and three deal servers, with what was measured on these. */
+/** Servers that are measured. */
+export interface MeasuredServers {
+  readonly servers: readonly TestServer[]
+  close(): Promise<void>
+}
+
+/** An auth server, another one that can be killed, and three servers, with what was measured on these. */
 export class RevocationWorld {
   readonly samples: Sample[] = []
   readonly #balancer = createBalancer()
   #unavailable = 0
   #keys: Awaited<ReturnType<typeof copyKeys>> | undefined
   #stack: Stack | undefined
+  #measured: MeasuredServers | undefined
   #other: AuthProcess | undefined
   #operator: Operator | undefined
 
@@ -45,13 +52,20 @@ export class RevocationWorld {
     return this.#stack
   }
 
-  async open(openBackend: OpenBackend): Promise<void> {
+  /** Measures three deal servers, or the servers that `start` starts. They answer `GET /rest/v1/deals` by a right. */
+  async open(openBackend: OpenBackend, start?: (stack: Stack) => Promise<MeasuredServers>): Promise<void> {
     this.#keys = await copyKeys()
     const { directory } = this.#keys
     const many = '100000/60'
     const environment = { KEYS_DIR: directory, LOGIN_FAILURES_PER_ACCOUNT: many, LOGIN_FAILURES_PER_ADDRESS: many }
     const dealServer = () => ({ fetch: this.#balancer.fetch })
-    this.#stack = await openStack(openBackend, { dealServers: 3, dealServer, environment, logLevel: 'silent' })
+    this.#stack = await openStack(openBackend, {
+      dealServers: start ? 1 : 3,
+      dealServer,
+      environment,
+      logLevel: 'silent',
+    })
+    this.#measured = await start?.(this.#stack)
     this.#operator = startOperator({ directory, speed: 1, tokenLifeMs: 1_800_000, maxAgeMs: 86_400_000 })
   }
 
@@ -68,7 +82,11 @@ export class RevocationWorld {
     await other?.child.end('SIGKILL')
   }
 
-  /** One credential of each scheme that is concerned, which every deal server has accepted. */
+  get #servers(): readonly TestServer[] {
+    return this.#measured?.servers ?? this.stack.deals
+  }
+
+  /** One credential of each scheme that is concerned, which every server has accepted. */
   async openKnownEverywhere({ schemes }: Revocation): Promise<OpenCredential[]> {
     const stack = {
       ...this.stack,
@@ -78,7 +96,7 @@ export class RevocationWorld {
     const credentials: OpenCredential[] = []
     for (const scheme of schemes) {
       const credential = await openCredential(stack, scheme)
-      for (const server of [...stack.deals, ...stack.deals]) await this.#untilAccepted(server, credential)
+      for (const server of [...this.#servers, ...this.#servers]) await this.#untilAccepted(server, credential)
       credentials.push(credential)
     }
     return credentials
@@ -94,12 +112,12 @@ export class RevocationWorld {
     await revocation.undo?.(this.#ports(credentials))
   }
 
-  /** Asks until every deal server refuses every credential, and some more times. */
+  /** Asks until every server refuses every credential, and some more times. */
   async measure(
     { name, status }: Revocation,
     { credentials, at }: { readonly credentials: readonly OpenCredential[]; readonly at: number },
   ): Promise<void> {
-    const pairs = this.stack.deals.flatMap((server) => credentials.map((credential) => ({ server, credential })))
+    const pairs = this.#servers.flatMap((server) => credentials.map((credential) => ({ server, credential })))
     const measured = pairs.map(async ({ server, credential }) => {
       const ms = await this.#firstRefusal(() => this.#ask(server, credential), { status, at })
       this.samples.push({ revocation: name, ms })
@@ -120,6 +138,7 @@ export class RevocationWorld {
   }
 
   async close(): Promise<void> {
+    await this.#measured?.close()
     await this.#operator?.end()
     await this.killOther()
     await this.#stack?.close()

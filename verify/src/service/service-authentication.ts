@@ -40,6 +40,7 @@ import { type Followed, type FollowPorts, type FollowSettings, followAuthServer 
 /** The settings that authentication uses. */
 export interface ServiceSettings extends FollowSettings, SessionCookieSettings {
   readonly issuer: string
+  /** The audience of the service: credentials for another one are refused. */
   readonly audience: Audience
   /** The origin that clients of the service see. */
   readonly publicOrigin: string

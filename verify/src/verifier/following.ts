@@ -27,9 +27,6 @@ export interface Accepted {
   isRefused: boolean
 }
 
-/** The resource server that the pair itself is. */
-const ownResourceServer = 'deals'
-
 /** How long the description of a service is used, in milliseconds. */
 const describeEveryMs = 60_000
 /** Pauses before the auth server is asked again, in milliseconds. */
@@ -39,6 +36,9 @@ const longestPauseMs = 2_000
 const retireAfterMs = 10_000
 /** How often `ready` looks, in milliseconds. */
 const lookEveryMs = 20
+
+/** The resource server of the auth server and the deal server themselves. */
+const resourceServerOfPair = 'deals'
 
 const serviceQuestion = questionOf(serviceExchange, { path: {}, body: undefined })
 const clock = systemClock
@@ -156,10 +156,10 @@ export class Following {
   }
 
   #authenticationFor(description: ServiceDescription, onRefused: () => void): ServiceAuthentication {
-    const { authUrl, audience: name, recordMaxAgeMs, publicOrigin, trustedOrigins, ...settings } = this.#settings
-    const { serviceId, serviceSecret } = settings
+    const { authUrl, recordMaxAgeMs, publicOrigin, trustedOrigins, serviceId, serviceSecret } = this.#settings
+    const { id, audience: name } = description.resourceServer
+    const audience = createAudience(name, { isOfPair: id === resourceServerOfPair })
     const history = description.history ?? undefined
-    const audience = createAudience(name, { isOfPair: description.resourceServer.id === ownResourceServer })
     return createServiceAuthentication(
       { ...description, authUrl, audience, recordMaxAgeMs, publicOrigin },
       {

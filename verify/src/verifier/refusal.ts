@@ -75,17 +75,21 @@ export function refusalFor(error: unknown, context: RefusalContext, requestId: s
   if (error instanceof ProblemError) return refusalOfProblem(error, context, requestId)
   if (!(error instanceof Unavailable)) return error
   const document = problemDocument(sharedProblems, occurrenceOfUnavailable(error), { ...context, requestId })
-  return new Refusal(document, { ...always, ...retryAfter(error) }, error)
+  return new Refusal(document, { ...fieldsOfAll(requestId), ...retryAfter(error) }, error)
 }
 
-const always = { 'content-type': ['application/problem+json'], 'cache-control': ['no-store'] }
+const fieldsOfAll = (requestId: string) => ({
+  'content-type': ['application/problem+json'],
+  'cache-control': ['no-store'],
+  'x-request-id': [requestId],
+})
 
 function refusalOfProblem(problem: ProblemError, context: RefusalContext, requestId: string): Refusal {
   const { schemes, fallbackChallenge } = authenticationOptions(context.schemes)
   const table = { [problem.code]: entryOf(problem, context) }
   const document = problemDocument(table, occurrenceOf(problem), { ...context, requestId })
   const own = Object.entries(problem.headers).map(([name, lines]) => [name, [lines].flat()] as const)
-  const headers = { ...always, ...retryAfter(problem), ...Object.fromEntries(own) }
+  const headers = { ...fieldsOfAll(requestId), ...retryAfter(problem), ...Object.fromEntries(own) }
   if (document.status !== 401) return new Refusal(document, headers, problem)
   const challenge = fallbackChallenge === undefined ? {} : { 'www-authenticate': [fallbackChallenge] }
   return new Refusal({ ...document, schemes }, { ...challenge, ...headers }, problem)

@@ -3,12 +3,13 @@ import { createSigner, httpbis } from 'http-message-signatures'
 import { makeKey } from '../signing.ts'
 import type { SchemeClient } from './scheme-client.ts'
 
-/** Signs every request in its header fields (RFC 9421), by a library of others, with an rsa key. */
-export const messageSignatureClient: SchemeClient = {
+/** Signs every request in its header fields (RFC 9421), by a library of others, with a key of this kind. */
+const messageClient = (kind: 'rsa' | 'hmac'): SchemeClient => ({
   name: 'signed-request',
   open: async (stack, username) => {
-    const { id, privateKeyPem = '' } = await makeKey(stack, username, { kind: 'rsa' })
-    const key = createSigner(privateKeyPem, 'rsa-v1_5-sha256', id)
+    const { id, privateKeyPem, secret = '' } = await makeKey(stack, username, { kind })
+    const algorithm = kind === 'rsa' ? 'rsa-v1_5-sha256' : 'hmac-sha256'
+    const key = createSigner(privateKeyPem ?? secret, algorithm, id)
     let count = 0
     return async ({ method, url, body }) => {
       count += 1
@@ -23,4 +24,10 @@ export const messageSignatureClient: SchemeClient = {
       return { url, headers: headers as Record<string, string> }
     }
   },
-}
+})
+
+/** With an rsa key. */
+export const messageSignatureClient: SchemeClient = messageClient('rsa')
+
+/** With an hmac key. */
+export const hmacMessageClient: SchemeClient = messageClient('hmac')
