@@ -27,7 +27,11 @@ const exclude = [
   ...(isLong ? testFilesWithoutCampaign(import.meta.dirname) : []),
 ]
 
-const isolated = ['test/deal-server/{auth-client,events}/*.test.ts', 'test/shared/platform/process/process.test.ts']
+const isolated = [
+  'test/verify/{auth-client,principals,keys,credentials}/*.test.ts',
+  'test/deal-server/{auth-client,events}/*.test.ts',
+  'test/shared/platform/process/process.test.ts',
+]
 
 // Many suites start servers and measure time: two files at once keep two cores busy, more only make them wait for each
 // other.

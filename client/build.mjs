@@ -1,16 +1,14 @@
 // Builds the package: one module without dependencies, and its types, which come from the documents of the servers.
 // `npm run build:client`, and `npm pack` here.
-import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { declarationsBelow, packageFolder, runNode, writeDeclarations } from '../scripts/build-package.mjs'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const dist = join(here, 'dist')
-const require = createRequire(import.meta.url)
 const maxBytes = 15_500
 
 /** Packages whose types stand in ours. They go into the package, which then depends on nothing. */
@@ -47,7 +45,7 @@ async function minified(contents) {
 
 function writeTypes() {
   runNode('--import', 'tsx', 'scripts/client-types/types.mjs')
-  runNode(join(dirname(require.resolve('typescript/package.json')), 'bin/tsc'), '-p', here)
+  writeDeclarations(here)
   for (const [name, file] of Object.entries(typesOf)) {
     const folder = packageFolder(name)
     const target = join(dist, 'types', name)
@@ -56,11 +54,6 @@ function writeTypes() {
     cpSync(join(folder, 'LICENSE'), join(target, 'LICENSE'))
   }
   for (const file of declarationsBelow(dist)) writeFileSync(file, withOwnPlaces(file, readFileSync(file, 'utf8')))
-}
-
-function runNode(...parameters) {
-  const { status } = spawnSync(process.execPath, parameters, { cwd: join(here, '..'), stdio: 'inherit' })
-  if (status !== 0) process.exit(status ?? 1)
 }
 
 /** Imports lead to files of this package, by the names that they have there. */
@@ -75,22 +68,4 @@ function withOwnPlaces(file, text) {
       return name.startsWith('.') ? before + quote + name.replace(/\.ts$/, '.js') + quote : whole
     })
     .replace(/^\/\/# sourceMappingURL.*$/m, '')
-}
-
-function declarationsBelow(folder) {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter(({ name }) => name.endsWith('.d.ts'))
-    .map(({ parentPath, name }) => join(parentPath, name))
-}
-
-/** The folder of a package, which may not export its package.json. */
-function packageFolder(name) {
-  const [found] = require.resolve.paths(name).filter((folder) => {
-    try {
-      return readdirSync(join(folder, name)).includes('package.json')
-    } catch {
-      return false
-    }
-  })
-  return join(found, name)
 }

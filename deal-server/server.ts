@@ -27,13 +27,10 @@ import { webhookPausesExchange } from '../shared/protocol/internal-api/webhook-p
 import { observeAuthentications } from '../shared/server/metrics/authentication-metrics.ts'
 import { observeServer } from '../shared/server/metrics/server-metrics.ts'
 import { documentationRoutes } from '../shared/server/pages/routes.ts'
-import { createApiKeyStore } from './auth-client/api-key-store.ts'
+import type { AuthClient } from '../verify/src/auth-client/auth-client.ts'
+import type { PrincipalFeed } from '../verify/src/principals/principal-feed.ts'
+import type { ServiceAuthentication } from '../verify/src/service/service-authentication.ts'
 import { askForRecentProof } from './auth-client/ask-for-recent-proof.ts'
-import { type AuthClient, createAuthClient } from './auth-client/auth-client.ts'
-import { createFeedStream, type FeedStream } from './auth-client/feed-stream.ts'
-import { createKeyStores, type KeyStores } from './auth-client/key-stores.ts'
-import { createPrincipalFeed, type PrincipalFeed, type StreamedFeed } from './auth-client/principal-feed.ts'
-import { createPrincipalRecords } from './auth-client/principal-records.ts'
 import { type ChangeReports, createChangeReports } from './auth-client/report-changes.ts'
 import { createRefusalReports, type RefusalReports } from './auth-client/report-refusals.ts'
 import { createExecuteCommand } from './commands/execute.ts'
@@ -97,26 +94,21 @@ export type DealServer = ReturnType<typeof createDealServer>
 export function createDealServer(config: DealConfig, given: DealResources) {
   const resources = traced(given)
   const step = stepsOf(given.tracing)
-  const { database, cache, clock, ids, log, serviceSecret, metrics = createMetrics() } = resources
+  const { database, clock, ids, log, serviceSecret, metrics = createMetrics() } = resources
   const serviceSecrets = config.serviceSecrets ?? [serviceSecret]
-  const followed = followAuthServer(config, resources)
-  const { authClient, keys, feed, principals } = followed
   const withPermit = createHashingPermits({ concurrency: config.hashConcurrency })
-  const { refusalReports, changeReports } = createReports(authClient, resources)
-  const { authenticate, recheck, refuseCrossSite } = createDealAuthentication(config, {
-    database,
-    cache,
-    clock,
-    ids,
-    ...followed,
+  const authentication = createDealAuthentication(config, {
+    ...resources,
+    fetch: tracedFetch(resources),
     withPermit,
-    noteRefusal: refusalReports.note,
-    serviceSecret,
+    noteRefusal: (refusal) => refusalReports.note(refusal),
     serviceSecrets,
     observe: observeAuthentications(metrics, 'deal'),
   })
+  const { authClient, keys, feed, principals, authenticate, recheck, refuseCrossSite } = authentication
+  const { refusalReports, changeReports } = createReports(authClient, resources)
   const eventLog = createEventLog(database)
-  const webhooks = openWebhooks(config, resources, { ...followed, eventLog, metrics, serviceSecrets })
+  const webhooks = openWebhooks(config, resources, { authClient, principals, eventLog, metrics, serviceSecrets })
   const { events, wakeUps } = createLiveEvents(config, resources, { feed, eventLog, webhooks })
   const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
   const followedFeed = config.hasFeed ? feed : undefined
@@ -156,7 +148,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
   })
   const searchIndex = createBackgroundIndex({ database, log }, dealSearchIndex)
   const background = { wakeUps, housekeeping, searchIndex, webhooks, refusalReports, changeReports }
-  const parts = { ...followed, ...background }
+  const parts = { authentication, ...background }
   return { app, executeCommand, reader: repository, start: () => startParts(parts), stop: () => stopParts(parts) }
 }
 
@@ -171,6 +163,10 @@ function readerOf(
   return readAsSeen(createReplicaReads({ database, primary, replicas, count }))
 }
 
+/** Requests to the auth server: spans, where traces are sent. */
+const tracedFetch = ({ tracing, fetch = globalThis.fetch }: Pick<DealResources, 'tracing' | 'fetch'>) =>
+  tracing?.fetch(fetch) ?? fetch
+
 /** What the auth server is told for its audit log. */
 const createReports = (authClient: Pick<AuthClient, 'ask'>, { clock, log }: Pick<DealResources, 'clock' | 'log'>) => ({
   refusalReports: createRefusalReports({ authClient, clock, log }),
@@ -179,10 +175,7 @@ const createReports = (authClient: Pick<AuthClient, 'ask'>, { clock, log }: Pick
 
 /** The parts that work in the background. */
 interface Parts {
-  readonly authClient: Pick<AuthClient, 'stop'>
-  readonly keys: KeyStores
-  readonly feed: PrincipalFeed
-  readonly feedStream: FeedStream
+  readonly authentication: Pick<ServiceAuthentication, 'start' | 'stop'>
   readonly wakeUps: WakeUps
   readonly housekeeping: Housekeeping
   readonly refusalReports: RefusalReports
@@ -191,44 +184,23 @@ interface Parts {
   readonly webhooks: Webhooks
 }
 
-/** Starts to follow the auth server: its keys and the change feed. Does not wait for an auth server that is down. */
-async function startParts({
-  feed,
-  feedStream,
-  keys,
-  wakeUps,
-  housekeeping,
-  searchIndex,
-  webhooks,
-}: Parts): Promise<void> {
-  await Promise.all([feed.start(), keys.refresh(), wakeUps.start()])
-  keys.start()
-  feedStream.start()
+/** Starts to follow the auth server, and the work in the background. Does not wait for an auth server that is down. */
+async function startParts({ authentication, wakeUps, housekeeping, searchIndex, webhooks }: Parts): Promise<void> {
+  await Promise.all([authentication.start(), wakeUps.start()])
   housekeeping.start()
   searchIndex.start()
   webhooks.start()
 }
 
-async function stopParts({
-  authClient,
-  keys,
-  feed,
-  feedStream,
-  wakeUps,
-  housekeeping,
-  ...parts
-}: Parts): Promise<void> {
+async function stopParts({ authentication, wakeUps, housekeeping, ...parts }: Parts): Promise<void> {
   const { refusalReports, changeReports, searchIndex, webhooks } = parts
   searchIndex.stop()
-  keys.stop()
   await webhooks.stop()
   await refusalReports.stop()
   await changeReports.stop()
   await wakeUps.stop()
   await housekeeping.stop()
-  feedStream.stop()
-  await feed.stop()
-  authClient.stop()
+  await authentication.stop()
 }
 
 /** The event streams, and the wake-ups between deal servers. */
@@ -309,30 +281,3 @@ const openRoutes = (
   ...(schemes.includes('bearer') ? [resourceMetadataRoute({ publicOrigin, issuer })] : []),
   ...documentationRoutes({ server: 'deal', publicOrigins, schemes, expiredTokenStatus }),
 ]
-
-/** The data of the auth server, kept fresh: its keys, principals and API keys. */
-function followAuthServer(
-  { authUrl, recordMaxAgeMs, schemes }: Pick<DealConfig, 'authUrl' | 'recordMaxAgeMs' | 'schemes'>,
-  resources: DealResources,
-) {
-  const { cache, clock, ids, log, serviceSecret: secret, fetch: send = globalThis.fetch, tracing } = resources
-  const fetch = tracing?.fetch(send) ?? send
-  const onPublishedKeys = (published: string) => keys.onPublishedKeys(published)
-  const authClient = createAuthClient({
-    authUrl,
-    secret,
-    clock,
-    ids,
-    fetch,
-    onPublishedKeys,
-    followed: () => feed.instanceId(),
-    onInstance: (instanceId, before) => feed.observeInstance(instanceId, before),
-  })
-  const keys: KeyStores = createKeyStores({ authClient, schemes, clock, log })
-  const feed: PrincipalFeed & StreamedFeed = createPrincipalFeed({ cache, authClient, clock, log })
-  feed.onPublishedKeys(onPublishedKeys)
-  const feedStream = createFeedStream({ feed, authClient, clock, log })
-  const principals = createPrincipalRecords({ feed, cache, authClient, clock, recordMaxAgeMs })
-  const apiKeys = createApiKeyStore({ authClient, principals, clock, log, secret })
-  return { authClient, keys, apiKeys, feed, feedStream, principals }
-}

@@ -19,7 +19,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const cache = join(root, 'node_modules/.cache/keyhold')
 const dayMs = 86_400_000
-const folders = ['auth-server', 'deal-server', 'console', 'shared', 'cli', 'client/src']
+const folders = ['auth-server', 'deal-server', 'console', 'shared', 'verify/src', 'cli', 'client/src']
 const files = ['start.ts', 'package.json', 'package-lock.json', 'scripts/compile.mjs']
 
 /**

@@ -11,7 +11,11 @@ import { type Authentication, createAuthentication } from '../../shared/protocol
 import { createBasicScheme } from '../../shared/protocol/authentication/basic/basic.ts'
 import { cachePasswords } from '../../shared/protocol/authentication/basic/cached-passwords.ts'
 import { createBearerScheme } from '../../shared/protocol/authentication/bearer/bearer.ts'
-import { type CrossSiteSettings, createCrossSiteRule } from '../../shared/protocol/authentication/cross-site.ts'
+import {
+  type CrossSiteSettings,
+  createCrossSiteRule,
+  trustedOrigins,
+} from '../../shared/protocol/authentication/cross-site.ts'
 import { createDigestScheme, type DigestPorts } from '../../shared/protocol/authentication/digest/digest.ts'
 import { createDigestCounts } from '../../shared/protocol/authentication/digest/digest-counts.ts'
 import { createDigestNonces } from '../../shared/protocol/authentication/digest/digest-nonce.ts'
@@ -76,7 +80,7 @@ export const createCallerAuthentication = (config: AuthSchemeSettings, ports: Au
     schemes: createAuthSchemes(config, ports),
     audience: createAudience(config.audience, { isOfPair: true }),
     principals: { get: ports.principal },
-    refuseCrossSite: createCrossSiteRule(config),
+    refuseCrossSite: createCrossSiteRule(trustedOrigins(config)),
     clock: ports.clock,
     observe: observeAuthentications(ports.metrics, 'auth'),
   })

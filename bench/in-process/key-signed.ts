@@ -29,7 +29,7 @@ export async function verifyKeySigned(): Promise<Comparison> {
     judge: () => undefined,
   }
   const passwords = createTokenPasswords({ withPermit: createHashingPermits({ concurrency: 1 }), loginThrottle, clock })
-  const attempt = { field: Buffer.from(password).toString('base64url'), address: '203.0.113.7' }
+  const attempt = { token: 'kst1', field: Buffer.from(password).toString('base64url'), address: '203.0.113.7' }
   if (!(await passwords.isRight(claims, attempt))) throw new Error('The password is not accepted.')
   return {
     title: 'Verifying a key-signed token, RSA-2048',

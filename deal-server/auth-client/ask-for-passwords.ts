@@ -3,7 +3,7 @@ import { ProblemError, Unavailable } from '../../shared/platform/problems/errors
 import type { BasicPorts } from '../../shared/protocol/authentication/basic/basic.ts'
 import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
 import { passwordExchange, passwordPurpose } from '../../shared/protocol/internal-api/password.ts'
-import type { AuthClient, InternalResponse } from './auth-client.ts'
+import type { AuthClient, InternalResponse } from '../../verify/src/auth-client/auth-client.ts'
 
 /** The parts that the verification of passwords uses. */
 export interface AskForPasswordsPorts {

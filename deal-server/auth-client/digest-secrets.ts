@@ -9,7 +9,7 @@ import type { DigestCredential } from '../../shared/protocol/authentication/dige
 import { digestSecretExchange, digestSecretPurpose } from '../../shared/protocol/internal-api/digest-secret.ts'
 import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
 import { isUsername } from '../../shared/protocol/principal/record.ts'
-import type { AuthClient } from './auth-client.ts'
+import type { AuthClient } from '../../verify/src/auth-client/auth-client.ts'
 
 /** The parts that Digest secrets use. */
 export interface DigestSecretsPorts {

@@ -12,7 +12,7 @@ import {
   type ReportedChange,
   webhookChangesExchange,
 } from '../../shared/protocol/internal-api/webhook-changes.ts'
-import type { AuthClient } from './auth-client.ts'
+import type { AuthClient } from '../../verify/src/auth-client/auth-client.ts'
 
 /** The parts that reports use. */
 export interface ChangeReportsPorts {

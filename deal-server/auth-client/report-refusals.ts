@@ -9,7 +9,7 @@ import {
   maxRefusalsAtOnce,
 } from '../../shared/protocol/internal-api/limit-refusals.ts'
 import { type CountedRefusal, createFloodFilter } from '../../shared/server/login-throttle/flood-filter.ts'
-import type { AuthClient } from './auth-client.ts'
+import type { AuthClient } from '../../verify/src/auth-client/auth-client.ts'
 
 /** The parts that reports use. */
 export interface RefusalReportsPorts {

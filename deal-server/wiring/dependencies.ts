@@ -3,8 +3,8 @@ import { type Database, databaseWrites } from '../../shared/platform/database/da
 import type { Dependency } from '../../shared/platform/http/server/health.ts'
 import type { Replica } from '../../shared/platform/postgres/replicas.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { KeyStores } from '../auth-client/key-stores.ts'
-import type { PrincipalFeed } from '../auth-client/principal-feed.ts'
+import type { KeyStores } from '../../verify/src/keys/key-stores.ts'
+import type { PrincipalFeed } from '../../verify/src/principals/principal-feed.ts'
 import type { EventStreams } from '../events/event-streams.ts'
 
 interface DependencyPorts {

@@ -77,6 +77,12 @@ it('loads for the operators no database, no log and no command but the one that 
   expect(loaded.filter((name) => unwanted.includes(name))).toEqual([])
 })
 
+it('loads no database, no Redis and no log where a service verifies', () => {
+  const adapters = ['hono', 'express', 'fastify'].map((name) => `verify/src/adapters/${name}.ts`)
+  const loaded = packagesLoaded('verify/src/index.ts', ...adapters)
+  expect(loaded.toSorted()).toEqual(['ipaddr.js', 'jose', 'lru-cache', 'structured-headers', 'uuid', 'zod'])
+})
+
 it('takes of zod what it uses: `import * as z`, because an object `z` keeps the sentences of fifty languages', () => {
   const whole = source.filter(({ lines }) => lines.some((line) => /^import \{.*\} from 'zod'/.test(line)))
   expect(whole.map(({ path }) => path)).toEqual([])

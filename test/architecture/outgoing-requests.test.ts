@@ -3,9 +3,9 @@ import { readSource, type SourceFile, sourceFiles } from './source.ts'
 
 /** Which files of the servers send HTTP requests, and where to. */
 const senders = {
-  'deal-server/auth-client/auth-client.ts': 'to AUTH_URL',
-  'shared/platform/tracing/opentelemetry/traced-requests.ts': 'for the file above, with a span',
+  'shared/platform/tracing/opentelemetry/traced-requests.ts': 'for the last file, with a span',
   'shared/platform/webhooks/guarded-post.ts': 'to the URLs of webhooks, after a look at the address',
+  'verify/src/auth-client/auth-client.ts': 'to the auth server that is followed',
 }
 
 /** Packages that can send requests of their own accord, and the file that keeps them from it or says where to. */
@@ -21,7 +21,7 @@ const sends = ({ lines }: SourceFile): boolean =>
 
 it('sends requests from these files alone', () => {
   const servers = sourceFiles().filter(
-    ({ path }) => /^(auth-server|deal-server|shared)\//.test(path) && !/\/(cli|assets)\//.test(path),
+    ({ path }) => /^(auth-server|deal-server|shared|verify)\//.test(path) && !/\/(cli|assets)\//.test(path),
   )
   expect(
     servers

@@ -29,7 +29,16 @@ export interface SourceFunction {
   readonly statements: number
 }
 
-const sourceFolders = ['auth-server', 'deal-server', 'console', 'shared', 'client', 'cli', 'bench', 'scripts']
+/** The largest number of statements in a function. */
+export const maxStatements = 30
+
+/** The functions of a file that have more. */
+export const tooLong = ({ path, functions }: SourceFile): string[] =>
+  functions
+    .filter(({ statements }) => statements > maxStatements)
+    .map(({ line, statements }) => `${path}:${line} has ${statements} statements`)
+
+const sourceFolders = ['auth-server', 'deal-server', 'console', 'shared', 'verify', 'client', 'cli', 'bench', 'scripts']
 
 /** Every file of the source: tests, migrations, generated types and configuration of tools are not among them. */
 export const sourceFiles = (): SourceFile[] => ['start.ts', ...sourceFolders.flatMap(filesBelow)].map(readFile)

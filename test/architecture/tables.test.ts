@@ -29,10 +29,10 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/platform/openapi/problem-responses.ts': 'one document',
   'shared/protocol/authentication/signed-request/canonical-query.ts': 'one request',
   'shared/protocol/authentication/digest/digest-credential.ts': 'one header',
-  'deal-server/auth-client/key-store.ts': 'the published keys',
+  'verify/src/keys/key-store.ts': 'the published keys',
   // What is under way: requests that wait for an answer are bounded by the server.
-  'deal-server/auth-client/pending-key-lookups.ts': 'under way, and counted',
-  'deal-server/auth-client/refuse-while-frozen.ts': 'under way',
+  'verify/src/keys/pending-key-lookups.ts': 'under way, and counted',
+  'verify/src/auth-client/refuse-while-frozen.ts': 'under way',
   'deal-server/files/columns.ts': 'the header of one file, 100 columns',
   'deal-server/commands/keyed-queue.ts': 'under way',
   'shared/platform/http/user-limits.ts': 'under way, and counted',
@@ -61,7 +61,7 @@ const reasons: Readonly<Record<string, string>> = {
   // Named by the servers themselves.
   'shared/server/html/assets.ts': 'files of ours',
   'auth-server/principals/principal-publisher.ts': 'changed users whose records were not published yet',
-  'deal-server/auth-client/principal-feed.ts': "users of the last minute's announcements",
+  'verify/src/principals/principal-feed.ts': "users of the last minute's announcements",
   'shared/platform/cache/attempt-counts.ts': 'attempts in flight, as many as the limit',
   'shared/platform/cache/channel-listeners.ts': 'channels',
   'shared/platform/database/housekeeping.ts': 'jobs',
@@ -70,7 +70,7 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 it('says of each Map and Set that is filled at run time what bounds it', () => {
-  const servers = sourceFiles().filter(({ path }) => /^(auth-server|deal-server|shared)\/(?!ops\/)/.test(path))
+  const servers = sourceFiles().filter(({ path }) => /^(auth-server|deal-server|shared|verify)\/(?!ops\/)/.test(path))
   const filled = servers.filter(({ code }) => /\bnew (?:Map|Set)(?:<[^()]*>)?\(\)/.test(code)).map(({ path }) => path)
   expect(filled.filter((path) => !(path in reasons))).toEqual([])
 })

@@ -44,7 +44,7 @@ describe('the pages', () => {
 
   it.each(['docs/architecture.md', 'docs/revocation.md'])('%s names files that exist', (name) => {
     const text = readFileSync(join(root, name), 'utf8')
-    const files = [...text.matchAll(/`((?:auth-server|deal-server|shared|test|bench)\/[\w./-]+)`/g)].map(
+    const files = [...text.matchAll(/`((?:auth-server|deal-server|shared|verify|test|bench)\/[\w./-]+)`/g)].map(
       ([, path = '']) => path,
     )
     expect(files.length).toBeGreaterThan(5)

@@ -7,8 +7,10 @@ const present = version('package.json')
 
 it('has one version, wherever it is shown', () => {
   expect(version('client/package.json')).toBe(present)
+  expect(version('verify/package.json')).toBe(present)
   expect(version('package-lock.json')).toBe(present)
   expect(read('client/README.md')).toContain(`keyhold-client-${present}.tgz`)
+  expect(read('verify/README.md')).toContain(`keyhold-verify-${present}.tgz`)
   expect(read('docs/webhooks.md')).toContain(`User-Agent: Keyhold/${present}`)
 })
 

@@ -36,6 +36,12 @@ export interface Peer {
    * a client.
    */
   readonly isContradicted?: boolean
+  /**
+   * True if a proxy whose address TRUST_PROXY names wrote the forwarding headers and named the client in them. A number
+   * of hops and a range of all addresses name no proxy: with them, every machine that reaches this server counts as
+   * one.
+   */
+  readonly isNamedByProxy?: boolean
 }
 
 /** Reads TRUST_PROXY: a number, or comma-separated CIDRs and addresses. Undefined for other text. */
@@ -73,12 +79,25 @@ export function addressOf(socket: Socket): string {
 }
 
 /** The peer of a request. */
-export function peerOf(incoming: IncomingMessage, settings: TransportSettings): Peer {
-  const socket = incoming.socket
-  const peerAddress = addressOf(socket)
-  const hasForwarding = carriesForwardingHeaders(incoming)
-  const trusted = hasForwarding ? trustedClient(incoming, peerAddress, settings.trustProxy) : undefined
-  const encrypted = 'encrypted' in socket
+export const peerOf = (incoming: IncomingMessage, settings: TransportSettings): Peer =>
+  peerBehind(incoming, { address: addressOf(incoming.socket), encrypted: 'encrypted' in incoming.socket }, settings)
+
+/** The other end of a connection. */
+export interface ConnectionEnd {
+  /** The canonical address. */
+  readonly address: string
+  /** True for a connection over TLS. */
+  readonly encrypted: boolean
+}
+
+/** The peer of a request with these header fields that came over this connection. */
+export function peerBehind(
+  message: Pick<IncomingMessage, 'headers'>,
+  { address: peerAddress, encrypted }: ConnectionEnd,
+  settings: TransportSettings,
+): Peer {
+  const hasForwarding = carriesForwardingHeaders(message)
+  const trusted = hasForwarding ? trustedClient(message, peerAddress, settings.trustProxy) : undefined
   const direct = isLoopback(peerAddress) && !hasForwarding
   const isHttps = encrypted || trusted?.https === true
   return {
@@ -86,8 +105,11 @@ export function peerOf(incoming: IncomingMessage, settings: TransportSettings): 
     mayCarryCredentials: settings.allowInsecureHttp || isHttps || direct,
     isHttps,
     isContradicted: trusted?.isContradicted === true,
+    isNamedByProxy: trusted?.address !== undefined && namesProxies(settings.trustProxy),
   }
 }
+
+const namesProxies = (trust: TrustedProxies): boolean => 'ranges' in trust && trust.ranges.every(([, bits]) => bits > 0)
 
 /** Refuses a request with contradicting forwarding headers. @throws ProblemError `contradicting-forwarding-headers` */
 export function refuseContradiction(): never {
@@ -108,8 +130,7 @@ export function requireSecureTransport(peer: Peer): void {
   )
 }
 
-function carriesForwardingHeaders(incoming: IncomingMessage): boolean {
-  const { headers } = incoming
+function carriesForwardingHeaders({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   if (headers.forwarded !== undefined || headers['x-real-ip'] !== undefined) return true
   for (const name in headers) if (name.startsWith('x-forwarded-')) return true
   return false
@@ -125,7 +146,7 @@ interface TrustedClient {
 
 /** The client as the outermost trusted proxy saw it; undefined when the peer is not a trusted proxy. */
 function trustedClient(
-  { headers }: IncomingMessage,
+  { headers }: Pick<IncomingMessage, 'headers'>,
   peerAddress: string,
   trust: TrustedProxies,
 ): TrustedClient | undefined {

@@ -25,15 +25,16 @@ export type RefuseCrossSite = (request: HttpRequest) => void
 export const trustedOrigins = (settings: CrossSiteSettings): ReadonlySet<string> =>
   new Set([...Object.values(settings.publicOrigins), ...settings.corsOrigins, ...ownOrigins(settings)])
 
-/** The rule for these settings. */
-export function createCrossSiteRule(settings: CrossSiteSettings): RefuseCrossSite {
-  const allowed = trustedOrigins(settings)
+/** The rule that allows pages of these origins. */
+export function createCrossSiteRule(allowed: ReadonlySet<string>): RefuseCrossSite {
   return (request) => {
     if (isSafeMethod(request.method)) return
     const origin = request.header('origin')
     const site = request.header('sec-fetch-site')
     const isOwn =
-      origin === undefined ? site === undefined || site === 'same-origin' || site === 'none' : allowed.has(origin)
+      origin === undefined
+        ? site === undefined || site === 'same-origin' || site === 'none'
+        : allowed.has(origin) || origin === request.foreignOrigin
     if (!isOwn)
       throw new ProblemError('cross-site', 'A page of another site made this request; CORS_ORIGINS can allow it.')
   }

@@ -7,7 +7,7 @@
  * after every change, before they acknowledge the change, and one of them at least every 200 ms: it is announcement and
  * heartbeat in one. A reader that has followed the feed up to `after` or further has missed nothing. Any other reader
  * knows that it missed messages. Writer: `auth-server/principals/principal-publisher.ts`. Reader:
- * `deal-server/auth-client/principal-feed.ts`.
+ * `verify/src/principals/principal-feed.ts`.
  */
 import * as z from 'zod'
 import { instanceKey } from './instance-id.ts'

@@ -1,8 +1,8 @@
 import { expect, it, vi } from 'vitest'
-import type { InternalQuestion } from '../../../deal-server/auth-client/auth-client.ts'
 import { createRefusalReports } from '../../../deal-server/auth-client/report-refusals.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { LimitRefusal } from '../../../shared/protocol/internal-api/limit-refusals.ts'
+import type { InternalQuestion } from '../../../verify/src/auth-client/auth-client.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const refusalOf = (name: string, address = '203.0.113.7'): LimitRefusal => ({

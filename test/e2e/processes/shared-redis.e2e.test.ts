@@ -1,8 +1,8 @@
 /** Instances with databases of their own on one Redis: side by side, and one after the other. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createAuthClient } from '../../../deal-server/auth-client/auth-client.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
+import { createAuthClient } from '../../../verify/src/auth-client/auth-client.ts'
 import { expectProblem } from '../../support/clients/http-client.ts'
 import { type Backend, describeOnce } from '../../support/stores/backends.ts'
 import { lent, withCacheOf } from '../../support/stores/shared-cache.ts'

@@ -8,19 +8,19 @@ import {
   createPrincipalPublisher,
   type PrincipalPublisher,
 } from '../../../auth-server/principals/principal-publisher.ts'
-import type { AuthClient } from '../../../deal-server/auth-client/auth-client.ts'
-import { createFeedStream, type FeedStream } from '../../../deal-server/auth-client/feed-stream.ts'
-import { FollowedRecords } from '../../../deal-server/auth-client/followed-records.ts'
-import {
-  createPrincipalFeed,
-  type PrincipalFeed,
-  type StreamedFeed,
-} from '../../../deal-server/auth-client/principal-feed.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { createLog } from '../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { type FeedLine, openFeedLine } from '../../../shared/protocol/internal-api/feed-stream.ts'
 import { foldUsername, parseStoredPrincipal, type StoredPrincipal } from '../../../shared/protocol/principal/record.ts'
+import type { AuthClient } from '../../../verify/src/auth-client/auth-client.ts'
+import { createFeedStream, type FeedStream } from '../../../verify/src/principals/feed-stream.ts'
+import { FollowedRecords } from '../../../verify/src/principals/followed-records.ts'
+import {
+  createPrincipalFeed,
+  type PrincipalFeed,
+  type StreamedFeed,
+} from '../../../verify/src/principals/principal-feed.ts'
 import { SimulatedCacheClient, type SimulatedCacheServer } from '../worlds/freshness/simulated-cache.ts'
 import { SimulatedLink } from '../worlds/freshness/simulated-link.ts'
 import { SimulatedDatabase, type SimulatedPrincipals } from '../worlds/freshness/simulated-principals.ts'

@@ -55,31 +55,23 @@ const dummyHa1 = digestHa1('', 'nobody has this secret')
 
 /** Reads `Authorization: Digest …`. */
 export function createDigestScheme(ports: DigestPorts): Scheme {
-  const challenge = (isStale = false): string =>
-    `Digest realm="${realm}", qop="auth", algorithm=SHA-256, nonce="${ports.nonces.issue()}", opaque="${opaque}", ` +
-    `charset=UTF-8, userhash=true${isStale ? ', stale=true' : ''}`
-  // A script gets the nonce where no browser opens a dialog for it.
-  const headersOf = (request: HttpRequest, isStale = false): ResponseHeaders =>
-    isOfScript(request)
-      ? { 'authentication-info': [`nextnonce="${ports.nonces.issue()}"`] }
-      : { 'www-authenticate': [challenge(isStale)] }
+  const challenged = challengedScheme(ports.nonces)
+  const headersOf = challenged.refusalHeaders
   return {
-    name: 'digest',
-    isSentByBrowsers: true,
-    challenge: () => challenge(),
-    refusalHeaders: (request) => headersOf(request),
-    place: { authorization: 'digest' },
+    ...challenged,
     verify: async (text, request) => {
       const credential = parseDigestCredential(text)
       const nonce =
-        credential && fits(credential, request, ports.origin) ? ports.nonces.read(credential.nonce) : undefined
+        credential && fits(credential, request, request.foreignOrigin ?? ports.origin)
+          ? ports.nonces.read(credential.nonce)
+          : undefined
       const stale = () => staleNonce(headersOf(request, true))
       const secret = credential && nonce ? await prove({ credential, nonce, request }, ports, stale) : undefined
-      if (!credential || !nonce || !secret) throw wrong(headersOf(request))
+      if (!credential || !nonce || !secret) throw wrongResponse(headersOf(request))
       request.addResponseHeader('Authentication-Info', authenticationInfo(secret, { credential, nonce }, ports))
       const recheck = async () => {
         const known = (await ports.held?.(credential.user, request)) ?? (await ports.find(credential.user, request))
-        if (known?.ha1 !== secret.ha1) throw wrong({})
+        if (known?.ha1 !== secret.ha1) throw wrongResponse({})
       }
       return {
         username: secret.username,
@@ -91,6 +83,24 @@ export function createDigestScheme(ports: DigestPorts): Scheme {
       }
     },
   }
+}
+
+/** The scheme without its verification: where its credential stands, and the challenges with nonces of these. */
+export function challengedScheme(nonces: Pick<DigestNonces, 'issue'>) {
+  const challenge = (isStale = false): string =>
+    `Digest realm="${realm}", qop="auth", algorithm=SHA-256, nonce="${nonces.issue()}", opaque="${opaque}", ` +
+    `charset=UTF-8, userhash=true${isStale ? ', stale=true' : ''}`
+  return {
+    name: 'digest',
+    isSentByBrowsers: true,
+    challenge: () => challenge(),
+    // A script gets the nonce where no browser opens a dialog for it.
+    refusalHeaders: (request: HttpRequest, isStale = false): ResponseHeaders =>
+      isOfScript(request)
+        ? { 'authentication-info': [`nextnonce="${nonces.issue()}"`] }
+        : { 'www-authenticate': [challenge(isStale)] },
+    place: { authorization: 'digest' },
+  } as const satisfies Omit<Scheme, 'verify'>
 }
 
 /** True when the credential is for this request and for a challenge of this server (RFC 7616 §3.4.6). */
@@ -174,7 +184,8 @@ function authenticationInfo(
 const staleNonce = (headers: ResponseHeaders) =>
   new ProblemError('stale-nonce', 'The nonce has expired; sign the request with the new one.', { headers })
 
-const wrong = (headers: ResponseHeaders) =>
+/** The refusal of a response that is not right. */
+export const wrongResponse = (headers: ResponseHeaders): ProblemError<'invalid-credentials'> =>
   new ProblemError(
     'invalid-credentials',
     'The Digest response is not right for this request. It is made with the Digest secret, not with the password.',

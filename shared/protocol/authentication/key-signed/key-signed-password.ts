@@ -1,51 +1,12 @@
-/**
- * The password that comes with a key-signed token: how it is sent, and a cache so that not every request costs an
- * Argon2 hash.
- */
-import { createBoundedCache } from '../../../platform/cache/bounded-cache.ts'
+/** The check of the password of a key-signed token against the hash in the token. */
 import type { Clock } from '../../../platform/clock.ts'
 import { createSharedCalls } from '../../../platform/concurrency/share-calls.ts'
 import type { WithHashingPermit } from '../../../platform/crypto/hashing-permits.ts'
 import { createKeyedHash } from '../../../platform/crypto/keyed-hash.ts'
-import { ProblemError } from '../../../platform/problems/errors.ts'
-import type { KeySignedClaims } from '../../key-signed-token/key-signed-payload.ts'
 import { isTokenPassword } from '../../key-signed-token/token-password.ts'
-import { exceedsPasswordLimit, maxPasswordBytes } from '../../principal/password-limits.ts'
-import { anonymousUsername } from '../../principal/record.ts'
-import type { Attempt, LoginThrottle } from '../login-throttle.ts'
-import type { TokenPasswordAttempt, TokenPasswords } from './key-signed.ts'
-
-/** The longest field: base64url of the longest password, with three octets a character at most. */
-const maxFieldLength = 4 * maxPasswordBytes
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-/**
- * The password in the field.
- * @throws ProblemError `invalid-parameter` for a text that is not a password in UTF-8 and base64url (RFC 4648 §5),
- * padded or not
- */
-function passwordIn(field: string): string {
-  const password = decode(field)
-  if (password === undefined || password === '' || exceedsPasswordLimit(password)) throw notAPassword()
-  return password
-}
-
-const notAPassword = () =>
-  new ProblemError('invalid-parameter', 'X-Key-Signed-Password must be the password in UTF-8, as base64url.')
-
-function decode(field: string): string | undefined {
-  const octets = Buffer.from(field, 'base64url')
-  const unpadded = octets.toString('base64url')
-  // Many libraries add padding by default.
-  const padded = unpadded.padEnd(Math.ceil(unpadded.length / 4) * 4, '=')
-  if (field !== unpadded && field !== padded) return undefined
-  try {
-    return utf8.decode(octets)
-  } catch {
-    return undefined
-  }
-}
+import type { LoginThrottle } from '../login-throttle.ts'
+import type { TokenPasswords } from './key-signed.ts'
+import { attemptOf, type RememberedPasswordPorts, rememberTokenPasswords } from './remember-token-passwords.ts'
 
 /** The hashing and the limits of passwords. */
 export interface TokenPasswordPorts {
@@ -54,48 +15,22 @@ export interface TokenPasswordPorts {
   readonly clock: Clock
 }
 
-/** Bounds of the cache of right passwords. */
-const remembered = { maxEntries: 10_000, maxBytes: 2_000_000 }
-
 /**
- * Checks passwords against the hash in the token. A right password is cached until its token expires, for the address
- * that proved it, as a hash under a key that only this process has. Concurrent requests with the same password share a
- * hash. Each of them counts as an attempt of its own, and a request that is accepted from the cache is judged by the
- * limits, too.
+ * Checks passwords against the hash in the token. Concurrent requests with the same password share a hash. Each of them
+ * counts as an attempt of its own.
  */
 export function createTokenPasswords({ withPermit, loginThrottle, clock }: TokenPasswordPorts): TokenPasswords {
   const hashOf = createKeyedHash()
-  const right = createBoundedCache<true>({ ...remembered, clock })
   const checks = createSharedCalls<true | undefined>()
-
-  const checkOnce = (
-    { jti, passwordHash }: KeySignedClaims,
-    { field, address, password }: DecodedAttempt,
-  ): Promise<true | undefined> => {
-    if (passwordHash === null) return Promise.resolve(undefined)
-    const hash = async () => (await withPermit(() => isTokenPassword(passwordHash, password), address)) || undefined
-    return checks.share(hashOf(jti, field), hash)
+  const check: RememberedPasswordPorts['check'] = async (claims, tried) => {
+    const { jti, passwordHash } = claims
+    const { field, address, password } = tried
+    const checkOnce = async (): Promise<true | undefined> => {
+      if (passwordHash === null) return undefined
+      const hash = async () => (await withPermit(() => isTokenPassword(passwordHash, password), address)) || undefined
+      return checks.share(hashOf(jti, field), hash)
+    }
+    return (await loginThrottle.attempt(attemptOf(claims, tried), checkOnce)) === true
   }
-  const check = async (name: string, claims: KeySignedClaims, tried: DecodedAttempt): Promise<boolean> => {
-    const isRight = await loginThrottle.attempt(attemptOf(claims, tried), () => checkOnce(claims, tried))
-    if (isRight) right.set(name, true, { ttlMs: Math.max(1, claims.exp * 1000 - clock.now()) })
-    return isRight === true
-  }
-  return {
-    isRight: (claims, tried) => {
-      const { field, address } = tried
-      if (field.length > maxFieldLength) throw notAPassword()
-      const name = hashOf(claims.jti, field, address)
-      if (!right.get(name)) return check(name, claims, { ...tried, password: passwordIn(field) })
-      const judging = loginThrottle.judge(attemptOf(claims, tried), true)
-      return judging === undefined ? true : judging.then(() => true)
-    },
-  }
+  return rememberTokenPasswords({ check, loginThrottle, clock })
 }
-
-interface DecodedAttempt extends TokenPasswordAttempt {
-  readonly password: string
-}
-
-const attemptOf = ({ sub, jti }: KeySignedClaims, { address }: TokenPasswordAttempt): Attempt =>
-  sub === null ? { account: jti, actor: anonymousUsername, address } : { account: sub, address }

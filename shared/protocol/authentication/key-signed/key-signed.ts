@@ -9,6 +9,8 @@ import { realm, type Scheme, type VerifiedCredential } from '../scheme.ts'
 
 /** A password that came with a token. */
 export interface TokenPasswordAttempt {
+  /** The token that it came with. */
+  readonly token: string
   /** The value of `X-Key-Signed-Password`. */
   readonly field: string
   /** The client's canonical address. */
@@ -51,7 +53,7 @@ export const createKeySignedScheme = ({ verify, findKey, passwords }: KeySignedP
   verify: (token, request) => {
     const verdict = verify(token)
     // The principal record does not show a revoked key: only the verifier does.
-    const use = { request, passwords, recheck: async () => void claimsOf(verify(token)) }
+    const use = { token, request, passwords, recheck: async () => void claimsOf(verify(token)) }
     if (!verdict.ok && 'unknownKid' in verdict && verdict.unknownKid !== undefined) {
       return findKey(verdict.unknownKid).then((found) => requireUser(claimsOf(found ? verify(token) : verdict), use))
     }
@@ -69,6 +71,7 @@ function claimsOf(verdict: KeySignedVerdict): KeySignedClaims {
 }
 
 interface Use {
+  readonly token: string
   readonly request: HttpRequest
   readonly passwords: TokenPasswords
   readonly recheck: () => Promise<void>
@@ -82,7 +85,7 @@ interface Use {
  */
 function requireUser(
   claims: KeySignedClaims,
-  { request, passwords, recheck }: Use,
+  { token, request, passwords, recheck }: Use,
 ): VerifiedCredential | Promise<VerifiedCredential> {
   const { address } = request.peer
   if (claims.address !== null && claims.address !== address) {
@@ -101,7 +104,7 @@ function requireUser(
     })
   }
   const credential = credentialOf(claims, recheck)
-  const isRight = passwords.isRight(claims, { field, address })
+  const isRight = passwords.isRight(claims, { token, field, address })
   return typeof isRight === 'boolean'
     ? requireRight(isRight, credential)
     : isRight.then((right) => requireRight(right, credential))

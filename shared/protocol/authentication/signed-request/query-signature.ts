@@ -28,6 +28,7 @@ export const readQuerySignature: ReadSignature = (request) => {
     signedAt: Number(timestamp),
     signature: Buffer.from(signature, 'hex'),
     signed: Buffer.from(stringToSign(request.path, parameters)),
+    fields: [],
     bindsBody: valueOfParameter('bodysha256') !== undefined,
     bindsMethod: valueOfParameter('method') !== undefined,
     falseClaim: () => falseClaim(request),

@@ -16,6 +16,8 @@ export interface ReceivedSignature {
   readonly signature: Buffer
   /** The octets that were signed. */
   readonly signed: Buffer
+  /** The names of the header fields that it covers, in lower case. */
+  readonly fields: readonly string[]
   /** True when the signature covers the body. */
   readonly bindsBody: boolean
   /** True when the signature covers the method. */

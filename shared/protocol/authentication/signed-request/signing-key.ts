@@ -5,10 +5,10 @@ import { createHmac, createPublicKey, createSecretKey, type KeyObject, timingSaf
 export interface SigningKey {
   readonly id: string
   readonly kind: 'hmac' | 'rsa'
-  /** The secret, or the public key. */
-  readonly key: KeyObject
+  /** The secret, or the public key. Null for a secret that only the auth server has. */
+  readonly key: KeyObject | null
   /** The one before the last rotation, while it is accepted too. `until` in milliseconds since the epoch. */
-  readonly former: { readonly key: KeyObject; readonly until: number } | null
+  readonly former: { readonly key: KeyObject | null; readonly until: number } | null
   readonly username: string
   readonly userId: string
   /** The version of the owner's principal record in the same snapshot of the database. */
@@ -26,13 +26,13 @@ export interface StoredSigningKey extends Omit<SigningKey, 'key' | 'former'>, St
 }
 
 interface StoredMaterial {
-  /** For kind `hmac`. */
+  /** For kind `hmac`; null where only the auth server has it. */
   readonly secret: string | null
   /** For kind `rsa`: SPKI PEM. */
   readonly publicKeyPem: string | null
 }
 
-/** The key for verifying requests. @throws TypeError for a key without its material */
+/** The key for verifying requests. @throws TypeError for a public key that is missing */
 export function signingKeyOf({ secret, publicKeyPem, former, ...facts }: StoredSigningKey): SigningKey {
   return {
     ...facts,
@@ -41,10 +41,10 @@ export function signingKeyOf({ secret, publicKeyPem, former, ...facts }: StoredS
   }
 }
 
-function keyObjectOf(kind: SigningKey['kind'], { secret, publicKeyPem }: StoredMaterial): KeyObject {
+function keyObjectOf(kind: SigningKey['kind'], { secret, publicKeyPem }: StoredMaterial): KeyObject | null {
   // The secret's characters as the user saw them, not the bytes that they encode: `openssl dgst -hmac` takes these.
-  if (kind === 'hmac' && secret !== null) return createSecretKey(Buffer.from(secret))
-  if (kind === 'rsa' && publicKeyPem !== null) return createPublicKey(publicKeyPem)
+  if (kind === 'hmac') return secret === null ? null : createSecretKey(Buffer.from(secret))
+  if (publicKeyPem !== null) return createPublicKey(publicKeyPem)
   throw new TypeError('an API key lacks what it verifies with')
 }
 
@@ -77,16 +77,16 @@ export function isSignedBy(key: SigningKey | undefined, octets: SignedOctets): b
 
 function isMadeWith(
   kind: SigningKey['kind'] | undefined,
-  key: KeyObject | undefined,
+  key: KeyObject | null | undefined,
   { signed, signature }: SignedOctets,
 ): boolean {
   if (signature.length === macBytes) {
-    const secret = kind === 'hmac' ? key : undefined
+    const secret = kind === 'hmac' ? key : null
     const expected = createHmac('sha256', secret ?? dummySecret)
       .update(signed)
       .digest()
-    return timingSafeEqual(expected, signature) && secret !== undefined
+    return timingSafeEqual(expected, signature) && secret != null
   }
-  const publicKey = kind === 'rsa' ? key : undefined
-  return verify('sha256', signed, publicKey ?? dummyPublicKey, signature) && publicKey !== undefined
+  const publicKey = kind === 'rsa' ? key : null
+  return verify('sha256', signed, publicKey ?? dummyPublicKey, signature) && publicKey != null
 }

@@ -4,11 +4,11 @@
  */
 import { join } from 'node:path'
 import { createPrincipalPublisher } from '../../../../auth-server/principals/principal-publisher.ts'
-import { createPrincipalFeed } from '../../../../deal-server/auth-client/principal-feed.ts'
-import { createPrincipalRecords } from '../../../../deal-server/auth-client/principal-records.ts'
 import { systemClock } from '../../../../shared/platform/clock.ts'
 import { createLog } from '../../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
+import { createPrincipalFeed } from '../../../../verify/src/principals/principal-feed.ts'
+import { createPrincipalRecords } from '../../../../verify/src/principals/principal-records.ts'
 import type { Backend } from '../../stores/backends.ts'
 
 const log = createLog({ level: 'silent', format: 'json' })

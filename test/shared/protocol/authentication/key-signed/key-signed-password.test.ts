@@ -55,7 +55,7 @@ function open(withPermit: WithHashingPermit = createHashingPermits({ concurrency
 describe('the password of a key-signed token', () => {
   it('is hashed once as long as the token lives, and counts as one attempt', async () => {
     const { passwords, hashes, attempts, pass } = open()
-    const attempt = { field: encoded('right password'), address }
+    const attempt = { token: 'kst1', field: encoded('right password'), address }
     expect(await passwords.isRight(claims, attempt)).toBe(true)
     pass(59_999)
     expect(passwords.isRight(claims, attempt)).toBe(true)
@@ -70,7 +70,7 @@ describe('the password of a key-signed token', () => {
 
   it('is judged by the limits when it is known, too', async () => {
     const { passwords, judged, locked } = open()
-    const attempt = { field: encoded('right password'), address }
+    const attempt = { token: 'kst1', field: encoded('right password'), address }
     await passwords.isRight(claims, attempt)
     expect(passwords.isRight(claims, attempt)).toBe(true)
     expect(judged).toEqual([{ account: 'alice', address }])
@@ -81,7 +81,9 @@ describe('the password of a key-signed token', () => {
   it('is known for the address that proved it alone', async () => {
     const { passwords, attempts, hashes } = open()
     for (const from of [address, '203.0.113.8', address]) {
-      expect(await passwords.isRight(claims, { field: encoded('right password'), address: from })).toBe(true)
+      expect(await passwords.isRight(claims, { token: 'kst1', field: encoded('right password'), address: from })).toBe(
+        true,
+      )
     }
     expect({ hashes: hashes.begun, from: attempts.map((attempt) => attempt.address) }).toEqual({
       hashes: 2,
@@ -94,15 +96,15 @@ describe('the password of a key-signed token', () => {
     const own = { ...claims, passwordHash: { ...cost, digest: await digestTokenPassword(password, cost) } }
     const padded = Buffer.from(password).toString('base64').replaceAll('+', '-').replaceAll('/', '_')
     const { passwords } = open()
-    expect(await passwords.isRight(own, { field: padded, address })).toBe(true)
-    expect(await passwords.isRight(own, { field: padded.replace(/=+$/, ''), address })).toBe(true)
-    expect(() => passwords.isRight(own, { field: `${padded}=`, address })).toThrow(ProblemError)
+    expect(await passwords.isRight(own, { token: 'kst1', field: padded, address })).toBe(true)
+    expect(await passwords.isRight(own, { token: 'kst1', field: padded.replace(/=+$/, ''), address })).toBe(true)
+    expect(() => passwords.isRight(own, { token: 'kst1', field: `${padded}=`, address })).toThrow(ProblemError)
   })
 
   it('is never remembered when it is wrong: each try is hashed and counted', async () => {
     const { passwords, hashes, attempts } = open()
     for (let round = 0; round < 3; round += 1) {
-      expect(await passwords.isRight(claims, { field: encoded('wrong password'), address })).toBe(false)
+      expect(await passwords.isRight(claims, { token: 'kst1', field: encoded('wrong password'), address })).toBe(false)
     }
     expect({ hashes: hashes.begun, failed: attempts.map(({ failed }) => failed) }).toEqual({
       hashes: 3,
@@ -113,17 +115,17 @@ describe('the password of a key-signed token', () => {
   it('is remembered for its own token alone', async () => {
     const { passwords, hashes } = open()
     const field = encoded('right password')
-    await passwords.isRight(claims, { field, address })
+    await passwords.isRight(claims, { token: 'kst1', field, address })
     const other = { ...claims, jti: '01890a5d-ac96-774b-bcce-b302099a8058' }
     const stranger = { ...other, passwordHash: { ...passwordHash, digest: Buffer.alloc(32) } }
-    expect(await passwords.isRight(stranger, { field, address })).toBe(false)
-    expect(await passwords.isRight(other, { field, address })).toBe(true)
+    expect(await passwords.isRight(stranger, { token: 'kst1', field, address })).toBe(false)
+    expect(await passwords.isRight(other, { token: 'kst1', field, address })).toBe(true)
     expect(hashes.begun).toBe(3)
   })
 
   it('is counted for the token itself where that names nobody', async () => {
     const { passwords, attempts } = open()
-    await passwords.isRight({ ...claims, sub: null }, { field: encoded('wrong password'), address })
+    await passwords.isRight({ ...claims, sub: null }, { token: 'kst1', field: encoded('wrong password'), address })
     expect(attempts).toEqual([{ account: claims.jti, actor: 'anonymous', address, failed: true }])
   })
 
@@ -135,7 +137,7 @@ describe('the password of a key-signed token', () => {
     ] as const) {
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
-          passwords.isRight(claims, { field: encoded(password), address: `203.0.113.${index}` }),
+          passwords.isRight(claims, { token: 'kst1', field: encoded(password), address: `203.0.113.${index}` }),
         ),
       )
       expect(answers).toEqual(Array(20).fill(isRight))
@@ -148,12 +150,12 @@ describe('the password of a key-signed token', () => {
   it('is refused with 503 while too many wait to be hashed', async () => {
     const { passwords } = open(createHashingPermits({ concurrency: 1, maxQueued: 1 }))
     const tries = ['a', 'b', 'c'].map(async (password) =>
-      passwords.isRight(claims, { field: encoded(password), address }),
+      passwords.isRight(claims, { token: 'kst1', field: encoded(password), address }),
     )
     const settled = await Promise.allSettled(tries)
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
     expect(settled[2]).toMatchObject({ reason: { name: 'Unavailable', dependency: 'hashing' } })
-    expect(await passwords.isRight(claims, { field: encoded('right password'), address })).toBe(true)
+    expect(await passwords.isRight(claims, { token: 'kst1', field: encoded('right password'), address })).toBe(true)
   })
 
   it('is not looked at once there were too many guesses', async () => {
@@ -162,7 +164,7 @@ describe('the password of a key-signed token', () => {
     const withPermit: WithHashingPermit = () => Promise.reject(new Error('hashed'))
     const clock = { now: () => 1_000_000, monotonic: () => 0 }
     const passwords = createTokenPasswords({ withPermit, loginThrottle, clock })
-    const tried = passwords.isRight(claims, { field: encoded('right password'), address })
+    const tried = passwords.isRight(claims, { token: 'kst1', field: encoded('right password'), address })
     await expect(tried).rejects.toMatchObject({ code: 'too-many-attempts' })
   })
 })

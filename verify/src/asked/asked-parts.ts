@@ -1,0 +1,131 @@
+/**
+ * The parts of schemes that a service has of its own when it has no secret of a caller: the auth server checks
+ * passwords, Digest responses and signatures by HMAC, and counts what works once.
+ */
+import type { Clock } from '../../../shared/platform/clock.ts'
+import type { IdSource } from '../../../shared/platform/ids.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import type { Traced } from '../../../shared/platform/trace-context.ts'
+import type { TokenPasswords } from '../../../shared/protocol/authentication/key-signed/key-signed.ts'
+import {
+  attemptOf,
+  rememberTokenPasswords,
+} from '../../../shared/protocol/authentication/key-signed/remember-token-passwords.ts'
+import { hasBody } from '../../../shared/protocol/authentication/signed-request/request-signature.ts'
+import type { UseSignature } from '../../../shared/protocol/authentication/signed-request/used-signatures.ts'
+import { questionOf } from '../../../shared/protocol/internal-api/exchange.ts'
+import { usedSignaturesExchange } from '../../../shared/protocol/internal-api/used-signatures.ts'
+import type { ReceivedRequest } from '../../../shared/protocol/internal-api/verify-request.ts'
+import type { AuthClient } from '../auth-client/auth-client.ts'
+import type { OwnParts } from '../service/service-authentication.ts'
+import { type Accepted, type AskAboutRequest, AskedRefusal, askAboutRequests } from './ask-about-requests.ts'
+import { createAskedDigest } from './asked-digest.ts'
+import { credentialOf, describeRequest } from './described-request.ts'
+import { createRefusedAttempts } from './refused-attempts.ts'
+
+/** What the parts are made of. */
+export interface AskedPartsPorts {
+  readonly authClient: Pick<AuthClient, 'ask'>
+  readonly clock: Clock
+  readonly ids: IdSource
+  /** The secret of the service. */
+  readonly serviceSecret: string
+  /** The origin that clients of the service see. */
+  readonly publicOrigin: string
+  /** The history of the auth database, for Digest nonces; undefined where it is not known. */
+  readonly history: string | undefined
+}
+
+/** Makes the parts. */
+export function askedParts(ports: AskedPartsPorts): OwnParts {
+  const { authClient, clock, ids, serviceSecret, publicOrigin, history } = ports
+  const ask = askAboutRequests({ authClient, serviceSecret })
+  const parts = { ask, askOfSecret: askOfSecrets(ask, publicOrigin), clock }
+  return {
+    passwords: () => askedPasswords(parts),
+    tokenPasswords: () => askedTokenPasswords(parts),
+    signatures: () => ({
+      use: useElsewhere(authClient),
+      verifyElsewhere: async (request, { fields: covered }) => {
+        const fields = ['signature', 'signature-input', ...covered]
+        const described = describeRequest(request, { fields, publicOrigin, hasBody: await hasBody(request) })
+        return credentialOf(await ask(described, request), request)
+      },
+    }),
+    digest: () =>
+      createAskedDigest({
+        ask,
+        publicOrigin,
+        secrets: [serviceSecret],
+        clock,
+        ids,
+        history: { present: () => history },
+      }),
+  }
+}
+
+/** A request that carries a secret, as far as it matters for the secret. */
+interface SecretRequest {
+  readonly headers: ReceivedRequest['headers']
+  /** The canonical address of the client. */
+  readonly address: string
+}
+
+/** Asks about a secret. Undefined for a wrong one. @throws ProblemError for another refusal; Unavailable */
+type AskOfSecret = (request: SecretRequest, traceContext?: Traced) => Promise<Accepted | undefined>
+
+/** Method and target of a request mean nothing for a secret that stands in its header fields. */
+const askOfSecrets =
+  (ask: AskAboutRequest, publicOrigin: string): AskOfSecret =>
+  async ({ headers, address: clientAddress }, traceContext) => {
+    try {
+      return await ask({ method: 'GET', url: `${publicOrigin}/`, headers, hasBody: false, clientAddress }, traceContext)
+    } catch (error) {
+      if (!(error instanceof AskedRefusal)) throw error
+      if (error.code === 'invalid-credentials') return undefined
+      throw error.withoutChallenge()
+    }
+  }
+
+interface AskedSecretParts {
+  readonly askOfSecret: AskOfSecret
+  readonly clock: Clock
+}
+
+/** The auth server counts the attempts that it checks, and the service refuses whom it refused. */
+function askedPasswords({ askOfSecret, clock }: AskedSecretParts): ReturnType<OwnParts['passwords']> {
+  const refused = createRefusedAttempts(clock)
+  return {
+    loginThrottle: refused,
+    verify: ({ username, password, clientAddress: address }, traceContext) => {
+      const basic = Buffer.from(`${username}:${password}`).toString('base64')
+      const asked = askOfSecret({ headers: { authorization: [`Basic ${basic}`] }, address }, traceContext)
+      return refused.noting({ account: username, address }, asked)
+    },
+  }
+}
+
+/** The password of a token is checked with the token, which names the hash. */
+function askedTokenPasswords({ askOfSecret, clock }: AskedSecretParts): TokenPasswords {
+  const refused = createRefusedAttempts(clock)
+  return rememberTokenPasswords({
+    loginThrottle: refused,
+    clock,
+    check: async (claims, tried) => {
+      const { token, field, address } = tried
+      const headers = { authorization: [`KeySigned ${token}`], 'x-key-signed-password': [field] }
+      return (await refused.noting(attemptOf(claims, tried), askOfSecret({ headers, address }))) !== undefined
+    },
+  })
+}
+
+/** Marks signatures of unsafe requests as used, at the auth server. */
+const useElsewhere =
+  (authClient: Pick<AuthClient, 'ask'>): UseSignature =>
+  async ({ keyId: apiKey, digest: signature, expiresAt }) => {
+    const question = questionOf(usedSignaturesExchange, { path: {}, body: { apiKey, signature, expiresAt } })
+    const { status, body } = await authClient.ask(question)
+    const answer = status === 200 ? usedSignaturesExchange.responseBody.safeParse(body).data : undefined
+    if (!answer) throw new Unavailable('auth-server', { cause: new Error(`/internal/used-signatures: ${status}`) })
+    return answer.usedAt ?? undefined
+  }

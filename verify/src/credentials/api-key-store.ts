@@ -1,0 +1,81 @@
+/** The API keys that verify signed requests. They come from the auth server and are cached in memory only. */
+import type { Clock } from '../../../shared/platform/clock.ts'
+import { openInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
+import type { Log } from '../../../shared/platform/log/log.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import type { Traced } from '../../../shared/platform/trace-context.ts'
+import type { Principals } from '../../../shared/protocol/authentication/authenticate.ts'
+import { createCredentialCache } from '../../../shared/protocol/authentication/credential-cache.ts'
+import { reportUses } from '../../../shared/protocol/authentication/signed-request/report-uses.ts'
+import { type SigningKey, signingKeyOf } from '../../../shared/protocol/authentication/signed-request/signing-key.ts'
+import {
+  apiKeyExchange,
+  apiKeySecretPurpose,
+  apiKeyUsedExchange,
+} from '../../../shared/protocol/internal-api/api-key.ts'
+import { questionOf } from '../../../shared/protocol/internal-api/exchange.ts'
+import type { AuthClient } from '../auth-client/auth-client.ts'
+
+/** Finds API keys, and reports their use. */
+export interface ApiKeyStore {
+  /** The key of this id; undefined for an unknown or revoked key. @throws Unavailable */
+  find(id: string, traceContext?: Traced): Promise<SigningKey | undefined>
+  /** Reports to the auth server that the key was used: in the background, at most once a minute for each key. */
+  noteUse(id: string): void
+}
+
+/** The parts that the store uses. */
+export interface ApiKeyStorePorts {
+  readonly authClient: Pick<AuthClient, 'ask'>
+  readonly principals: Principals
+  readonly clock: Clock
+  readonly log: Pick<Log, 'debug'>
+  /** The current SERVICE_SECRET. */
+  readonly secret: string
+}
+
+const cacheBounds = { maxEntries: 10_000, maxBytes: 32_000_000 }
+const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** Makes an empty store. */
+export function createApiKeyStore(ports: ApiKeyStorePorts): ApiKeyStore {
+  const { authClient, principals, clock } = ports
+  const held = createCredentialCache<SigningKey>({ principals, clock, ...cacheBounds })
+  const report = async (id: string) => {
+    await authClient.ask(questionOf(apiKeyUsedExchange, { path: { id }, body: undefined }))
+  }
+  return {
+    find: async (id, traceContext) => {
+      if (!idForm.test(id)) return undefined
+      return held.peek(id, traceContext) ?? held.get(id, () => load(id, ports, traceContext), traceContext)
+    },
+    noteUse: reportUses(report, ports),
+  }
+}
+
+async function load(
+  id: string,
+  { authClient, secret }: ApiKeyStorePorts,
+  traceContext: Traced | undefined,
+): Promise<SigningKey | undefined> {
+  const question = questionOf(apiKeyExchange, { path: { id }, body: undefined })
+  const { status, body } = await authClient.ask({ ...question, traceContext })
+  if (status === 404) return undefined
+  const answer = status === 200 ? apiKeyExchange.responseBody.safeParse(body) : undefined
+  if (!answer?.success) {
+    throw new Unavailable('auth-server', { cause: new Error(`/internal/api-keys answered ${status}`) })
+  }
+  const { former, ...key } = answer.data
+  const opened = <Material extends { readonly secretSealed: string | null }>({ secretSealed, ...rest }: Material) => ({
+    ...rest,
+    secret: secretSealed === null ? null : openSecret(id, secretSealed, secret),
+  })
+  return signingKeyOf({ ...opened(key), former: former && opened(former) })
+}
+
+/** Decrypts the secret of a key. @throws Unavailable when it was encrypted with another service secret */
+function openSecret(id: string, sealed: string, serviceSecret: string): string {
+  const opened = openInternally(sealed, { secrets: [serviceSecret], purpose: apiKeySecretPurpose(id) })
+  if (opened !== undefined) return opened
+  throw new Unavailable('auth-server', { cause: new Error('the secret of an API key could not be opened') })
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '../../../shared/platform/clock.ts'
+import type { Log } from '../../../shared/platform/log/log.ts'
+import type { SchemeName } from '../../../shared/protocol/authentication/scheme.ts'
+import { keyDocuments, splitDigests } from '../../../shared/protocol/internal-api/published-keys.ts'
+import type { AuthClient } from '../auth-client/auth-client.ts'
+import { createKeyStore, type KeyStore } from './key-store.ts'
+
+/**
+ * The keys of both kinds of tokens. A key in both documents verifies neither kind: the signature of a JWT and the block
+ * of a key-signed token are the same computation (docs/contract/operators.md#key-ring).
+ */
+export interface KeyStores {
+  readonly jwt: KeyStore
+  readonly keySigned: KeyStore
+  /** True when every enabled scheme that verifies tokens has a key. */
+  areThere(): boolean
+  /** Loads both documents. Never rejects. */
+  refresh(): Promise<void>
+  /** Called when an auth server announces its keys. While auth servers disagree, reloads until they agree. */
+  onPublishedKeys(published: string): void
+  start(): void
+  stop(): void
+}
+
+/** The parts that key stores use. */
+export interface KeyStoresPorts {
+  readonly authClient: Pick<AuthClient, 'document'>
+  /** The enabled schemes. */
+  readonly schemes: readonly SchemeName[]
+  readonly clock: Clock
+  readonly log: Pick<Log, 'warn'>
+}
+
+/** Makes the key stores of the enabled schemes. They have no keys before the first load. */
+export function createKeyStores({ authClient, schemes, clock, log }: KeyStoresPorts): KeyStores {
+  const jwt: KeyStore = createKeyStore({
+    load: () => authClient.document(keyDocuments.jwt),
+    alg: 'RS256',
+    servesElsewhere: (modulus) => keySigned.holds(modulus),
+    clock,
+    log,
+  })
+  const keySigned: KeyStore = createKeyStore({
+    load: () => authClient.document(keyDocuments['key-signed']),
+    alg: 'kst1',
+    servesElsewhere: (modulus) => jwt.holds(modulus),
+    clock,
+    log,
+  })
+  const needed = [...(schemes.includes('bearer') ? [jwt] : []), ...(schemes.includes('key-signed') ? [keySigned] : [])]
+  // Both documents are needed when one scheme is enabled: a key in both verifies nothing.
+  const stores = needed.length > 0 ? [jwt, keySigned] : []
+  return {
+    jwt,
+    keySigned,
+    areThere: () => needed.every((store) => store.size() > 0),
+    refresh: async () => void (await Promise.all(stores.map((store) => store.refresh()))),
+    onPublishedKeys: (published) => {
+      const digests = splitDigests(published)
+      jwt.onPublishedKeys(digests.jwt)
+      keySigned.onPublishedKeys(digests.keySigned)
+    },
+    start: () => {
+      for (const store of stores) store.start()
+    },
+    stop: () => {
+      for (const store of stores) store.stop()
+    },
+  }
+}

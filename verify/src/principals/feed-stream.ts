@@ -1,0 +1,130 @@
+/**
+ * The second way of the change feed: a stream from an auth server, open while Redis brings too little
+ * (docs/revocation.md#the-stream). It goes on where the feed stands, so nothing that is remembered is lost.
+ *
+ * A line says how long after the request was received the database was read, at least. The request was sent before, so
+ * the sum of both is a time at which the read was still to come: a line that is late is old, whatever held it up. The
+ * two clocks may differ in speed, so a stream is opened anew after a minute.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '../../../shared/platform/clock.ts'
+import type { Log } from '../../../shared/platform/log/log.ts'
+import type { AuthClient } from '../auth-client/auth-client.ts'
+import type { PrincipalFeed, StreamedFeed } from './principal-feed.ts'
+
+/** The parts that the stream uses. */
+export interface FeedStreamPorts {
+  readonly feed: StreamedFeed & Pick<PrincipalFeed, 'observeInstance'>
+  readonly authClient: Pick<AuthClient, 'feedLines'>
+  readonly clock: Clock
+  readonly log: Pick<Log, 'info'>
+}
+
+/** The stream of one server. */
+export interface FeedStream {
+  start(): void
+  stop(): void
+}
+
+/** How often it looks whether the stream is needed, and whether it is silent, in milliseconds. */
+const lookIntervalMs = 50
+/** A stream without a line for this time is given up, in milliseconds: two heartbeats and their way. */
+const silentAfterMs = 450
+/** How long a stream is used, in milliseconds. In that time two clocks part by a few milliseconds. */
+const streamLifeMs = 60_000
+/** A read that seems to be in the future by more than this, in milliseconds: a clock has stood still. */
+const clockToleranceMs = 100
+/** Pauses after a stream that brought nothing, in milliseconds. */
+const firstPauseMs = 100
+const longestPauseMs = 2_000
+
+/** Makes it. It opens nothing before it is started. */
+export function createFeedStream(ports: FeedStreamPorts): FeedStream {
+  const stopping = new AbortController()
+  return {
+    start: () => void followWhileNeeded(ports, stopping.signal),
+    stop: () => stopping.abort(),
+  }
+}
+
+async function followWhileNeeded(ports: FeedStreamPorts, stopped: AbortSignal): Promise<void> {
+  const { feed, log } = ports
+  let pauseMs = firstPauseMs
+  let isOpen = false
+  const onFirstLine = () => {
+    if (!isOpen) log.info('The change feed comes from an auth server')
+    isOpen = true
+  }
+  while (!stopped.aborted) {
+    const isNeeded = feed.needsStream()
+    if (isOpen && !isNeeded) log.info('The change feed comes from Redis again')
+    isOpen &&= isNeeded
+    const lines = isNeeded ? await followOnce(ports, { stopped, onFirstLine }) : 0
+    const isInVain = isNeeded && lines === 0 && feed.position() !== undefined
+    await pause(isInVain ? pauseMs : lookIntervalMs, stopped)
+    pauseMs = isInVain ? Math.min(2 * pauseMs, longestPauseMs) : firstPauseMs
+  }
+}
+
+/** Follows one stream to its end. Resolves to the number of its lines, and never rejects. */
+async function followOnce(
+  ports: FeedStreamPorts,
+  { stopped, onFirstLine }: { stopped: AbortSignal; onFirstLine: () => void },
+): Promise<number> {
+  const { feed, authClient, clock } = ports
+  const from = feed.position()
+  if (!from) return 0
+  const sentAt = clock.monotonic()
+  const watched = watch(clock, stopped)
+  let [lines, readAt] = [0, Number.NEGATIVE_INFINITY]
+  try {
+    for await (const line of authClient.feedLines(from, watched.signal)) {
+      const now = clock.monotonic()
+      watched.noteData()
+      if (line.end) readAt = sentAt + line.end.readMs
+      if (watched.signal.aborted || readAt > now + clockToleranceMs) break
+      if (feed.position()?.instance !== from.instance) break
+      if (line.instanceId !== from.instance) {
+        feed.observeInstance(line.instanceId, from.instance)
+        break
+      }
+      feed.onLine(line, Math.min(readAt, now))
+      lines += 1
+      if (lines === 1) onFirstLine()
+      if (line.end && (!feed.needsStream() || now - sentAt > streamLifeMs)) break
+    }
+  } catch {
+    // The next stream leads to another auth server, or to the same one later.
+  } finally {
+    watched.end()
+  }
+  return lines
+}
+
+/** A signal that is aborted when no data comes for a while. */
+function watch(clock: Clock, stopped: AbortSignal) {
+  const abort = new AbortController()
+  const end = () => abort.abort()
+  let dataAt = clock.monotonic()
+  const look = async () => {
+    while (!abort.signal.aborted) {
+      await pause(lookIntervalMs, abort.signal)
+      if (clock.monotonic() - dataAt > silentAfterMs) end()
+    }
+  }
+  stopped.addEventListener('abort', end, { once: true })
+  void look()
+  return {
+    signal: abort.signal,
+    noteData: () => {
+      dataAt = clock.monotonic()
+    },
+    end: () => {
+      stopped.removeEventListener('abort', end)
+      end()
+    },
+  }
+}
+
+const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  sleep(milliseconds, undefined, { signal, ref: false }).catch(() => undefined)

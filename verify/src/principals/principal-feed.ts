@@ -1,0 +1,352 @@
+/**
+ * Follows the change feed and knows how far it can be trusted (docs/revocation.md#following). It comes from Redis, or
+ * as a stream from an auth server.
+ *
+ * Current: the last message of either way tells of a read of the database at most 800 ms ago, including the time it was
+ * on its way, and the connection answers. Complete: each message began where those before it ended, of either way. A
+ * gap begins a new epoch; records loaded in an earlier epoch are not believed. The cache is believed while Redis is the
+ * way, and has told all that the stream has.
+ *
+ * The auth server says which instance to follow. When its database is replaced, or another PostgreSQL server has taken
+ * over, everything known of the former instance is dropped. A deal server that reaches no auth server finds a note
+ * about that in the cache (`succession.ts`).
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ZodType } from 'zod'
+import type { Cache, CacheRuns, Versioned } from '../../../shared/platform/cache/cache.ts'
+import type { Listener } from '../../../shared/platform/cache/channel-listeners.ts'
+import type { Clock } from '../../../shared/platform/clock.ts'
+import type { Log } from '../../../shared/platform/log/log.ts'
+import type { FeedLine } from '../../../shared/protocol/internal-api/feed-stream.ts'
+import {
+  type FeedMessage,
+  feedChannel,
+  feedMaxAgeMs,
+  feedMessageSchema,
+  feedPartSchema,
+  seriesChannel,
+} from '../../../shared/protocol/principal/change-feed.ts'
+import { findSuccessor } from '../../../shared/protocol/principal/succession.ts'
+import type { AuthClient } from '../auth-client/auth-client.ts'
+import { FeedSeries } from './feed-series.ts'
+
+/** The change feed as a deal server follows it. */
+export interface PrincipalFeed {
+  /**
+   * Asks the auth server for the instance and subscribes. Resolves when subscribed, or when the cache or the auth
+   * server does not answer; it then keeps trying.
+   */
+  start(): Promise<void>
+  stop(): Promise<void>
+  /** The instance that is followed; undefined until the auth server has named it. */
+  instanceId(): string | undefined
+  /**
+   * Follows this instance, which the auth server named in a response to a request that began while `before` was
+   * followed.
+   */
+  observeInstance(instanceId: string, before: string | undefined): void
+  /** From now on calls `listener` whenever another instance is followed: nothing known before is of use. */
+  onOtherInstance(listener: () => void): void
+  /** True while memory can be believed. */
+  isCurrent(): boolean
+  /** True while entries of the cache can be believed, too. */
+  isCacheCurrent(): boolean
+  /** An entry of the cache that counts by the last message of Redis. @throws Unavailable */
+  readCache(key: string): Promise<Versioned | undefined>
+  /** When the feed was current last, on the monotonic clock; minus infinity when never. */
+  lastCurrentAt(): number
+  /** Grows whenever a message may have been missed. */
+  epoch(): number
+  /**
+   * From now on calls `listener` with every announced change: the user, and the version that the record has at least.
+   */
+  onChange(listener: (foldedUsername: string, version: number) => void): void
+  /**
+   * From now on calls `listener` with the digest of the published keys in each message
+   * (docs/revocation.md#key-changes).
+   */
+  onPublishedKeys(listener: (keys: string) => void): void
+  /** The version that a user's record must have at least; 0 when no message of the last minute named the user. */
+  minVersion(foldedUsername: string): number
+  /** Milliseconds since the read of the database that the last message tells of; infinite before the first message. */
+  ageMs(): number
+}
+
+/** The feed as its second way fills it (`feed-stream.ts`). */
+export interface StreamedFeed {
+  /** True while Redis brings too little, and a while after. */
+  needsStream(): boolean
+  /** From where a stream goes on; undefined while no instance is known. */
+  position(): { readonly instance: string; readonly after: number | undefined } | undefined
+  /**
+   * Takes a line of the instance that is followed, and ignores others. `readAt` is a time on the monotonic clock: the
+   * database was read then or later.
+   */
+  onLine(line: FeedLine, readAt: number): void
+}
+
+/** The parts that the feed uses. */
+export interface PrincipalFeedPorts {
+  readonly cache: Cache
+  readonly authClient: Pick<AuthClient, 'instanceId'>
+  readonly clock: Clock
+  readonly log: Pick<Log, 'warn' | 'error'>
+}
+
+/** How long a minimum version is kept, in milliseconds: much longer than any load takes. */
+const minVersionKeptMs = 60_000
+/** Pause before the auth server is asked again for its instance, while the feed is not current, in milliseconds. */
+const retryMs = 500
+/** The same before the cache is asked for a note about another instance: the auth server may take long to answer. */
+const lookMs = 250
+
+/** After this time without news from Redis the stream is opened, in milliseconds: before the feed is too old. */
+const streamAfterMs = 400
+/** So long the stream is kept when Redis brings news again, in milliseconds. */
+const streamKeptMs = 5_000
+
+/** How messages come. */
+type Way = 'redis' | 'stream'
+
+const never: Readonly<Record<Way, number>> = { redis: Number.NEGATIVE_INFINITY, stream: Number.NEGATIVE_INFINITY }
+
+/** The feed of one deal server; not current before it is started. */
+export function createPrincipalFeed(ports: PrincipalFeedPorts): PrincipalFeed & StreamedFeed {
+  return new FollowedFeed(ports)
+}
+
+class FollowedFeed implements PrincipalFeed, StreamedFeed {
+  readonly #ports: PrincipalFeedPorts
+  readonly #minVersions = new Map<string, { version: number; until: number }>()
+  readonly #changeListeners: ((foldedUsername: string, version: number) => void)[] = []
+  readonly #instanceListeners: (() => void)[] = []
+  readonly #keysListeners: ((keys: string) => void)[] = []
+  readonly #series = new FeedSeries()
+  readonly #stopping = new AbortController()
+  #instanceId: string | undefined
+  #subscriptions: Promise<() => Promise<void>>[] = []
+  /** The latest read of the database that each way has told of. */
+  #readAt: Record<Way, number> = { ...never }
+  /** All changes up to this version are known. */
+  #followedUpTo: number | undefined
+  /** All records in the cache are at least as new as this version. */
+  #cacheUpTo = 0
+  /** Where entries of the cache count, as the last message of Redis told. */
+  #cacheRuns: CacheRuns['runs']
+  #epoch = 0
+  /** When Redis brought too little last. */
+  #missedAt = Number.NEGATIVE_INFINITY
+  #beganAt: number
+
+  constructor(ports: PrincipalFeedPorts) {
+    this.#ports = ports
+    this.#beganAt = ports.clock.monotonic()
+  }
+
+  async start(): Promise<void> {
+    await this.#ask().catch((err: unknown) => {
+      this.#ports.log.warn({ err }, 'The auth server did not name its instance; asking again')
+    })
+    void this.#whileNotCurrent(retryMs, () => this.#ask())
+    void this.#whileNotCurrent(lookMs, () => this.#look())
+    await Promise.all(this.#subscriptions)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#unsubscribe()
+  }
+
+  instanceId(): string | undefined {
+    return this.#instanceId
+  }
+
+  observeInstance(instanceId: string, before: string | undefined): void {
+    // A response to a request from before the last change of instances is outdated.
+    const isOther = instanceId !== before && before === this.#instanceId
+    if (isOther && !this.#stopping.signal.aborted) this.#follow(instanceId)
+  }
+
+  onOtherInstance(listener: () => void): void {
+    this.#instanceListeners.push(listener)
+  }
+
+  isCurrent(): boolean {
+    return this.#isRedisCurrent() || this.#ageOf('stream') <= feedMaxAgeMs
+  }
+
+  isCacheCurrent(): boolean {
+    return this.#isRedisCurrent() && this.#cacheUpTo >= (this.#followedUpTo ?? 0)
+  }
+
+  readCache(key: string): Promise<Versioned | undefined> {
+    return this.#ports.cache.getVersioned(key, { runs: this.#cacheRuns })
+  }
+
+  #isRedisCurrent(): boolean {
+    return this.#ageOf('redis') <= feedMaxAgeMs && !this.#ports.cache.isSilent()
+  }
+
+  #ageOf(way: Way): number {
+    return this.#ports.clock.monotonic() - this.#readAt[way]
+  }
+
+  lastCurrentAt(): number {
+    const now = this.#ports.clock.monotonic()
+    return this.isCurrent() ? now : Math.min(now, now - this.ageMs() + feedMaxAgeMs)
+  }
+
+  needsStream(): boolean {
+    const now = this.#ports.clock.monotonic()
+    const readAt = Math.max(this.#readAt.redis, this.#beganAt)
+    if (now - readAt > streamAfterMs || this.#ports.cache.isSilent()) this.#missedAt = now
+    return now - this.#missedAt <= streamKeptMs
+  }
+
+  position(): { readonly instance: string; readonly after: number | undefined } | undefined {
+    return this.#instanceId === undefined ? undefined : { instance: this.#instanceId, after: this.#followedUpTo }
+  }
+
+  onLine({ instanceId, changes, end }: FeedLine, readAt: number): void {
+    if (instanceId !== this.#instanceId) return
+    this.#raiseMinVersions(changes)
+    if (end) this.#advance(end, 'stream', readAt)
+  }
+
+  epoch(): number {
+    return this.#epoch
+  }
+
+  onChange(listener: (foldedUsername: string, version: number) => void): void {
+    this.#changeListeners.push(listener)
+  }
+
+  onPublishedKeys(listener: (keys: string) => void): void {
+    this.#keysListeners.push(listener)
+  }
+
+  minVersion(username: string): number {
+    return this.#minVersions.get(username)?.version ?? 0
+  }
+
+  ageMs(): number {
+    return Math.min(this.#ageOf('redis'), this.#ageOf('stream'))
+  }
+
+  /** @throws Unavailable */
+  async #ask(): Promise<void> {
+    const before = this.#instanceId
+    this.observeInstance(await this.#ports.authClient.instanceId(), before)
+  }
+
+  /** @throws Unavailable */
+  async #look(): Promise<void> {
+    const before = this.#instanceId
+    const successor = before === undefined ? undefined : await findSuccessor(this.#ports.cache, before)
+    if (successor !== undefined) this.observeInstance(successor, before)
+  }
+
+  /** While the feed is not current, another instance may have taken the place of the one that is followed. */
+  async #whileNotCurrent(pauseMs: number, work: () => Promise<void>): Promise<void> {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined)
+      if (!signal.aborted && !this.isCurrent()) await work().catch(() => undefined)
+    }
+  }
+
+  #follow(instanceId: string): void {
+    const former = this.#instanceId
+    if (former !== undefined) this.#ports.log.warn({ former, instanceId }, 'The auth server has another database')
+    void this.#unsubscribe()
+    this.#instanceId = instanceId
+    this.#readAt = { ...never }
+    this.#followedUpTo = undefined
+    this.#cacheUpTo = 0
+    this.#cacheRuns = undefined
+    this.#beganAt = this.#ports.clock.monotonic()
+    this.#minVersions.clear()
+    this.#series.clear()
+    this.#epoch += 1
+    for (const listener of this.#instanceListeners) listener()
+    this.#subscriptions = [
+      this.#subscribe(instanceId, seriesChannel(instanceId), (text, heldUpMs) => this.#onPart(text, heldUpMs)),
+      this.#subscribe(instanceId, feedChannel(instanceId), (text, heldUpMs) => this.#onMessage(text, heldUpMs)),
+    ]
+  }
+
+  #subscribe(instanceId: string, channel: string, onText: Listener): Promise<() => Promise<void>> {
+    const subscription = this.#ports.cache.subscribe(channel, (text, heldUpMs) => {
+      if (this.#instanceId === instanceId) onText(text, heldUpMs)
+    })
+    subscription.catch((err: unknown) => this.#ports.log.error({ err }, 'The change feed cannot be followed'))
+    return subscription
+  }
+
+  async #unsubscribe(): Promise<void> {
+    const subscriptions = this.#subscriptions
+    this.#subscriptions = []
+    const end = (subscription: Promise<() => Promise<void>>) => subscription.then((unsubscribe) => unsubscribe())
+    await Promise.all(subscriptions.map(end)).catch(() => undefined)
+  }
+
+  #onMessage(text: string, heldUpMs: number): void {
+    const message = this.#parse(feedMessageSchema, text)
+    if (!message) return
+    this.#raiseMinVersions(message.changes)
+    this.#advanceCache(message, heldUpMs)
+  }
+
+  #onPart(text: string, heldUpMs: number): void {
+    const part = this.#parse(feedPartSchema, text)
+    if (!part) return
+    this.#raiseMinVersions(part.changes)
+    const span = this.#series.add(part)
+    if (span) this.#advanceCache(span, heldUpMs)
+  }
+
+  #parse<Message>(schema: ZodType<Message>, text: string): Message | undefined {
+    const message = parseMessage(schema, text)
+    if (!message)
+      this.#ports.log.error('A message on the change feed has another form; does another program use the channel?')
+    return message
+  }
+
+  #advanceCache(span: Omit<FeedMessage, 'changes'>, heldUpMs: number): void {
+    this.#cacheUpTo = Math.max(this.#cacheUpTo, span.upTo)
+    this.#cacheRuns = span.runs
+    this.#advance(span, 'redis', this.#ports.clock.monotonic() - heldUpMs - span.ageMs)
+  }
+
+  /** All changes of this span are known, as the database had them at `readAt` or later. */
+  #advance({ after, upTo, keys }: Pick<FeedMessage, 'after' | 'upTo' | 'keys'>, way: Way, readAt: number): void {
+    if (this.#followedUpTo === undefined || after > this.#followedUpTo) this.#epoch += 1
+    this.#followedUpTo = Math.max(this.#followedUpTo ?? 0, upTo)
+    this.#readAt[way] = Math.max(this.#readAt[way], readAt)
+    for (const listener of this.#keysListeners) listener(keys)
+  }
+
+  #raiseMinVersions(changes: FeedMessage['changes']): void {
+    const now = this.#ports.clock.monotonic()
+    const minVersions = this.#minVersions
+    for (const { username, version } of changes) {
+      const known = minVersions.get(username)?.version ?? 0
+      minVersions.delete(username)
+      minVersions.set(username, { version: Math.max(known, version), until: now + minVersionKeptMs })
+      for (const listener of this.#changeListeners) listener(username, version)
+    }
+    // The order of insertion is the order of expiry.
+    for (const [username, { until }] of minVersions) {
+      if (until > now) break
+      minVersions.delete(username)
+    }
+  }
+}
+
+function parseMessage<Message>(schema: ZodType<Message>, text: string): Message | undefined {
+  try {
+    return schema.parse(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}

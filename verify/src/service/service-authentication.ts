@@ -1,0 +1,137 @@
+/**
+ * The authentication of a service that follows an auth server: composes the enabled schemes with what is followed. They
+ * use memory first, then the cache, then the auth server. No credential is ever stored on disk.
+ */
+import {
+  rememberAwaitedTokens,
+  rememberVerifiedTokens,
+} from '../../../shared/protocol/access-token/verified-token-cache.ts'
+import { createAccessTokenVerifier } from '../../../shared/protocol/access-token/verify-access-token.ts'
+import type { Audience } from '../../../shared/protocol/authentication/audience.ts'
+import {
+  type Authentication,
+  type AuthenticationPorts,
+  createAuthentication,
+} from '../../../shared/protocol/authentication/authenticate.ts'
+import { createBasicScheme } from '../../../shared/protocol/authentication/basic/basic.ts'
+import {
+  type CachedPasswordsOptions,
+  cachePasswords,
+} from '../../../shared/protocol/authentication/basic/cached-passwords.ts'
+import { createBearerScheme } from '../../../shared/protocol/authentication/bearer/bearer.ts'
+import {
+  createKeySignedScheme,
+  type TokenPasswords,
+} from '../../../shared/protocol/authentication/key-signed/key-signed.ts'
+import type { Scheme, SchemeName } from '../../../shared/protocol/authentication/scheme.ts'
+import { createSessionScheme } from '../../../shared/protocol/authentication/session/session.ts'
+import {
+  createSessionCookie,
+  type SessionCookieSettings,
+} from '../../../shared/protocol/authentication/session/session-cookie.ts'
+import {
+  createSignedRequestScheme,
+  type SignedRequestPorts,
+} from '../../../shared/protocol/authentication/signed-request/signed-request.ts'
+import { createKeySignedVerifier } from '../../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
+import { createCachedSessions } from '../credentials/cached-sessions.ts'
+import { type Followed, type FollowPorts, type FollowSettings, followAuthServer } from './follow-auth-server.ts'
+
+/** The settings that authentication uses. */
+export interface ServiceSettings extends FollowSettings, SessionCookieSettings {
+  readonly issuer: string
+  readonly audience: Audience
+  /** The origin that clients of the service see. */
+  readonly publicOrigin: string
+  /** The URL of the metadata of the service as a protected resource, where it has one (RFC 9728). */
+  readonly resourceMetadata?: string
+  readonly signatureTtlSeconds: number
+  readonly sessionIdleTtlSeconds: number
+}
+
+/** The parts of schemes that each service has of its own. Each is made when its scheme is enabled. */
+export interface OwnParts {
+  /** The check of passwords that memory does not know, and the limits of guessing. */
+  passwords(): Pick<CachedPasswordsOptions, 'verify' | 'loginThrottle'>
+  tokenPasswords(): TokenPasswords
+  signatures(): Pick<SignedRequestPorts, 'use' | 'verifyElsewhere'>
+  digest(): Scheme
+}
+
+/** The parts that the service gives. */
+export interface ServicePorts
+  extends FollowPorts,
+    Pick<AuthenticationPorts, 'refuseCrossSite' | 'handsOnReusedSignatures' | 'observe'> {
+  /** Makes the parts that the service has of its own. */
+  readonly ownParts: (followed: Followed) => OwnParts
+}
+
+/** The authentication of a service, and the auth server that it follows. */
+export interface ServiceAuthentication extends Authentication, Followed {}
+
+/** Makes the authentication with the enabled schemes. It answers once it is started. */
+export function createServiceAuthentication(settings: ServiceSettings, ports: ServicePorts): ServiceAuthentication {
+  const followed = followAuthServer(settings, ports)
+  const makers = schemeMakers(settings, { ...ports, ...followed, ...ports.ownParts(followed) })
+  const { refuseCrossSite, handsOnReusedSignatures = false, observe } = ports
+  const authentication = createAuthentication({
+    schemes: settings.schemes.map((name) => makers[name]()),
+    audience: settings.audience,
+    principals: followed.principals,
+    refuseCrossSite,
+    clock: ports.clock,
+    handsOnReusedSignatures,
+    ...(observe && { observe }),
+  })
+  return { ...followed, ...authentication }
+}
+
+type SchemeParts = Pick<FollowPorts, 'cache' | 'clock'> & Followed & OwnParts
+
+const schemeMakers = (settings: ServiceSettings, parts: SchemeParts): Record<SchemeName, () => Scheme> => ({
+  bearer: () => bearer(settings, parts),
+  'key-signed': () => keySigned(parts),
+  basic: () => createBasicScheme(cachePasswords({ ...parts, ...parts.passwords() })),
+  session: () => session(settings, parts),
+  'signed-request': () => signedRequest(settings, parts),
+  digest: parts.digest,
+})
+
+function bearer({ issuer, resourceMetadata }: ServiceSettings, { keys, clock }: SchemeParts): Scheme {
+  const verify = createAccessTokenVerifier({ keys: keys.jwt, issuer, clock })
+  return createBearerScheme({
+    verify: rememberAwaitedTokens(verify, { keys: keys.jwt, clock }),
+    findKey: keys.jwt.findKey,
+    ...(resourceMetadata !== undefined && { resourceMetadata }),
+  })
+}
+
+function keySigned({ keys, clock, tokenPasswords }: SchemeParts): Scheme {
+  const verify = createKeySignedVerifier({ keys: keys.keySigned, clock })
+  return createKeySignedScheme({
+    verify: rememberVerifiedTokens(verify, { keys: keys.keySigned, clock }),
+    findKey: keys.keySigned.findKey,
+    passwords: tokenPasswords(),
+  })
+}
+
+function session({ publicOrigins, sessionIdleTtlSeconds }: ServiceSettings, parts: SchemeParts): Scheme {
+  const { feed, principals, authClient, cache, clock } = parts
+  return createSessionScheme({
+    cookie: createSessionCookie({ publicOrigins }),
+    sessions: createCachedSessions({ feed, principals, authClient, cache, clock, sessionIdleTtlSeconds }),
+  })
+}
+
+const signedRequest = (
+  { publicOrigin, signatureTtlSeconds }: ServiceSettings,
+  { apiKeys, clock, signatures }: SchemeParts,
+): Scheme =>
+  createSignedRequestScheme({
+    findKey: apiKeys.find,
+    noteUse: apiKeys.noteUse,
+    ...signatures(),
+    clock,
+    ttlSeconds: signatureTtlSeconds,
+    publicOrigin,
+  })
