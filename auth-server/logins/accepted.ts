@@ -22,7 +22,8 @@ export const hasAudienceSqlOf = (login: typeof f | typeof s): SQL => sql`(${logi
   where ${r.audience} = ${login.audience} and ${r.createdAt} <= ${login.createdAt} + ${tolerance}))`
 
 /**
- * Both of family `f`, its user, its principal and its resource server, and a second factor if there is a demand for one.
+ * Both of family `f`, its user, its principal and its resource server, and a second factor if there is a demand for
+ * one.
  */
 export const acceptedFamilySql: SQL = sql`${acceptedSqlOf(f)} and ${hasAudienceSqlOf(f)}
   and (${f.secondFactor} is not null or not ${demandSql})`

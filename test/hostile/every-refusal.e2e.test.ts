@@ -94,7 +94,7 @@ const refusals: readonly Refusal[] = [
     headers: () => ({ authorization: 'Foreign credential' }),
     expected: (row) => {
       if (takesSchemes(row)) return '401 unknown-scheme'
-      if (row.kind === 'token' || row.kind === 'deal-server') return '401 unauthenticated'
+      if (['token', 'service', 'deal-server'].includes(row.kind)) return '401 unauthenticated'
       return row.kind === 'client' && row.route !== 'POST /oauth/revoke' ? '401 invalid_client' : undefined
     },
   },
@@ -103,7 +103,8 @@ const refusals: readonly Refusal[] = [
     headers: ({ admin }) => ({ authorization: [`Bearer ${admin}`, `Bearer ${admin}`] }),
     expected: (row) => {
       if (row.kind === 'client') return '400 invalid_request'
-      return takesSchemes(row) || row.kind === 'token' ? '400 several-credentials' : undefined
+      const isRead = takesSchemes(row) || row.kind === 'token' || row.kind === 'service'
+      return isRead ? '400 several-credentials' : undefined
     },
   },
   {
@@ -127,7 +128,7 @@ const refusals: readonly Refusal[] = [
     body: 'text',
     expected: (row) => {
       // Where the form is only a place for `_method` and `return_to`, another body is not looked at.
-      if (row.takes === undefined || row.kind === 'session') return undefined
+      if (row.takes === undefined || row.kind === 'session' || row.kind === 'service') return undefined
       if (row.route === 'DELETE /rest/v1/webhooks/:id') return undefined
       return row.kind === 'client' ? '400 invalid_request' : '415 unsupported-media-type'
     },

@@ -15,7 +15,16 @@ export interface Row {
   /** The path with something in place of each parameter. */
   readonly path: string
   /** `caller`: of any scheme; else the credential of its own. `deal-server`: below `/internal`. */
-  readonly kind: 'caller' | 'password' | 'token' | 'client' | 'session' | 'forwarded' | 'deal-server' | 'none'
+  readonly kind:
+    | 'caller'
+    | 'password'
+    | 'token'
+    | 'client'
+    | 'session'
+    | 'forwarded'
+    | 'service'
+    | 'deal-server'
+    | 'none'
   /** A form is answered by browsers' rules, too: the cross-site rule holds before any credential is looked at. */
   readonly isForm: boolean
   /** How the body is written; undefined where none is looked at. */
@@ -76,6 +85,7 @@ const unknownId = '0192f0c0-0000-7000-8000-000000000000'
 
 const examples: Readonly<Record<string, string>> = {
   username: 'bob',
+  name: 'none',
   id: unknownId,
   key: 'current',
   file: 'none.pem',
@@ -113,6 +123,12 @@ const bodies: Readonly<Record<string, string>> = {
   createApiKey: JSON.stringify({ kind: 'hmac' }),
   rotateApiKey: JSON.stringify({}),
   confirmApiKey: '{}',
+  createRole: JSON.stringify({ name: 'clerk', rights: [] }),
+  replaceRole: JSON.stringify({ rights: [] }),
+  createResourceServer: JSON.stringify({ id: 'ledger', audience: 'urn:ledger', name: 'Ledger' }),
+  patchResourceServer: '{}',
+  evaluateAccess: '{}',
+  evaluateAccesses: '{}',
   createService: JSON.stringify({ name: 'a ledger', resourceServer: 'deals' }),
   rotateService: '{}',
   logIn: '{}',

@@ -59,7 +59,7 @@ type Decision = z.infer<typeof decisionSchema>
 /** HTTP Basic with the id and the secret of a service, or its access token. */
 const service = ({ serviceOf }: DecisionPorts) =>
   ({
-    kind: 'client',
+    kind: 'service',
     find: async (request) => (await serviceOf(request)).service.resourceServer.id,
     problems: ['unauthenticated', 'several-credentials'],
     security: ['basic', 'bearer'],

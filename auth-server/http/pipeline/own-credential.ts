@@ -12,7 +12,7 @@ import { authorizationOf, realm } from '../../../shared/protocol/authentication/
 /** Reads such a credential, and describes its refusals. */
 export interface OwnCredential<Found> {
   /** For tests: the possible refusals of a route depend on it. */
-  readonly kind: 'password' | 'token' | 'client' | 'session' | 'forwarded'
+  readonly kind: 'password' | 'token' | 'client' | 'session' | 'forwarded' | 'service'
   /** True when browsers send it without being asked. Then the cross-site rule runs before the credential is read. */
   readonly isSentByBrowsers?: boolean
   /**

@@ -121,6 +121,33 @@ function ofServices(): [string, AuthEntry][] {
   ]
 }
 
+function ofCatalogue(): [string, AuthEntry][] {
+  const roles = (route: string, allowed: string, ask: Ask): [string, AuthEntry] => [
+    route,
+    others('user.manage', allowed, ask),
+  ]
+  const servers = (route: string, allowed: string, ask: Ask): [string, AuthEntry] => [
+    route,
+    others('resource-server.manage', allowed, ask),
+  ]
+  const idOf = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '-')
+  const [role, server] = ['/roles/none', '/resource-servers/none']
+  return [
+    roles('GET /roles', '200', () => ({})),
+    roles('POST /roles', '201', ({ newName }) => ({ sent: { json: { name: idOf(newName), rights: [] } } })),
+    roles('GET /roles/{name}', '404 not-found', () => ({ path: role })),
+    roles('PUT /roles/{name}', '404 not-found', () => ({ path: role, sent: { json: { rights: [] } } })),
+    roles('DELETE /roles/{name}', '404 not-found', () => ({ path: role })),
+    servers('GET /resource-servers', '200', () => ({})),
+    servers('POST /resource-servers', '201', ({ newName }) => ({
+      sent: { json: { id: idOf(newName), audience: `urn:${idOf(newName)}`, name: newName } },
+    })),
+    servers('GET /resource-servers/{id}', '404 not-found', () => ({ path: server })),
+    servers('PATCH /resource-servers/{id}', '404 not-found', () => ({ path: server, sent: { json: {} } })),
+    servers('DELETE /resource-servers/{id}', '404 not-found', () => ({ path: server })),
+  ]
+}
+
 /** Method and path, as the document of the server has them. */
 export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEntry>([
   ...[
@@ -134,6 +161,7 @@ export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEn
     '/.well-known/jwks.json',
     '/.well-known/key-signed-keys.json',
     '/.well-known/oauth-authorization-server',
+    '/.well-known/authzen-configuration',
   ].map((path) => [`GET ${path}`, { open: '200' }] as const),
   ['GET /docs/assets/{file}', { open: '200' }],
   ['GET /problems/{code}', { open: '200' }],
@@ -143,6 +171,8 @@ export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEn
   ['POST /logout', { open: '401 unauthenticated' }],
   ['POST /key-signed-tokens', { open: '400 invalid-body', sent: { json: {} } }],
   ['POST /sessions', { open: '400 invalid-body', sent: { json: {} } }],
+  ['POST /access/v1/evaluation', { open: '401 unauthenticated' }],
+  ['POST /access/v1/evaluations', { open: '401 unauthenticated' }],
   ['GET /verify', { open: '403 untrusted-proxy' }],
   ['POST /password-resets', { open: '400 invalid-body', sent: { json: {} } }],
   ['POST /oauth/token', { open: '400', sent: form({}) }],
@@ -157,6 +187,7 @@ export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEn
     })),
   ],
   ...ofServices(),
+  ...ofCatalogue(),
   ['GET /keys', others('key.read', '200', () => ({}))],
   ['GET /audit', others('audit.read', '200', () => ({}))],
   [
