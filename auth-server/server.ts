@@ -42,6 +42,7 @@ import type { KeyRing } from './key-ring/key-ring.ts'
 import { createLogins } from './logins/create-logins.ts'
 import { verifyBasic } from './logins/verify-password.ts'
 import { createOAuth } from './oauth/oauth.ts'
+import { createServiceTokens } from './oauth/service-token.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
 import { createCatalogues } from './principals/catalogue.ts'
 import { createFeedReader } from './principals/feed-reader.ts'
@@ -103,6 +104,7 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
   const { app, endpoints } = createAuthApp(config, {
     pipeline: { ...authentication, authenticate: step('authenticate', authentication.authenticate), audit },
     endpoints: endpointPorts(config, resources, { ...parts, ...authentication }),
+    decisions: { serviceOf: createServiceOf(parts), inCatalogue: parts.inCatalogue },
     openRoutes: [
       ...healthRoutes(dependencies, resources.draining),
       ...(config.metricsPort === undefined ? [metricsRoute(metrics)] : []),
@@ -184,6 +186,7 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     }),
     logins: countLogins(metrics, createLogins(config, { ...common, tokens, secondFactors, audit })),
     principal: principals.record,
+    inCatalogue: principals.inCatalogue,
     rolesOf: principals.roles,
   }
 }
@@ -199,7 +202,7 @@ function openPublisher(resources: AuthResources): PrincipalPublisher {
 /** Gathers the services that the public endpoints use. */
 function endpointPorts(
   config: AuthConfig,
-  { database, clock, keyRing }: AuthResources,
+  { database, clock, ids, keyRing }: AuthResources,
   parts: Parts & Pick<ReturnType<typeof createCallerAuthentication>, 'findCredentials' | 'refuseCrossSite'>,
 ) {
   const { logins, tokens, users, apiKeys, audit, loginThrottle, secretsKeys } = parts
@@ -227,6 +230,7 @@ function endpointPorts(
       clock,
       keyRing,
     }),
+    issueServiceToken: createServiceTokens(config, { ...tokens, apiKeys, clock, ids }),
     keyRing,
     origin,
     origins: config,

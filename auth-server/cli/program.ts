@@ -158,6 +158,10 @@ const groups: readonly Group[] = [
     add: async (program, ports) => (await import('./commands/api-keys.ts')).addApiKeyCommands(program, ports),
   },
   {
+    name: 'services',
+    add: async (program, ports) => (await import('./commands/services.ts')).addServiceCommands(program, ports),
+  },
+  {
     name: 'sessions',
     add: async (program, ports) => (await import('./commands/sessions.ts')).addSessionCommands(program, ports),
   },

@@ -21,6 +21,8 @@ import type { Log } from '../../shared/platform/log/log.ts'
 import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
 import { refuseElsewhere } from '../../shared/server/pages/elsewhere.ts'
+import { authzenConfigurationEndpoint } from './decisions/configuration.ts'
+import { type DecisionPorts, decisionEndpoints } from './decisions/evaluation.ts'
 import { createEndpoints, type EndpointPorts } from './endpoints/index.ts'
 import { type OAuthEndpointPorts, oauthEndpoints } from './oauth/index.ts'
 import { oauthProblemForm } from './oauth/oauth-responses.ts'
@@ -46,6 +48,7 @@ export interface AuthAppSettings {
 export interface AuthAppPorts {
   readonly pipeline: PipelinePorts
   readonly endpoints: EndpointPorts & OAuthEndpointPorts
+  readonly decisions: DecisionPorts
   /** Routes that both servers have: health, metrics, pages. They need no caller. */
   readonly openRoutes: readonly Route[]
   /** Routes for deal servers. The OpenAPI document does not contain them. */
@@ -66,7 +69,12 @@ export function createAuthApp(settings: AuthAppSettings, ports: AuthAppPorts) {
   const pipeline = createPipeline(ports.pipeline)
   const problems = createAuthProblems(settings.expiredTokenStatus)
   const serves = { keySigned: schemes.includes('key-signed'), session: schemes.includes('session') }
-  const endpoints = [...createEndpoints(serves, ports.endpoints), ...oauthEndpoints(settings, ports.endpoints)]
+  const endpoints = [
+    ...createEndpoints(serves, ports.endpoints),
+    ...oauthEndpoints(settings, ports.endpoints),
+    ...decisionEndpoints(ports.decisions),
+    authzenConfigurationEndpoint(origin),
+  ]
   const documented = [...openRoutes, ...endpoints.map((endpoint) => routeOf(endpoint, pipeline))]
   const openApi = authOpenApiRoutes({ routes: documented, endpoints, problems, origin, schemes })
   const answers = { problems, ...authenticationOptions(schemes), otherProblemForm: oauthProblemForm, origin, log }

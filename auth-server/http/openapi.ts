@@ -14,8 +14,8 @@ const description = `Begin with \`POST /login\` under **tokens**: its access tok
 at the deal server. Then \`GET /me\` under **users** says who you are and what you may do.
 
 This server authenticates users, issues and revokes their credentials and publishes the keys that these are verified
-with. All paths are served with and without a trailing slash; HEAD wherever GET is; OPTIONS everywhere. Failures are
-problem documents (RFC 9457).`
+with. All paths are served with and without a trailing slash; HEAD wherever GET is; OPTIONS everywhere but
+at \`/verify\`. Failures are problem documents (RFC 9457).`
 
 const token = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } as const
 

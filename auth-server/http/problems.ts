@@ -6,6 +6,8 @@ import { type SharedProblemCode, sharedProblems } from '../../shared/protocol/pr
 
 /** Problem codes that only the auth server uses. `invalid_grant` is spelled as in RFC 6749 §5.2. */
 export type AuthProblemCode =
+  | 'body-not-forwarded'
+  | 'invalid-original-request'
   | 'invalid-reset-code'
   | 'exchange-not-open'
   | 'service-exists'
@@ -22,6 +24,7 @@ export type AuthProblemCode =
   | 'too-many-api-keys'
   | 'too-many-key-pairs'
   | 'too-many-logins'
+  | 'untrusted-proxy'
   | 'user-disabled'
   | 'user-exists'
 

@@ -8,6 +8,7 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { textOf } from '../../shared/platform/database/statement.ts'
+import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
 import { foldUsername, isUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import { withRights } from '../../shared/protocol/principal/with-rights.ts'
 import { p, u } from '../store/aliases.ts'
@@ -15,10 +16,18 @@ import { principals, users } from '../store/schema.ts'
 import { type Catalogues, catalogueVersionSql } from './catalogue.ts'
 import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toStoredPrincipal } from './principal-record.ts'
 
-/** Reads for requests. Both throw Unavailable. */
+/** A user, and the catalogue by which the rights of the record are effective. */
+export interface RecordInCatalogue {
+  readonly record: PrincipalRecord
+  readonly catalogue: Catalogue
+}
+
+/** Reads for requests. All throw Unavailable. */
 export interface PrincipalReader {
   /** The principal record; undefined when there never was such a user. */
   record(username: string): Promise<PrincipalRecord | undefined>
+  /** The same, with the catalogue by which its rights are effective. */
+  inCatalogue(username: string): Promise<RecordInCatalogue | undefined>
   /** The roles of a user; undefined when there is no such user now. */
   roles(username: string): Promise<readonly string[] | undefined>
 }
@@ -50,16 +59,19 @@ export function createPrincipalReader(ports: {
     })
     return async (username: string) => (isUsername(username) ? readOne(foldUsername(username)) : undefined)
   }
+  const inCatalogue = byName(async (asked) => {
+    type Row = { name: string; facts: PrincipalFacts; catalogue: string }
+    const rows = await database.query<Row>(recordsSql, [asked, tokensAliveSince(clock)])
+    const [first] = rows
+    if (!first) return new Map<string, RecordInCatalogue>()
+    const known = catalogues.at(Number(first.catalogue))
+    const catalogue = known instanceof Promise ? await known : known
+    const recordOf = (facts: PrincipalFacts) => withRights(toStoredPrincipal(facts), catalogue)
+    return new Map(rows.map(({ name, facts }) => [name, { record: recordOf(facts), catalogue }]))
+  })
   return {
-    record: byName(async (asked) => {
-      type Row = { name: string; facts: PrincipalFacts; catalogue: string }
-      const rows = await database.query<Row>(recordsSql, [asked, tokensAliveSince(clock)])
-      const [first] = rows
-      if (!first) return new Map<string, PrincipalRecord>()
-      const known = catalogues.at(Number(first.catalogue))
-      const catalogue = known instanceof Promise ? await known : known
-      return new Map(rows.map(({ name, facts }) => [name, withRights(toStoredPrincipal(facts), catalogue)]))
-    }),
+    inCatalogue,
+    record: async (username) => (await inCatalogue(username))?.record,
     roles: byName(async (asked) => {
       const rows = await database.query<{ name: string; roles: readonly string[] }>(rolesSql, [asked])
       return new Map(rows.map(({ name, roles }) => [name, roles]))

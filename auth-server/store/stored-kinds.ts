@@ -1,5 +1,6 @@
 import type { StoredKind } from '../../shared/platform/database/measure-table.ts'
 import { nameOfTable } from '../../shared/platform/database/statement.ts'
+import { services } from './access-tables.ts'
 import { auditEntries } from './audit-tables.ts'
 import {
   apiKeys,
@@ -40,6 +41,13 @@ export const authKinds: readonly StoredKind[] = [
     madeAt: apiKeys.createdAt,
     kept: false,
     removal: 'when revoked or expired, after their last token',
+  },
+  {
+    name: 'services',
+    table: nameOfTable(services),
+    madeAt: services.createdAt,
+    kept: true,
+    removal: 'by administrators',
   },
   {
     name: 'revoked tokens',

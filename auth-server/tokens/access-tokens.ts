@@ -32,6 +32,8 @@ export interface AccessTokenSubject {
   readonly clientId: string
   /** The audience; null: that of the pair. */
   readonly audience: string | null
+  /** `jti`. The token has that of a credential that it is made of, so that it is revoked with it; else a new one. */
+  readonly tokenId?: string | undefined
   /** When and how the user of a login was authenticated; undefined for an API key. */
   readonly proof?: LoginProof | undefined
   /** The rights of the token, of those that its user has; undefined: all of them. */
@@ -75,7 +77,7 @@ export function createAccessTokenIssuer(ports: AccessTokenIssuerPorts): IssueAcc
       aud: subject.audience ?? ports.audience,
       iat: subject.issuedAt,
       exp: subject.expiresAt,
-      jti: ports.ids.uuid(),
+      jti: subject.tokenId ?? ports.ids.uuid(),
     }
     return new SignJWT(claims).setProtectedHeader({ alg: accessTokenAlg, typ: accessTokenTyp, kid }).sign(privateKey)
   }

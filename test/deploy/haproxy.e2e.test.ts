@@ -147,7 +147,7 @@ describe.skipIf(!hasProgram('haproxy'))('both servers behind deploy/haproxy/hapr
     expect(JSON.parse(line ?? '{}').address).toBe('127.0.0.1')
   })
 
-  it.each(['/metrics', '/internal/feed', '/internal', '/%6detrics', '/metrics/'])(
+  it.each(['/metrics', '/internal/feed', '/internal', '/verify', '/verify/', '/%76erify', '/%6detrics', '/metrics/'])(
     'keep %s away from clients',
     async (path) => {
       const reply = await call(path)

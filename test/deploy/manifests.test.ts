@@ -101,6 +101,8 @@ describe('the manifests of Kubernetes', () => {
     const toDeals = paths.filter(({ backend }) => backend.service.name === 'keyhold-deal').map(({ path }) => path)
     const [, atProxy = ''] = /acl deal path (.*)/.exec(read('deploy/haproxy/haproxy.cfg')) ?? []
     expect(toDeals).toEqual(atProxy.split(' '))
+    const toNone = paths.filter(({ backend }) => backend.service.name === 'keyhold-nowhere').map(({ path }) => path)
+    expect(toNone).toEqual(['/internal', '/verify'])
     expect(paths.at(-1)).toMatchObject({ path: '/', backend: { service: { name: 'keyhold-auth' } } })
   })
 

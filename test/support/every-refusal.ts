@@ -15,7 +15,7 @@ export interface Row {
   /** The path with something in place of each parameter. */
   readonly path: string
   /** `caller`: of any scheme; else the credential of its own. `deal-server`: below `/internal`. */
-  readonly kind: 'caller' | 'password' | 'token' | 'client' | 'session' | 'deal-server' | 'none'
+  readonly kind: 'caller' | 'password' | 'token' | 'client' | 'session' | 'forwarded' | 'deal-server' | 'none'
   /** A form is answered by browsers' rules, too: the cross-site rule holds before any credential is looked at. */
   readonly isForm: boolean
   /** How the body is written; undefined where none is looked at. */

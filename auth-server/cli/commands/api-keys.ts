@@ -8,6 +8,7 @@ import { list } from '../../../shared/platform/terminal/options.ts'
 import { type Report, type ReportAction, table, WrongUsage } from '../../../shared/platform/terminal/report.ts'
 import { type AdminClient, allOf, segment, type WithAdmin } from '../http/admin-client.ts'
 import { withExample, withText } from '../terminal/help.ts'
+import { overlapSecondsOf } from '../terminal/overlap.ts'
 
 /** Services that the commands use. */
 export interface ApiKeyCommandPorts {
@@ -99,7 +100,7 @@ function addRotation(keys: Command, { withAdmin, clock, report }: ApiKeyCommandP
   command.action(
     report(async (id: string, { overlap, publicKey, expires }: RotationOptions) => {
       const body = {
-        overlapSeconds: overlapOf(overlap),
+        overlapSeconds: overlapSecondsOf(overlap),
         ...(publicKey === undefined ? {} : { publicKeyPem: await readPem(publicKey) }),
         ...(expires === undefined ? {} : { expiresAt: expiryOf(expires, clock) }),
       }
@@ -107,12 +108,6 @@ function addRotation(keys: Command, { withAdmin, clock, report }: ApiKeyCommandP
     }),
   )
   withExample(command, 'api-keys rotate 0199a2f0-5d1e-7c3a-9f00-2b6a1d9c4e11 --overlap 7d --expires 90d')
-}
-
-function overlapOf(text: string): number {
-  const [, count, unit] = /^(\d{1,4})([hd])$/.exec(text) ?? []
-  if (count !== undefined) return (Number(count) * unitMs[unit === 'h' ? 'h' : 'd']) / 1000
-  throw new WrongUsage('--overlap: expected a time such as 12h or 7d, or 0h.')
 }
 
 interface Rotation {

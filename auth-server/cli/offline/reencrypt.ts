@@ -11,6 +11,8 @@ import { textOf } from '../../../shared/platform/database/statement.ts'
 import { apiKeySecretData } from '../../api-keys/key-material.ts'
 import { refreshTokenData } from '../../logins/refresh.ts'
 import { totpSecretData } from '../../second-factors/factor-state.ts'
+import { serviceSecretData } from '../../services/service-secrets.ts'
+import { services } from '../../store/access-tables.ts'
 import { apiKeys, digestSecrets, loginFamilies } from '../../store/schema.ts'
 import { type AssociatedData, createSealing, type Sealing } from '../../store/sealing.ts'
 import { secondFactors } from '../../store/second-factor-tables.ts'
@@ -54,6 +56,20 @@ const columns: readonly EncryptedColumn[] = [
     column: apiKeys.formerSecretSealed,
     id: apiKeys.id,
     associatedData: (id) => apiKeySecretData(id),
+  },
+  {
+    name: 'secrets of services',
+    table: services,
+    column: services.secretSealed,
+    id: services.id,
+    associatedData: (id) => serviceSecretData(id),
+  },
+  {
+    name: 'former secrets of services',
+    table: services,
+    column: services.formerSecretSealed,
+    id: services.id,
+    associatedData: (id) => serviceSecretData(id),
   },
   {
     name: 'Digest secrets',

@@ -6,6 +6,7 @@ import { type RolesEndpointPorts, rolesEndpoints } from './access/roles.ts'
 import { type ApiKeysEndpointPorts, apiKeysEndpoints } from './api-keys.ts'
 import { type AuditEndpointPorts, auditEndpoint } from './audit.ts'
 import { type DigestSecretEndpointPorts, digestSecretEndpoint } from './digest-secret.ts'
+import { type VerifyPorts, verifyEndpoint } from './forward-auth/verify.ts'
 import { keyDocumentEndpoints } from './key-documents.ts'
 import { type KeySignedTokenPorts, keySignedTokenEndpoint } from './key-signed-tokens.ts'
 import { keysEndpoint } from './keys.ts'
@@ -42,7 +43,8 @@ export type EndpointPorts = ApiKeysEndpointPorts &
   UserSessionsPorts &
   ResourceServersPorts &
   RolesEndpointPorts &
-  UsersEndpointPorts & {
+  UsersEndpointPorts &
+  VerifyPorts & {
     readonly keyRing: KeyRing
     readonly passwords: PasswordChanges
   }
@@ -66,6 +68,7 @@ export const createEndpoints = (serves: ServedSchemes, ports: EndpointPorts) => 
   ownLoginsEndpoint(ports),
   ...endSessionEndpoints(ports),
   meEndpoint(ports),
+  verifyEndpoint(ports),
   ...ownSecondFactorsEndpoints(ports),
   ...usersEndpoints(ports),
   ...rolesEndpoints(ports),

@@ -25,7 +25,7 @@ interface TokenRequest {
 /**
  * A token of a service; undefined when the client is none. As for other clients, the secret is compared before the
  * attempt is counted: it is too long to be guessed.
- * @throws OAuthError `invalid_client`, `invalid_scope`; ProblemError `too-many-attempts`; Unavailable
+ * @throws OAuthError `invalid_client`, `invalid_target`, `invalid_scope`; ProblemError `too-many-attempts`; Unavailable
  */
 export async function grantToService(
   request: HttpRequest,
@@ -44,6 +44,8 @@ export async function grantToService(
     return issued
   })
   request.caller = { serviceId: id, scheme }
+  if (form.get('resource') !== undefined)
+    throw new OAuthError('invalid_target', 'resource: A token of a service is for the auth server alone.')
   if (form.get('scope') !== undefined) throw new OAuthError('invalid_scope', 'scope: A token of a service takes none.')
   await services.noteUse(id)
   await audit.record({ ...eventAt(request, { action: 'token.issued', target: id }), scheme })

@@ -56,6 +56,8 @@ interface Steps<Path extends string, Found, Body, Query, Checked, Response exten
   readonly path: Path
   /** The largest body in bytes. Default: 256 KiB, or 16 KiB for an endpoint with its own credential. */
   readonly maxBodyBytes?: number
+  /** False: OPTIONS is refused. */
+  readonly answersOptions?: false
   /** The schema of the query. Its errors are 400 `invalid-parameter`. */
   readonly query?: z.ZodObject & z.ZodType<Query>
   /** Reads the body. Without it DELETE refuses a body, and other methods ignore it. */

@@ -1,6 +1,6 @@
 /**
- * Credentials that an endpoint reads itself, instead of those of a scheme: from its body, its path, or the
- * Authorization header.
+ * Credentials that an endpoint reads itself, instead of those of a scheme: from its body, its path, the Authorization
+ * header, or the request that a proxy asks about.
  */
 
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
@@ -12,7 +12,7 @@ import { authorizationOf, realm } from '../../../shared/protocol/authentication/
 /** Reads such a credential, and describes its refusals. */
 export interface OwnCredential<Found> {
   /** For tests: the possible refusals of a route depend on it. */
-  readonly kind: 'password' | 'token' | 'client' | 'session'
+  readonly kind: 'password' | 'token' | 'client' | 'session' | 'forwarded'
   /** True when browsers send it without being asked. Then the cross-site rule runs before the credential is read. */
   readonly isSentByBrowsers?: boolean
   /**

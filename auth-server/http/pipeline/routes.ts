@@ -15,6 +15,7 @@ export function routeOf(endpoint: Endpoint, pipeline: Pipeline): Route {
     methods: [endpoint.method],
     path: endpoint.path,
     ...(maxBodyBytes !== undefined && { maxBodyBytes }),
+    ...('answersOptions' in endpoint && { answersOptions: endpoint.answersOptions }),
     describe: () => [operationOf(endpoint)],
     handle: (request: HttpRequest) => pipeline(request, endpoint),
   }

@@ -68,6 +68,13 @@ export interface HttpRequest extends Traced {
   readonly addedResponseHeaders: readonly (readonly [name: string, value: string])[]
   /** The caller, set after authentication. */
   caller: NamedCaller | undefined
+  /**
+   * The origin that the client called, where a proxy asks about a request to another service. Undefined for a request
+   * to this server.
+   */
+  readonly foreignOrigin?: string
+  /** The request that this one asks about, for the log. */
+  asksAbout?: Pick<HttpRequest, 'method' | 'path'> | undefined
 }
 
 /** The parts that a call is made of. */
@@ -94,6 +101,7 @@ class ParsedRequest implements HttpRequest {
   readonly requestId: string
   readonly peer: Peer
   caller: NamedCaller | undefined = undefined
+  asksAbout: HttpRequest['asksAbout'] = undefined
   readonly isCredentialParameter: (name: string) => boolean
   readonly #incoming: IncomingMessage
   readonly #maxBodyBytes: number

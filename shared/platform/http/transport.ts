@@ -36,6 +36,12 @@ export interface Peer {
    * a client.
    */
   readonly isContradicted?: boolean
+  /**
+   * True if a proxy whose address TRUST_PROXY names wrote the forwarding headers and named the client in them. A number
+   * of hops and a range of all addresses name no proxy: with them, every machine that reaches this server counts as
+   * one.
+   */
+  readonly isNamedByProxy?: boolean
 }
 
 /** Reads TRUST_PROXY: a number, or comma-separated CIDRs and addresses. Undefined for other text. */
@@ -99,8 +105,11 @@ export function peerBehind(
     mayCarryCredentials: settings.allowInsecureHttp || isHttps || direct,
     isHttps,
     isContradicted: trusted?.isContradicted === true,
+    isNamedByProxy: trusted?.address !== undefined && namesProxies(settings.trustProxy),
   }
 }
+
+const namesProxies = (trust: TrustedProxies): boolean => 'ranges' in trust && trust.ranges.every(([, bits]) => bits > 0)
 
 /** Refuses a request with contradicting forwarding headers. @throws ProblemError `contradicting-forwarding-headers` */
 export function refuseContradiction(): never {

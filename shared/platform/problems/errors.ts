@@ -15,6 +15,8 @@ export class ProblemError<Code extends string = string> extends Error {
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   /** After so many whole seconds a new attempt makes sense: `Retry-After`. */
   readonly retryAfterSeconds: number | undefined
+  /** The status, where it is not the one of the problem table. */
+  readonly status: number | undefined
 
   constructor(code: Code, detail: string, options: ProblemErrorOptions = {}) {
     super(detail, options.cause === undefined ? {} : { cause: options.cause })
@@ -22,12 +24,19 @@ export class ProblemError<Code extends string = string> extends Error {
     this.members = options.members ?? {}
     this.headers = options.headers ?? {}
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.status = options.status
   }
 
   /** The same refusal with other members. */
   withMembers(members: Readonly<Record<string, unknown>>): ProblemError<Code> {
-    const { code, message, headers, retryAfterSeconds, cause } = this
-    return new ProblemError(code, message, { members, headers, retryAfterSeconds, cause })
+    const { code, message, headers, retryAfterSeconds, cause, status } = this
+    return new ProblemError(code, message, { members, headers, retryAfterSeconds, cause, status })
+  }
+
+  /** The same refusal with another status than that of the problem table. */
+  withStatus(status: number): ProblemError<Code> {
+    const { code, message, members, headers, retryAfterSeconds, cause } = this
+    return new ProblemError(code, message, { members, headers, retryAfterSeconds, cause, status })
   }
 }
 
@@ -36,6 +45,7 @@ export interface ProblemErrorOptions {
   readonly members?: Readonly<Record<string, unknown>>
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly retryAfterSeconds?: number | undefined
+  readonly status?: number | undefined
   /** For the log only. */
   readonly cause?: unknown
 }

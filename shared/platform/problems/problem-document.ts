@@ -72,7 +72,12 @@ export type ProblemTable = Readonly<Record<string, ProblemEntry>>
  */
 export function problemDocument(
   table: ProblemTable,
-  occurrence: { code: string; detail: string; members?: Readonly<Record<string, unknown>> },
+  occurrence: {
+    code: string
+    detail: string
+    members?: Readonly<Record<string, unknown>>
+    status?: number | undefined
+  },
   context: ProblemContext,
 ): ProblemDocument {
   const entry = table[occurrence.code]
@@ -80,7 +85,7 @@ export function problemDocument(
   return {
     type: `${context.origin}/problems/${occurrence.code}`,
     title: entry.title,
-    status: entry.status,
+    status: occurrence.status ?? entry.status,
     detail: occurrence.detail,
     instance: `urn:uuid:${context.requestId}`,
     code: occurrence.code,
@@ -94,6 +99,7 @@ export const occurrenceOf = (refused: ProblemError) => ({
   code: refused.code,
   detail: refused.message,
   members: refused.members,
+  status: refused.status,
 })
 
 /** The occurrence of a missing dependency. */

@@ -106,7 +106,8 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
         const verified = verifying instanceof Promise ? await verifying : verifying
         if (!isForAudience(verified, ports.audience))
           throw wrongAudience(ports.audience, scheme.refusalHeaders(request))
-        if (tried !== 'signed-request' && request.rawQuery !== '') await refuseFalseClaims(request)
+        if (tried !== 'signed-request' && request.rawQuery !== '' && request.foreignOrigin === undefined)
+          await refuseFalseClaims(request)
         const looking = principals.get(verified.username, request)
         const record = requireLive(looking instanceof Promise ? await looking : looking, verified, scheme, request)
         requireFactorOf(record, tried)
@@ -164,7 +165,10 @@ const wrongAudience = ({ name }: Audience, { 'www-authenticate': challenge }: Re
     headers: challenge === undefined ? {} : { 'www-authenticate': challenge },
   })
 
-/** Claims of a request about itself must be true even if it is not signed. @throws ProblemError `invalid-parameter` */
+/**
+ * Claims of a request about itself must be true even if it is not signed. Parameters of another service may have the
+ * same names and another meaning. @throws ProblemError `invalid-parameter`
+ */
 async function refuseFalseClaims(request: HttpRequest): Promise<void> {
   const name = await falseClaim(request)
   if (name !== undefined)

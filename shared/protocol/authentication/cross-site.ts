@@ -32,7 +32,9 @@ export function createCrossSiteRule(allowed: ReadonlySet<string>): RefuseCrossSi
     const origin = request.header('origin')
     const site = request.header('sec-fetch-site')
     const isOwn =
-      origin === undefined ? site === undefined || site === 'same-origin' || site === 'none' : allowed.has(origin)
+      origin === undefined
+        ? site === undefined || site === 'same-origin' || site === 'none'
+        : allowed.has(origin) || origin === request.foreignOrigin
     if (!isOwn)
       throw new ProblemError('cross-site', 'A page of another site made this request; CORS_ORIGINS can allow it.')
   }

@@ -13,6 +13,36 @@ export const authProblems = {
       'Log in again. Keep only the newest refresh token. If an answer was lost, repeat the request at once: a ' +
       'token that comes back after the time for repeating, or after its successor was used, ends the login.',
   },
+  'untrusted-proxy': {
+    status: 403,
+    title: 'Only a trusted proxy may ask here',
+    meaning:
+      'GET /verify answers about requests to other services. The one who asks is no proxy that the operator has named, ' +
+      'or the proxy does not say who its client is.',
+    remedy:
+      'Call the service itself. Operators put the address of the proxy into TRUST_PROXY, and let the proxy write ' +
+      'X-Forwarded-For.',
+  },
+  'invalid-original-request': {
+    status: 403,
+    title: 'The request that the proxy asks about is not known',
+    meaning:
+      'X-Forwarded-Method, -Uri, -Host or -Proto is missing, there twice or malformed, or the path can be spelled in ' +
+      'another way: it has a dot segment or encodes characters that need no encoding.',
+    remedy:
+      'Send a plain path, and none of these fields. Operators let the proxy write each of the four, whatever its client ' +
+      'sent.',
+  },
+  'body-not-forwarded': {
+    status: 401,
+    title: 'The body that the signature binds is not seen here',
+    meaning:
+      'The signature must bind the body, or does, and the proxy in front of the service neither passed the body on nor ' +
+      'said that there is none.',
+    remedy:
+      'Use another scheme for this request, such as an access token. Operators can let the proxy pass bodies on, or say ' +
+      'their length.',
+  },
   'invalid-reset-code': {
     status: 403,
     title: 'The link for a new password is not accepted',

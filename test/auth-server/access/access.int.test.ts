@@ -35,7 +35,13 @@ describeOnDatabases('the catalogue of rights and roles', (open) => {
   }
   const grantorOf = async (username: string): Promise<Grantor> => {
     const { userId } = (await core.record(username)) ?? expect.unreachable('there is no such user')
-    const credential = { username, generation: undefined, loginId: undefined, expiresAt: undefined, audience: undefined }
+    const credential = {
+      username,
+      generation: undefined,
+      loginId: undefined,
+      expiresAt: undefined,
+      audience: undefined,
+    }
     return { userId, scheme: 'bearer', credential }
   }
   const rightsOf = async (username: string) => (await core.record(username))?.rights

@@ -34,6 +34,7 @@ it('has the commands of the contract', () => {
       'recover-admin',
     ],
     'api-keys': ['add', 'list', 'rotate', 'revoke'],
+    services: ['add', 'list', 'rotate', 'remove'],
     sessions: ['list', 'end'],
     audit: ['tail', 'verify', 'export', 'archive'],
     secrets: ['generate', 'reencrypt'],

@@ -10,6 +10,7 @@ import { createPasswordHashing } from '../../../auth-server/passwords/password-h
 import { createCatalogues } from '../../../auth-server/principals/catalogue.ts'
 import { createPrincipalReader } from '../../../auth-server/principals/principal-reader.ts'
 import { totpSecretData } from '../../../auth-server/second-factors/factor-state.ts'
+import { createServices } from '../../../auth-server/services/services.ts'
 import { createSealing } from '../../../auth-server/store/sealing.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { ensureAnonymous, insertUser } from '../../../auth-server/users/create-user.ts'
@@ -54,6 +55,15 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
     })
   }
 
+  const servicesUnder = (secretsKeys: typeof oldKey) =>
+    createServices({
+      ...opened,
+      clock,
+      ids,
+      sealing: createSealing(secretsKeys),
+      publisher: { waitUntilPublished: async () => undefined },
+      accessTokenTtlSeconds: 60,
+    })
   const digestsUnder = (secretsKeys: typeof oldKey) => {
     const { database } = opened
     const publisher = { waitUntilPublished: async () => undefined }
@@ -154,6 +164,8 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
     const rows = await opened.database.query<{ sealed: string }>(
       `select secret_sealed as sealed from auth.api_keys where secret_sealed is not null
         union all select former_secret_sealed from auth.api_keys where former_secret_sealed is not null
+        union all select secret_sealed from auth.services
+        union all select former_secret_sealed from auth.services where former_secret_sealed is not null
         union all select ha1_sealed from auth.digest_secrets
         union all select secret_sealed from auth.second_factors where secret_sealed is not null
         union all select successor_sealed from auth.login_families where successor_sealed is not null`,
@@ -177,18 +189,24 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
     await oneTimeCodes('alice')
     await digestsUnder(oldKey).renew('alice')
     const digest = await digestsUnder(oldKey).find({ username: 'alice' })
+    const { service, secret: formerSecret } = await servicesUnder(oldKey).create({ name: 'a', resourceServer: 'deals' })
+    const { secret: presentSecret } = await servicesUnder(oldKey).rotate(service.id, 60)
     const progress: string[] = []
     const onProgress = (done: number, total: number) => void progress.push(`${done} of ${total}`)
     expect(await reencrypt({ database, secretsKeys: both }, { batchSize: 3, onProgress })).toEqual({
       'API key secrets': { resealed: 7, unreadable: 0, left: 0 },
       'former API key secrets': { resealed: 1, unreadable: 0, left: 0 },
+      'secrets of services': { resealed: 1, unreadable: 0, left: 0 },
+      'former secrets of services': { resealed: 1, unreadable: 0, left: 0 },
       'Digest secrets': { resealed: 1, unreadable: 0, left: 0 },
       'secrets of one-time codes': { resealed: 1, unreadable: 0, left: 0 },
       'refresh tokens': { resealed: 1, unreadable: 0, left: 0 },
     })
-    expect(progress.at(-1)).toBe('11 of 11')
-    expect((await sealedTexts()).map((text) => text.split('.')[1])).toEqual(Array(11).fill(newKey[0].id))
+    expect(progress.at(-1)).toBe('13 of 13')
+    expect((await sealedTexts()).map((text) => text.split('.')[1])).toEqual(Array(13).fill(newKey[0].id))
     expect(await digestsUnder(newKey).find({ username: 'alice' })).toEqual(digest)
+    const secrets = (await servicesUnder(newKey).known(service.id))?.secrets.map(({ secret }) => secret)
+    expect(secrets).toEqual([presentSecret, formerSecret])
     const keys = keysUnder(newKey)
     for (const { key, secret } of made.slice(1)) expect((await keys.material(key.id))?.secret).toBe(secret)
     expect(await keys.material(rotated.key.id)).toMatchObject({ secret: present, former: { secret: rotated.secret } })
@@ -226,6 +244,8 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
     expect(await reencrypt({ database: racing, secretsKeys: both })).toEqual({
       'API key secrets': { resealed: 0, unreadable: 1, left: 1 },
       'former API key secrets': { resealed: 0, unreadable: 0, left: 0 },
+      'secrets of services': { resealed: 0, unreadable: 0, left: 0 },
+      'former secrets of services': { resealed: 0, unreadable: 0, left: 0 },
       'Digest secrets': { resealed: 0, unreadable: 0, left: 0 },
       'secrets of one-time codes': { resealed: 0, unreadable: 0, left: 0 },
       'refresh tokens': { resealed: 0, unreadable: 0, left: 1 },

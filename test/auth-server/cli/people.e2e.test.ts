@@ -221,6 +221,24 @@ describeOnce("the operators' tool for people", (openBackend) => {
     })
   })
 
+  describe('services', () => {
+    it('are made, listed, rotated and removed', async () => {
+      const made = await json('services', 'add', 'ledger', '--resource-server', 'deals')
+      rememberSecret(String(made.secret))
+      const { out } = await ops(['services', 'list', '--resource-server', 'deals'])
+      expect(out).toMatch(new RegExp(`${made.id} +ledger +deals +- +-`))
+      expect(out).not.toContain(String(made.secret))
+      refused(await ops(['services', 'add', 'ledger', '--resource-server', 'deals']), 'service-exists')
+      refused(await ops(['services', 'add', 'other', '--resource-server', 'none']), 'invalid-value')
+      const rotated = await json('services', 'rotate', String(made.id), '--overlap', '12h')
+      rememberSecret(String(rotated.secret))
+      expect(rotated).toMatchObject({ id: made.id, formerUntil: expect.any(String) })
+      expect((await ops(['services', 'rotate', String(made.id), '--overlap', 'long'])).code).toBe(2)
+      expect((await ops(['services', 'remove', String(made.id)])).out).toBe(`The service ${made.id} is deleted.\n`)
+      refused(await ops(['services', 'remove', String(made.id)]), 'not-found')
+    })
+  })
+
   describe('sessions', () => {
     it('are listed, and ended one by one', async () => {
       const { access } = await stack.logIn('alice')

@@ -1,12 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { apiKeyExchange } from '../../../shared/protocol/internal-api/api-key.ts'
+import { catalogueExchange } from '../../../shared/protocol/internal-api/catalogue.ts'
 import { feedExchange } from '../../../shared/protocol/internal-api/feed.ts'
 import { principalExchange } from '../../../shared/protocol/internal-api/principal.ts'
 import { instanceHeader } from '../../../shared/protocol/internal-api/responses.ts'
 import { serviceExchange } from '../../../shared/protocol/internal-api/service.ts'
 import { sessionExchange } from '../../../shared/protocol/internal-api/session.ts'
 import { usedSignaturesExchange } from '../../../shared/protocol/internal-api/used-signatures.ts'
+import { withRights } from '../../../shared/protocol/principal/with-rights.ts'
 import { expectProblem } from '../../support/clients/http-client.ts'
 import { addInvoices, askExchange, makeService, type ServiceCredential } from '../../support/clients/service-client.ts'
 import { makeKey } from '../../support/clients/signing.ts'
@@ -20,7 +22,7 @@ let ofInvoices: ServiceCredential
 describeBackends('what services may ask', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
-    await addInvoices(stack.database)
+    await addInvoices(stack)
     ofDeals = await makeService(stack)
     ofInvoices = await makeService(stack, 'invoices')
   })
@@ -58,12 +60,39 @@ describeBackends('what services may ask', (openBackend) => {
   it('is the record of a user, with the rights of its own resource server alone', async () => {
     const ask = async (service: ServiceCredential, username: string) =>
       askExchange(stack, { service }, { exchange: principalExchange, path: { username }, body: undefined })
-    const seen = await ask(ofDeals, 'bob')
-    expect(seen.body).toMatchObject({ username: 'bob', enabled: true, rights: ['deal.read', 'deal.history.read'] })
+    const seen = await ask(ofDeals, 'erin')
+    expect(seen.body).toMatchObject({ username: 'erin', enabled: true, roles: ['agent', 'approver'], directRights: [] })
     expect(seen.headers.get(instanceHeader)).toMatch(/./)
-    const other = await ask(ofInvoices, 'bob')
-    expect(other.body).toMatchObject({ username: 'bob', enabled: true, rights: [] })
+    const narrowed = await ask(ofInvoices, 'erin')
+    expect(narrowed.body).toEqual({ ...seen.body, roles: ['approver'], directRights: ['invoice.read'] })
+    expect((await ask(ofInvoices, 'bob')).body).toMatchObject({ username: 'bob', roles: [], directRights: [] })
     expectProblem(await ask(ofInvoices, 'nobody'), 404, 'not-found')
+  })
+
+  it('is the catalogue of its own resource server, and a record has the rights that it gives', async () => {
+    const ask = async (service: ServiceCredential) =>
+      askExchange(stack, { service }, { exchange: catalogueExchange, path: {}, body: undefined })
+    const catalogue = catalogueExchange.responseBody.parse((await ask(ofInvoices)).body)
+    expect(catalogue.rights.map(({ name }) => name)).toEqual(['invoice.read', 'invoice.approve'])
+    expect(catalogue.roles.map(({ name, rights }) => [name, rights])).toEqual([
+      ['admin', ['invoice.read', 'invoice.approve']],
+      ['approver', ['invoice.approve']],
+    ])
+    const ofPair = catalogueExchange.responseBody.parse((await ask(ofDeals)).body)
+    expect(ofPair.rights.map(({ name }) => name)).not.toContain('invoice.read')
+    expect(ofPair.roles.find(({ name }) => name === 'approver')?.rights).toEqual(['deal.read'])
+    expect(ofPair.version).toBe(catalogue.version)
+    for (const [username, rights] of [
+      ['erin', ['invoice.read', 'invoice.approve']],
+      ['admin', ['invoice.read', 'invoice.approve']],
+      ['bob', []],
+    ] as const) {
+      const asked = { exchange: principalExchange, path: { username }, body: undefined }
+      const record = principalExchange.responseBody.parse(
+        (await askExchange(stack, { service: ofInvoices }, asked)).body,
+      )
+      expect(withRights(record, catalogue).rights).toEqual(rights)
+    }
   })
 
   it('is an API key without what signs, and with the rights of its own resource server alone', async () => {

@@ -32,7 +32,7 @@ const isKnown = async (service: ServiceCredential, proof: Proof = 'signature') =
 describeBackends('services', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
-    await addInvoices(stack.database)
+    await addInvoices(stack)
     admin = (await stack.logIn('admin')).access
   })
   afterAll(() => stack.close())
@@ -154,15 +154,11 @@ describeBackends('services', (openBackend) => {
   })
 
   it('ends with its resource server', async () => {
-    const at = '2026-01-01T00:00:00Z'
-    await stack.database.write(
-      `insert into auth.resource_servers (id, audience, name, created_at, updated_at)
-        values ('passing', 'urn:passing', 'Passing', $1::text::timestamptz, $1::text::timestamptz)`,
-      [at],
-    )
+    const json = { id: 'passing', audience: 'urn:passing', name: 'Passing', rights: [] }
+    expect((await send('/resource-servers', json)).status).toBe(201)
     const service = await makeService(stack, 'passing')
     expect(await isKnown(service)).toBe(true)
-    await stack.database.write("delete from auth.resource_servers where id = 'passing'")
+    expect((await send('/resource-servers/passing', undefined, 'DELETE')).status).toBe(204)
     expect(await isKnown(service)).toBe(false)
   })
 

@@ -36,7 +36,7 @@ const refusal = (verdict: RequestVerdict) => ('refusal' in verdict ? verdict.ref
 describeBackends('a request that a service has verified', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
-    await addInvoices(stack.database)
+    await addInvoices(stack)
     service = await makeService(stack)
     other = await makeService(stack, 'invoices')
   })
@@ -55,6 +55,8 @@ describeBackends('a request that a service has verified', (openBackend) => {
         credential: { generation: null, loginId: null, expiresAt: null, rights: null, carriesPassword: false },
         headers: {},
       })
+      const ofErin = { headers: { authorization: [basicOf('erin', passwordOf('erin'))] } }
+      expect(accepted(await verify(ofErin, other))).toMatchObject({ rights: ['invoice.read', 'invoice.approve'] })
       expect(accepted(await verify({ headers: { authorization } }, other))).toMatchObject({
         username: 'bob',
         rights: [],

@@ -143,6 +143,7 @@ export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEn
   ['POST /logout', { open: '401 unauthenticated' }],
   ['POST /key-signed-tokens', { open: '400 invalid-body', sent: { json: {} } }],
   ['POST /sessions', { open: '400 invalid-body', sent: { json: {} } }],
+  ['GET /verify', { open: '403 untrusted-proxy' }],
   ['POST /password-resets', { open: '400 invalid-body', sent: { json: {} } }],
   ['POST /oauth/token', { open: '400', sent: form({}) }],
   ['POST /oauth/revoke', { open: '400', sent: form({}) }],

@@ -1,7 +1,6 @@
 /** Services as they ask the auth server below `/internal`. */
 import { randomBytes } from 'node:crypto'
 import { sealInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
-import type { Database } from '../../../shared/platform/database/database.ts'
 import { type Asked, type Exchange, questionOf } from '../../../shared/protocol/internal-api/exchange.ts'
 import { signInternalRequest } from '../../../shared/protocol/internal-api/requests.ts'
 import { isInternalResponse } from '../../../shared/protocol/internal-api/responses.ts'
@@ -10,7 +9,7 @@ import {
   verifyRequestExchange,
   verifyRequestPurpose,
 } from '../../../shared/protocol/internal-api/verify-request.ts'
-import type { Stack } from '../worlds/stack.ts'
+import { passwordOf, type Stack } from '../worlds/stack.ts'
 import { type Reply, rememberSecret } from './http-client.ts'
 
 /** The credential of a service. */
@@ -100,12 +99,27 @@ export function verifyAt(
   })
 }
 
-/** Makes the resource server `invoices` with a right and a role of its own. */
-export async function addInvoices(database: Database): Promise<void> {
-  const at = '2026-01-01T00:00:00Z'
-  await database.write(
-    `insert into auth.resource_servers (id, audience, name, created_at, updated_at)
-      values ('invoices', 'urn:example:invoices', 'Invoices', $1::text::timestamptz, $1::text::timestamptz)`,
-    [at],
-  )
+/**
+ * Makes the resource server `invoices` with two rights, the role `approver`, which has one of them and one of deals,
+ * and the user `erin`, who has that role, is an agent and has the other right directly.
+ */
+export async function addInvoices(stack: Stack): Promise<void> {
+  const { access: token } = await stack.logIn('admin')
+  const post = async (path: string, json: object) => {
+    const { status, text } = await stack.auth.send(path, { token, json })
+    if (status !== 201) throw new Error(`${path} answered ${status}: ${text}`)
+  }
+  const rights = [
+    { name: 'invoice.read', description: 'Read invoices', readsOnly: true },
+    { name: 'invoice.approve', description: 'Approve invoices', readsOnly: false },
+  ]
+  await post('/resource-servers', { id: 'invoices', audience: 'urn:example:invoices', name: 'Invoices', rights })
+  await post('/roles', { name: 'approver', description: 'Approves invoices', rights: ['invoice.approve', 'deal.read'] })
+  const user = {
+    username: 'erin',
+    password: passwordOf('erin'),
+    roles: ['agent', 'approver'],
+    rights: ['invoice.read'],
+  }
+  await post('/users', user)
 }

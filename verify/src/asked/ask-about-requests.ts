@@ -43,7 +43,7 @@ type ReceivedRefusal = Extract<RequestVerdict, { refusal: unknown }>['refusal']
 /** A refusal by the auth server. */
 export class AskedRefusal extends ProblemError {
   /** As the problem catalogue of the auth server has it. */
-  readonly status: number
+  override readonly status: number
   readonly #received: ReceivedRefusal
 
   constructor(received: ReceivedRefusal) {

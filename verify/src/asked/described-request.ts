@@ -47,10 +47,10 @@ export function credentialOf({ username, credential, headers }: Accepted, reques
     username,
     generation: generation ?? undefined,
     loginId: loginId ?? undefined,
-    // The auth server answers for this service alone.
-    audience: undefined,
     expiresAt: expiresAt ?? undefined,
     rights: rights ?? undefined,
     carriesPassword,
+    // The auth server verifies schemes that are good at every service.
+    audience: undefined,
   }
 }

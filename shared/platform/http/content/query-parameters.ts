@@ -5,20 +5,27 @@ import { ProblemError } from '../../problems/errors.ts'
 import type { HttpRequest } from '../request.ts'
 
 /**
- * Reads the query parameters and checks them against `schema`, whose members are texts. Every error is 400 and names
- * the parameter.
+ * Reads the query parameters and checks them against `schema`, whose members are texts, or lists of texts: only these
+ * may be given more than once. Every error is 400 and names the parameter.
  * @throws ProblemError `invalid-parameter`
  */
 export function readQuery<Schema extends z.ZodType>(request: HttpRequest, schema: Schema): z.output<Schema> {
   if (request.rawQuery === '') return readEmptyQuery(schema)
   requireDecodable(request.rawQuery)
-  const own = new Map<string, string>()
+  const own = new Map<string, string | string[]>()
   for (const [name, text] of request.query) {
     if (request.isCredentialParameter(name)) continue
-    if (own.has(name)) throw givenTwice(name)
-    own.set(name, text)
+    if (isList(schema, name)) own.set(name, [...(own.get(name) ?? []), text])
+    else if (own.has(name)) throw givenTwice(name)
+    else own.set(name, text)
   }
   return own.size === 0 ? readEmptyQuery(schema) : checkParameters(schema, Object.fromEntries(own))
+}
+
+/** True for a member that is a list, with or without a default. */
+function isList(schema: z.ZodType, name: string): boolean {
+  const member = schema instanceof z.ZodObject && Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined
+  return (member instanceof z.ZodDefault ? member.def.innerType : member) instanceof z.ZodArray
 }
 
 /** The result of each schema for a request without parameters: most requests have none. */

@@ -51,6 +51,8 @@ export interface Route {
   readonly maxBodyBytes?: number
   /** True: the handler reads the body when it knows the caller. Before that, nothing of a body is kept in memory. */
   readonly readsBodyLate?: boolean
+  /** False: OPTIONS is refused. A proxy that asks with the method of its client would take 204 for a permission. */
+  readonly answersOptions?: false
   handle(request: HttpRequest): Promise<HttpResponse> | HttpResponse
   /** Called before the answer is sent, also for problems. It may add header fields. */
   finish?(request: HttpRequest, response: HttpResponse): void
@@ -151,10 +153,12 @@ export function createApp(options: AppOptions): Hono<Env> {
 /** Answers OPTIONS, and refuses the methods that a path does not have, and unknown paths. */
 function otherMethods(options: AppOptions): Hono<Env> {
   const app = new Hono<Env>({ strict: false })
+  const withoutOptions = new Set(options.routes.flatMap((route) => (route.answersOptions === false ? route.path : [])))
   for (const [path, methods] of allowedMethods(options.routes)) {
-    const allow = [...methods, 'OPTIONS'].join(', ')
+    const isAnswered = !withoutOptions.has(path)
+    const allow = [...methods, ...(isAnswered ? ['OPTIONS'] : [])].join(', ')
     const headers = { allow, ...(methods.has('PATCH') ? acceptPatch : {}) }
-    const handle: Route['handle'] = ({ method }) => answerOtherMethod(method, headers)
+    const handle: Route['handle'] = ({ method }) => answerOtherMethod(isAnswered ? method : undefined, headers)
     app.all(path, (context) => serve(context, options, { path, handle }))
   }
   const findNearest = createFindNearest(options.routes)
@@ -190,7 +194,7 @@ const isPlain = ({ path }: Route): boolean => !/[:*]/.test(path)
 const matches = (open: Route, path: string): boolean =>
   new RegExp(`^${open.path.replace(/:\w+(\{[^}]*\})?/g, '[^/]+')}$`).test(path)
 
-function answerOtherMethod(method: string, headers: { readonly allow: string }): HttpResponse {
+function answerOtherMethod(method: string | undefined, headers: { readonly allow: string }): HttpResponse {
   if (method === 'OPTIONS') return { status: 204, headers, body: null }
   throw new ProblemError('method-not-allowed', `Allowed here: ${headers.allow}.`, { headers: { allow: headers.allow } })
 }
@@ -228,6 +232,7 @@ async function serve(
       traceId,
       method: request.method,
       route,
+      asksAbout: described(request.asksAbout),
       status: response.status,
       code: response.problemCode,
       userId: request.caller?.userId,
@@ -239,6 +244,12 @@ async function serve(
   }
   return respond(context, options, { request, response })
 }
+
+const maxLoggedPath = 1_024
+
+/** Method and path, without the query: a signature may stand there. Undefined: the log line has no such member. */
+const described = (asked: HttpRequest['asksAbout']): string | undefined =>
+  asked && `${asked.method} ${asked.path.slice(0, maxLoggedPath)}`
 
 async function answerOrProblem(
   request: HttpRequest,

@@ -62,7 +62,9 @@ export function createDigestScheme(ports: DigestPorts): Scheme {
     verify: async (text, request) => {
       const credential = parseDigestCredential(text)
       const nonce =
-        credential && fits(credential, request, ports.origin) ? ports.nonces.read(credential.nonce) : undefined
+        credential && fits(credential, request, request.foreignOrigin ?? ports.origin)
+          ? ports.nonces.read(credential.nonce)
+          : undefined
       const stale = () => staleNonce(headersOf(request, true))
       const secret = credential && nonce ? await prove({ credential, nonce, request }, ports, stale) : undefined
       if (!credential || !nonce || !secret) throw wrongResponse(headersOf(request))

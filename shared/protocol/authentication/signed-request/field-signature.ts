@@ -33,7 +33,7 @@ export const readFieldSignature: ReadSignature = async (request, { publicOrigin 
   return {
     ...readParameters(covered),
     signature,
-    signed: Buffer.from(signatureBase(request, covered, publicOrigin), 'latin1'),
+    signed: Buffer.from(signatureBase(request, covered, request.foreignOrigin ?? publicOrigin), 'latin1'),
     fields: [...covered.names].filter((name) => !name.startsWith('@')),
     bindsBody: coversDigest,
     bindsMethod: true,

@@ -21,6 +21,32 @@ const viaX = (addresses: string, schemes = 'https') => ({
   'x-forwarded-proto': schemes,
 })
 
+/** Whether a proxy that `trust` names has named its client, on a connection from loopback. */
+function isNamed(trust: string, headers: Record<string, string>) {
+  const trustProxy = parseTrustedProxies(trust) ?? { hops: 0 }
+  const incoming = { headers, socket: { remoteAddress: '127.0.0.1' } } as unknown as IncomingMessage
+  return peerOf(incoming, { trustProxy, allowInsecureHttp: true }).isNamedByProxy
+}
+
+describe('a proxy', () => {
+  it.each<[trust: string, headers: Record<string, string>, isNamed: boolean]>([
+    ['127.0.0.1', viaX('203.0.113.7'), true],
+    ['127.0.0.0/8,::1', { 'x-real-ip': '203.0.113.7' }, true],
+    ['127.0.0.1', viaX('unknown'), false],
+    ['127.0.0.1', { 'x-forwarded-proto': 'https' }, false],
+    ['127.0.0.1', {}, false],
+    ['203.0.113.0/24', viaX('203.0.113.7'), false],
+    ['0', viaX('203.0.113.7'), false],
+    ['1', viaX('203.0.113.7'), false],
+    ['9', viaX('203.0.113.7'), false],
+    ['0.0.0.0/0', viaX('203.0.113.7'), false],
+    ['127.0.0.1,::/0', viaX('203.0.113.7'), false],
+    ['127.0.0.1', { ...viaX('203.0.113.7'), forwarded: 'for=192.0.2.1' }, false],
+  ])('is named by TRUST_PROXY=%s and names its client in %j: %s', (trust, headers, expected) => {
+    expect(isNamed(trust, headers)).toBe(expected)
+  })
+})
+
 describe('the client behind proxies', () => {
   it.each<[trust: string, headers: Record<string, string>, told: string]>([
     ['1', viaX('203.0.113.7'), 'https 203.0.113.7'],

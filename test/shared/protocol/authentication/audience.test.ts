@@ -98,7 +98,12 @@ const authenticateAt = (audience: Audience, scheme: Scheme) =>
   }).authenticate(requestOf(scheme.name))
 
 const services = { pair, invoices, archive: createAudience('urn:example:archive', { isOfPair: false }) }
-const issued = { pair: null, invoices: 'urn:example:invoices', archive: 'urn:example:archive', gone: 'urn:example:gone' }
+const issued = {
+  pair: null,
+  invoices: 'urn:example:invoices',
+  archive: 'urn:example:archive',
+  gone: 'urn:example:gone',
+}
 
 describe.each(Object.entries(issued))('a credential for %s', (audience, named) => {
   it.each(schemesOf(named))('is accepted by its own service and by no other: $name', async (scheme) => {
