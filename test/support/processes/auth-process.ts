@@ -10,9 +10,10 @@ export interface AuthProcess {
 
 /**
  * One more auth server of a stack on PostgreSQL and Redis, as a process of its own; clients see both under one origin.
+ * It listens on this port, or on a free one.
  */
-export async function startAuthProcess({ auth, environment }: Stack): Promise<AuthProcess> {
-  const port = await freePort()
+export async function startAuthProcess({ auth, environment }: Stack, at?: number): Promise<AuthProcess> {
+  const port = at ?? (await freePort())
   const own = { AUTH_PORT: String(port), AUTH_PUBLIC_ORIGIN: auth.url, ISSUER: auth.url, LOG_LEVEL: 'warn' }
   const child = startChild('auth-server/main.ts', { environment: { ...environment, ...own } })
   await answering(`http://127.0.0.1:${port}/readyz`, child)

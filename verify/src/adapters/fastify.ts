@@ -61,6 +61,6 @@ function answer(error: unknown, reply: FastifyReply): FastifyReply {
   if (!(error instanceof Refusal)) throw error
   const { status, headers, document } = error
   for (const [name, lines] of Object.entries(headers)) reply.header(name, lines.length === 1 ? lines[0] : [...lines])
-  // A text: Fastify would give the content type of JSON to an object.
-  return reply.code(status).send(JSON.stringify(document))
+  // Octets: Fastify would change the content type of an object or a text.
+  return reply.code(status).send(Buffer.from(JSON.stringify(document)))
 }

@@ -40,9 +40,9 @@ export function createRefusedAttempts(clock: Clock): RefusedAttempts {
     },
     judge: (attempt) => {
       if (openAt.size === 0) return undefined
-      const until = openAt.get(nameOf(attempt))
-      if (until === undefined) return undefined
-      const retryAfterSeconds = Math.max(leastSeconds, Math.ceil((until - clock.monotonic()) / 1000))
+      const leftMs = (openAt.get(nameOf(attempt)) ?? 0) - clock.monotonic()
+      if (leftMs <= 0) return undefined
+      const retryAfterSeconds = Math.ceil(leftMs / 1000)
       const detail = 'Too many failed attempts for this account, or from this address.'
       throw new ProblemError('too-many-attempts', detail, { retryAfterSeconds })
     },

@@ -4,6 +4,9 @@ import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 export const bodyTooLarge = (maxBytes: number) =>
   new ProblemError('body-too-large', `A body that is signed may have at most ${maxBytes} bytes.`)
 
+/** The refusal of a body whose client goes away. */
+export const bodyBrokenOff = () => new ProblemError('malformed-request', 'The connection ended before the body did.')
+
 /** Collects the pieces of a body. @throws ProblemError `body-too-large` */
 export function createBodyCollector(maxBytes: number) {
   const pieces: Uint8Array[] = []

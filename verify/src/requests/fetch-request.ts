@@ -1,4 +1,5 @@
-import { createBodyCollector } from './body-limit.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
+import { bodyBrokenOff, createBodyCollector } from './body-limit.ts'
 import type { Received } from './service-request.ts'
 
 /** A request of the Fetch Standard, as it was received. Its body stays unread for others. */
@@ -21,11 +22,20 @@ function targetOf(url: string): string {
   return target.startsWith('/') ? target : `/${target}`
 }
 
-/** @throws ProblemError `body-too-large`; TypeError when the body was read before */
+/**
+ * @throws ProblemError `body-too-large`, `malformed-request` when the client goes away; TypeError when the body was read
+ *   before
+ */
 async function readBody(request: Request, maxBytes: number): Promise<Buffer> {
   if (request.bodyUsed) throw new TypeError('The body was read before the request was verified: verify it first.')
   const collector = createBodyCollector(maxBytes)
-  const { body } = request.clone()
-  if (body) for await (const piece of body) collector.add(piece)
+  const reader = request.clone().body?.getReader()
+  try {
+    for (let next = await reader?.read(); next?.value; next = await reader?.read()) collector.add(next.value)
+  } catch (error) {
+    // Not awaited: it would wait until the other reader of the body ends.
+    reader?.cancel().catch(() => undefined)
+    throw error instanceof ProblemError ? error : bodyBrokenOff()
+  }
   return collector.body()
 }

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import { createBodyCollector } from './body-limit.ts'
+import { bodyBrokenOff, createBodyCollector } from './body-limit.ts'
 import type { Received } from './service-request.ts'
 
 /** A message of `node:http`, and the target on its request line where a framework has rewritten `url`. */
@@ -65,8 +64,7 @@ function readAndGiveBack(incoming: IncomingMessage, maxBytes: number): Promise<B
       if (body.length > 0) incoming.unshift(body)
       settle(() => resolve(body))
     }
-    const fail = () =>
-      settle(() => reject(new ProblemError('malformed-request', 'The connection ended before the body did.')))
+    const fail = () => settle(() => reject(bodyBrokenOff()))
     incoming.on('readable', take).on('error', fail).on('close', fail)
     take()
   })

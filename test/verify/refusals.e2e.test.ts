@@ -1,0 +1,272 @@
+/** What services that verify refuse, and how. */
+import { createHash } from 'node:crypto'
+import { createSigner, httpbis } from 'http-message-signatures'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectProblem, type Reply, send } from '../support/clients/http-client.ts'
+import { sendRaw } from '../support/clients/raw-http.ts'
+import { digestClient } from '../support/clients/scheme-clients/digest.ts'
+import { keySignedHeaders, keySignedToken } from '../support/clients/scheme-clients/key-signed.ts'
+import { sessionClient } from '../support/clients/scheme-clients/session.ts'
+import { addInvoices, makeService } from '../support/clients/service-client.ts'
+import { makeKey, signUrl } from '../support/clients/signing.ts'
+import { describeBackends } from '../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
+import { frameworks, startVerifyingServices, type VerifyingServices } from '../support/worlds/verifying-services.ts'
+import { withinASecond } from '../support/worlds/within-a-second.ts'
+
+const invoices = 'urn:example:invoices'
+const origin = 'https://invoices.test'
+const json = { amount: 5 }
+
+const basicOf = (username: string, password: string) => ({
+  authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
+})
+
+describeBackends('refusals of services that verify', (openBackend) => {
+  let stack: Stack
+  let world: VerifyingServices
+
+  beforeAll(async () => {
+    stack = await openStack(openBackend)
+    await addInvoices(stack)
+    const service = await makeService(stack)
+    world = await startVerifyingServices({ authServer: stack.auth.url, service, audience: 'deals', origin })
+    await world.verifier.ready()
+  })
+  afterAll(async () => {
+    await world?.close()
+    await stack.close()
+  })
+
+  const urlOf = (framework: string) => world.services.find((one) => one.framework === framework)?.url ?? ''
+  const now = () => Math.floor(stack.clock.now() / 1000)
+
+  describe.each(frameworks)('on %s', (framework) => {
+    const ask = (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Reply> =>
+      send(urlOf(framework) + path, { method, headers })
+
+    it('name the right that is missing', async () => {
+      const { access } = await stack.logIn('admin')
+      const user = { username: `guest-${framework}`, password: 'a password of a guest', roles: [] }
+      await stack.auth.send('/users', { token: access, json: user })
+      const { access: token } = await stack.logIn(user.username, user.password)
+      const refused = await ask('/rest/v1/deals', { authorization: `Bearer ${token}` })
+      expectProblem(refused, 403, 'missing-right')
+      expect(refused.body).toMatchObject({ missingRight: 'deal.read', missingRights: ['deal.read'] })
+      expect(refused.headers.get('www-authenticate')).toContain('error="insufficient_scope"')
+    })
+
+    it('say what is wrong with a token', async () => {
+      const refused = await ask('/me', { authorization: 'Bearer a.b.c' })
+      expectProblem(refused, 401, 'invalid-token')
+      expect(refused.headers.get('www-authenticate')).toContain('error="invalid_token"')
+    })
+
+    it('keep challenges in lines of their own', async () => {
+      const bytes = 'GET /me HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
+      const reply = await sendRaw(Number(new URL(urlOf(framework)).port), bytes)
+      expect(reply?.status).toBe(401)
+      const challenges = reply?.headers.get('www-authenticate') ?? ''
+      for (const name of ['Bearer', 'KeySigned', 'Digest', 'Basic']) expect(challenges).toContain(`${name} realm=`)
+    })
+
+    it.each(['hmac', 'rsa'] as const)(
+      'take the %s signature of an unsafe request once, with its body',
+      async (kind) => {
+        const key = await makeKey(stack, 'alice', { kind })
+        const body = JSON.stringify(json)
+        const url = signUrl(key, { method: 'POST', url: `${urlOf(framework)}/guarded`, body }, { timestamp: now() })
+        const headers = { 'content-type': 'application/json' }
+        expectProblem(await send(url, { method: 'POST', headers, body: '{"amount":6}' }), 401, 'invalid-signature')
+        const first = await send(url, { method: 'POST', headers, body })
+        expect(first.status, first.text).toBe(200)
+        expect(first.body).toEqual(json)
+        const again = await send(url, { method: 'POST', headers, body })
+        expectProblem(again, 401, 'signature-used')
+        expect(again.body.serverTime).toEqual(expect.any(Number))
+      },
+    )
+
+    it.each(['hmac', 'rsa'] as const)('compare the Content-Digest that a %s key has signed', async (kind) => {
+      const key = await makeKey(stack, 'alice', { kind })
+      const algorithm = kind === 'rsa' ? 'rsa-v1_5-sha256' : 'hmac-sha256'
+      const signer = createSigner(key.privateKeyPem ?? key.secret ?? '', algorithm, key.id)
+      const body = JSON.stringify(json)
+      const signed = async (digested: string) => {
+        const digest = createHash('sha256').update(digested).digest('base64')
+        const url = `${urlOf(framework)}/guarded`
+        const { headers } = await httpbis.signMessage(
+          {
+            key: signer,
+            fields: ['@method', '@authority', '@path', 'content-digest'],
+            paramValues: { created: new Date(stack.clock.now()) },
+            params: ['created', 'keyid', 'alg'],
+          },
+          // The clients of the service see another origin than this test.
+          { method: 'POST', url: `${origin}/guarded`, headers: { 'content-digest': `sha-256=:${digest}:` } },
+        )
+        const fields = { ...(headers as Record<string, string>), 'content-type': 'application/json' }
+        return send(url, { method: 'POST', headers: fields, body })
+      }
+      expectProblem(await signed('another body'), 401, 'invalid-signature')
+      expect((await signed(body)).body).toEqual(json)
+    })
+
+    it('take a Digest response once', async () => {
+      const open = await digestClient.open(stack, 'carol')
+      const { url, headers } = await open({ method: 'GET', url: `${urlOf(framework)}/me` })
+      const first = await send(url, { headers })
+      expect(first.status, first.text).toBe(200)
+      expect(first.headers.get('authentication-info')).toContain('rspauth="')
+      expectProblem(await send(url, { headers }), 401, 'invalid-credentials')
+    })
+
+    it('refuse a cookie from a page of another site, and take it from their own', async () => {
+      const open = await sessionClient.open(stack, 'alice')
+      const { headers } = await open({ method: 'POST', url: '' })
+      const post = (of: string) =>
+        send(`${urlOf(framework)}/guarded`, { json, method: 'POST', headers: { ...headers, origin: of } })
+      expectProblem(await post('https://evil.test'), 403, 'cross-site')
+      expect((await post(origin)).status).toBe(200)
+    })
+
+    it('refuse several credentials', async () => {
+      const { access } = await stack.logIn('alice')
+      const { cookie } = (await (await sessionClient.open(stack, 'alice'))({ method: 'GET', url: '' })).headers
+      const two = { authorization: `Bearer ${access}`, cookie: String(cookie) }
+      expectProblem(await ask('/me', two), 400, 'several-credentials')
+    })
+
+    it('refuse credentials over plain HTTP behind a proxy that they do not trust', async () => {
+      const { access } = await stack.logIn('alice')
+      const headers = { authorization: `Bearer ${access}`, 'x-forwarded-for': '192.0.2.1' }
+      expectProblem(await ask('/me', headers), 403, 'insecure-transport')
+    })
+
+    it('refuse a signed body that is larger than what they read', async () => {
+      const key = await makeKey(stack, 'alice', { kind: 'rsa' })
+      const body = JSON.stringify({ text: 'x'.repeat(1_100_000) })
+      const url = signUrl(key, { method: 'POST', url: `${urlOf(framework)}/guarded`, body }, { timestamp: now() })
+      const reply = await send(url, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+      expectProblem(reply, 413, 'body-too-large')
+    })
+
+    it.each([
+      ['GET', '/me?signature=00&apiKey=x&timestamp=1', ''],
+      ['GET', '/me?%', ''],
+      ['GET', '/me?a="', 'Authorization: Digest x'],
+      ['M-SEARCH', '/me', 'Authorization: Basic YTpi'],
+      ['GET', '/me', `Authorization: Bearer ${'x'.repeat(9_000)}`],
+      ['GET', '/me', `Authorization: Basic ${'x'.repeat(9_000)}`],
+      ['GET', '/me', 'Authorization: Basic \u00ff'],
+      ['GET', '/me', 'Authorization: KeySigned kst1.x.y'],
+      ['GET', '/me', 'Signature: a=:AA==:'],
+      ['GET', '/me', 'Cookie: keyhold_session=x; keyhold_session=y'],
+    ])('answer %s %s with %s by a clear error', async (method, target, field) => {
+      const bytes = `${method} ${target} HTTP/1.1\r\nHost: a\r\n${field === '' ? '' : `${field}\r\n`}Connection: close\r\n\r\n`
+      const reply = await sendRaw(Number(new URL(urlOf(framework)).port), Buffer.from(bytes, 'latin1'))
+      expect(reply?.status).toBeGreaterThanOrEqual(400)
+      expect(reply?.status).toBeLessThan(500)
+    })
+  })
+
+  it('count wrong passwords, and refuse the right one from there too, whatever they remember', async () => {
+    const service = world.services[0]?.url ?? ''
+    const right = basicOf('dave', passwordOf('dave'))
+    expect((await send(`${service}/me`, { headers: right })).status).toBe(200)
+    const wrong = basicOf('dave', 'not the password of dave')
+    const refused = await send(`${service}/me`, { headers: wrong })
+    expectProblem(refused, 401, 'invalid-credentials')
+    expect(refused.headers.get('www-authenticate')).toContain('Bearer realm=')
+    for (let count = 0; count < 10; count += 1) await send(`${service}/me`, { headers: wrong })
+    const limited = await send(`${service}/me`, { headers: wrong })
+    expectProblem(limited, 429, 'too-many-attempts')
+    expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
+    expectProblem(await send(`${service}/me`, { headers: right }), 429, 'too-many-attempts')
+  })
+
+  it('count wrong passwords of tokens', async () => {
+    const service = world.services[0]?.url ?? ''
+    const token = await keySignedToken(stack.auth, { username: 'bob', include: ['username', 'password'] })
+    const of = (password?: string) => send(`${service}/me`, { headers: keySignedHeaders(token, password) })
+    expectProblem(await of(), 401, 'token-password-required')
+    expectProblem(await of('not the password'), 401, 'invalid-credentials')
+    expect((await of(passwordOf('bob'))).status).toBe(200)
+    for (let count = 0; count < 11; count += 1) await of('not the password')
+    expectProblem(await of('not the password'), 429, 'too-many-attempts')
+    expectProblem(await of(passwordOf('bob')), 429, 'too-many-attempts')
+  })
+
+  describe('of another resource server', () => {
+    let own: VerifyingServices
+
+    beforeAll(async () => {
+      const service = await makeService(stack, 'invoices')
+      own = await startVerifyingServices({
+        authServer: stack.auth.url,
+        service,
+        audience: invoices,
+        trustedProxies: '1',
+      })
+      await own.verifier.ready()
+    })
+    afterAll(() => own?.close())
+
+    const ask = (headers: Record<string, string>) => send(`${own.services[0]?.url}/me`, { headers })
+    const erin = { username: 'erin', password: passwordOf('erin') }
+    const bearer = async (more: object = {}) => {
+      const { body } = await stack.auth.send('/login', { json: { ...erin, ...more } })
+      return { authorization: `Bearer ${body.access_token}` }
+    }
+    const keySigned = async (more: object = {}) => {
+      const { body } = await stack.auth.send('/key-signed-tokens', { json: { ...erin, ...more } })
+      const { include = [] } = more as { include?: string[] }
+      return keySignedHeaders(String(body.token), include.includes('password') ? erin.password : undefined)
+    }
+    const session = async (more: object = {}) => {
+      const reply = await stack.auth.send('/sessions', { json: { ...erin, ...more } })
+      return { cookie: (reply.headers.getSetCookie()[0] ?? '').split(';')[0] ?? '' }
+    }
+    const ways = { bearer, keySigned, session }
+
+    it.each(Object.entries(ways))('tell a credential for the pair apart, by %s, and take their own', async (_, way) => {
+      expectProblem(await ask(await way()), 401, 'wrong-audience')
+      const { status, body, text } = await ask(await way({ resource: invoices }))
+      expect(status, text).toBe(200)
+      expect(body).toMatchObject({ username: 'erin', rights: ['invoice.approve', 'invoice.read'] })
+    })
+
+    it('check the password of a token for their audience', async () => {
+      const more = { resource: invoices, include: ['username', 'password'] }
+      const headers = await keySigned(more)
+      expect(await ask(headers)).toMatchObject({ status: 200 })
+      expectProblem(await ask({ ...headers, 'x-key-signed-password': 'AAAA' }), 401, 'invalid-credentials')
+    })
+
+    it('believe the proxies that they trust', async () => {
+      const headers = await bearer({ resource: invoices })
+      const https = { 'x-forwarded-for': '192.0.2.1', 'x-forwarded-proto': 'https' }
+      expect(await ask({ ...headers, ...https })).toMatchObject({ status: 200 })
+      expectProblem(await ask({ ...headers, ...https, 'x-forwarded-proto': 'http' }), 403, 'insecure-transport')
+      expectProblem(
+        await ask({ ...headers, ...https, 'x-real-ip': '192.0.2.2' }),
+        400,
+        'contradicting-forwarding-headers',
+      )
+    })
+
+    it('know within a second what a role gives', async () => {
+      const { access: token } = await stack.logIn('admin')
+      const headers = await bearer({ resource: invoices })
+      const rights = async () => (await ask(headers)).body.rights
+      expect(await rights()).toEqual(['invoice.approve', 'invoice.read'])
+      const role = { description: 'Approves nothing', rights: ['deal.read'] }
+      expect((await stack.auth.send('/roles/approver', { method: 'PUT', token, json: role })).status).toBe(200)
+      const status = async () => {
+        const reply = await ask(headers)
+        return { ...reply, status: String(reply.body.rights) === 'invoice.read' ? 403 : 200 }
+      }
+      await withinASecond(status, { from: 200, to: 403 })
+    })
+  })
+})
