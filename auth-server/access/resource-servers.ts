@@ -126,7 +126,9 @@ const patchServer = (ports: ResourceServersPorts, id: string, patch: ResourceSer
     if (id === ownResourceServer) requireOwnKept(audience, after)
     refuseOtherReading(rights, after.rights)
     const updatedAt = new Date(ports.clock.now())
-    const values = { audience: after.audience, name: after.name, updatedAt }
+    // Logins for this audience that began before were for another resource server (`logins/accepted.ts`).
+    const createdAt = after.audience === audience ? undefined : updatedAt
+    const values = { audience: after.audience, name: after.name, createdAt, updatedAt }
     await transaction.update(resourceServers).set(values).where(eq(resourceServers.id, id))
     for (const { name: right, description } of after.rights)
       await transaction.update(accessRights).set({ description }).where(eq(accessRights.name, right))

@@ -2,6 +2,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import { demandSql } from '../principals/demand-sql.ts'
+import { ownResourceServer } from '../principals/rights.ts'
 import { resourceServers } from '../store/access-tables.ts'
 import { f, p, r, type s, u } from '../store/aliases.ts'
 
@@ -14,12 +15,14 @@ export const acceptedSqlOf = (login: typeof f | typeof s): SQL => sql`${u.enable
 const tolerance = sql.raw(`interval '${clockToleranceSeconds + 1} seconds'`)
 
 /**
- * The resource server of this family or session exists, and existed when the login began: one that was deleted and
- * made anew does not revive former logins. The audience of the pair is always there.
+ * A resource server has the audience of this family or session, and had it when the login began: one that has the
+ * audience of a former one, or the pair when AUDIENCE is changed, does not revive former logins. The audience of the
+ * pair itself is always there.
  */
 export const hasAudienceSqlOf = (login: typeof f | typeof s): SQL => sql`(${login.audience} is null or exists (
   select 1 from ${resourceServers} ${r}
-  where ${r.audience} = ${login.audience} and ${r.createdAt} <= ${login.createdAt} + ${tolerance}))`
+  where ${r.audience} = ${login.audience} and ${r.id} <> ${sql.raw(`'${ownResourceServer}'`)}
+    and ${r.createdAt} <= ${login.createdAt} + ${tolerance}))`
 
 /**
  * Both of family `f`, its user, its principal and its resource server, and a second factor if there is a demand for

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { textOf } from '../../shared/platform/database/statement.ts'
 import { createAudience, isAudience, type NamedAudience } from '../../shared/protocol/authentication/audience.ts'
+import { ownResourceServer } from '../principals/rights.ts'
 import { resourceServers } from '../store/access-tables.ts'
 import { r } from '../store/aliases.ts'
 
@@ -46,7 +47,8 @@ export function createAudiences(settings: AudiencesSettings, database: Pick<Data
 }
 
 /** The row of the pair does not count: its audience is the setting. */
-const others = sql`select ${r.audience} from ${resourceServers} ${r} where ${r.id} <> 'deals'`
+const others = sql`select ${r.audience} from ${resourceServers} ${r}
+  where ${r.id} <> ${sql.raw(`'${ownResourceServer}'`)}`
 
 const byNameSql = textOf(sql`${others} and ${r.audience} = $1`)
 

@@ -1,5 +1,6 @@
 import { decodeJwt } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { storeOwnAudience } from '../../../auth-server/access/resource-servers.ts'
 import { createLoginLists } from '../../../auth-server/logins/list-logins.ts'
 import { type AuthCore, createAuthCore, goodPassword, audience as ofPair } from '../support/auth-core.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
@@ -87,6 +88,22 @@ describeOnDatabases('logins for other audiences', (open) => {
     await remove('archive')
     await make('archive', archive, 62_000)
     await expect(core.refresh(refreshed.refresh_token)).rejects.toMatchObject(refused)
+  })
+
+  it('are not revived by another resource server, or the pair, that gets their audience', async () => {
+    const login = await logIn(archive)
+    const outlives = await logIn(invoices)
+    await core.resourceServers.patch('invoices', { name: 'Bills', rights: [] })
+    expect(audienceOf(await core.refresh(outlives.refresh_token))).toBe(invoices)
+    await core.resourceServers.delete('archive')
+    clock.advance(120_000)
+    await core.resourceServers.patch('invoices', { audience: archive })
+    await expect(core.refresh(login.refresh_token)).rejects.toMatchObject(refused)
+    expect(audienceOf(await core.refresh((await logIn(archive)).refresh_token))).toBe(archive)
+    await core.resourceServers.delete('invoices')
+    await storeOwnAudience(opened.database, archive)
+    await expect(core.refresh(login.refresh_token)).rejects.toMatchObject(refused)
+    await storeOwnAudience(opened.database, ofPair)
   })
 
   it('neither stand in lists nor take the place of others when their resource server is gone', async () => {

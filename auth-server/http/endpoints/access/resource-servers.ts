@@ -53,7 +53,7 @@ const serverComponent = component(
     audience: z.string().meta({ description: 'The claim `aud` of its tokens, and their `resource` (RFC 8707).' }),
     name: z.string(),
     rights: z.array(z.object({ name: z.string(), description: z.string(), readsOnly: z.boolean() })),
-    createdAt: time,
+    createdAt: time.meta({ description: 'When it got its audience. RFC 3339.' }),
     updatedAt: time,
   }),
 )
