@@ -43,7 +43,7 @@ export function internalRoutes(ports: InternalPorts, endpoints: readonly Interna
     const { pathParameters: path, query } = request
     // Read before the work: when another server takes over meanwhile, the answer bears the former id.
     const instance = { [instanceHeader]: await ports.instanceId() }
-    const reply = await handle({ request, path, query, body, client }) // existence: 404; the checked credential: 401, 429
+    const reply = await handle({ request, path, query, body, client }) // existence: 404; credential: 401, 429
     const headers = { ...noStore, ...instance, ...reply.headers }
     if (reply.stream) return { status: 200, headers, body: reply.stream }
     return responseBody ? jsonResponse(200, reply.body, headers) : emptyResponse(204, headers)

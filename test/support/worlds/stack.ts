@@ -240,6 +240,7 @@ export async function startAuthServer(common: Common): Promise<StartedAuthServer
     log,
   })
   const server = createAuthServer(config, { database, cache, clock, ids, log, metrics, tracing, keyRing, ...secrets })
+  await server.prepare()
   server.start()
   const users = newDemoUsers(ids).map((user) => ({ ...user, digestSecret: digestSecretOf(user.username) }))
   await createDemoUsers(users, server)
