@@ -23,8 +23,8 @@ function targetOf(url: string): string {
 }
 
 /**
- * @throws ProblemError `body-too-large`, `malformed-request` when the client goes away; TypeError when the body was read
- *   before
+ * @throws ProblemError `body-too-large`, `malformed-request` when the client goes away; TypeError when the body
+ *   was read before
  */
 async function readBody(request: Request, maxBytes: number): Promise<Buffer> {
   if (request.bodyUsed) throw new TypeError('The body was read before the request was verified: verify it first.')
