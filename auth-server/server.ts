@@ -9,7 +9,7 @@ import { createCursors, cursorPurpose } from '../shared/platform/http/pagination
 import { createLists } from '../shared/platform/http/pagination/lists.ts'
 import type { Draining } from '../shared/platform/http/server/drain.ts'
 import { healthRoutes } from '../shared/platform/http/server/health.ts'
-import type { Route } from '../shared/platform/http/server/routes.ts'
+import type { AnsweredRequest, Route } from '../shared/platform/http/server/routes.ts'
 import type { IdSource } from '../shared/platform/ids.ts'
 import type { Log } from '../shared/platform/log/log.ts'
 import { createMetrics, type Metrics } from '../shared/platform/metrics/metrics.ts'
@@ -110,12 +110,12 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
       ...(config.metricsPort === undefined ? [metricsRoute(metrics)] : []),
       ...documentationRoutes({ ...config, server: 'auth' }),
     ],
-    internalRoutes: internalRoutesOf(config, { ...resources, metrics }, parts),
+    internalRoutes: internalRoutesOf(config, resources, parts),
     cors: createCors(trustedOrigins(config), corsFields),
     clock,
     ids,
     log,
-    observe: observeRequests(metrics, 'auth'),
+    observe: observeAll(resources, { metrics, services: parts.services }),
     trace: given.tracing?.traceRequest,
   })
   const start = () => {
@@ -138,6 +138,23 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
 }
 
 type Parts = ReturnType<typeof createParts>
+
+/** Observes each request, and notes the service that it is of. */
+function observeAll(
+  { clock, log }: AuthResources,
+  { metrics, services }: { readonly metrics: Metrics; readonly services: Parts['services'] },
+): (request: AnsweredRequest) => void {
+  const observe = observeRequests(metrics, 'auth')
+  const countOfService = countServiceRequests(metrics)
+  const noteUse = reportUses(services.noteUse, { clock, log })
+  return (request) => {
+    observe(request)
+    const { serviceId, code = 'succeeded' } = request
+    if (serviceId === undefined) return
+    countOfService(serviceId, code)
+    noteUse(serviceId)
+  }
+}
 
 /** Creates the services of the server, without HTTP. */
 function createParts(config: AuthConfig, resources: AuthResources & { readonly metrics: Metrics }) {
@@ -247,12 +264,8 @@ function endpointPorts(
 }
 
 /** Creates the routes for deal servers and other services. */
-function internalRoutesOf(
-  config: AuthConfig,
-  resources: AuthResources & { readonly metrics: Metrics },
-  parts: Parts,
-): Route[] {
-  const { serviceSecrets: secrets, database, cache, clock, keyRing, log } = resources
+function internalRoutesOf(config: AuthConfig, resources: AuthResources, parts: Parts): Route[] {
+  const { serviceSecrets: secrets, database, cache, clock, keyRing } = resources
   const { publisher, apiKeys, digestSecrets, logins, loginThrottle, hashing, audit, services } = parts
   const instanceId = () => publisher.instanceId()
   const nonces = { cache: config.redisUrl === undefined ? undefined : cache, clock }
@@ -268,8 +281,6 @@ function internalRoutesOf(
       useServiceNonce: createInternalNonces(nonces),
       publishedKeys: () => keyRing.publishedKeys(),
       instanceId,
-      countRequest: countServiceRequests(resources.metrics),
-      noteUse: reportUses(services.noteUse, { clock, log }),
     },
     {
       principal: (username) => publisher.fill(username),

@@ -13,15 +13,14 @@ export function narrowCatalogue({ rights, roles, ...catalogue }: Catalogue, reso
   return { ...catalogue, rights: own, roles: narrowed.filter((role) => role.rights.length > 0) }
 }
 
-/** The record as a service sees it that sees this catalogue. */
-export function narrowRecord(record: StoredPrincipal, { rights, roles }: Catalogue): StoredPrincipal {
-  const named = new Set(roles.map(({ name }) => name))
-  return {
-    ...record,
-    roles: record.roles.filter((role) => named.has(role)),
-    directRights: narrowRights(record.directRights, { rights }),
-  }
-}
+/**
+ * The record as a service sees it that sees this catalogue. It names all roles: a service remembers the record, and a
+ * role may be given rights of its resource server later, which changes the catalogue alone.
+ */
+export const narrowRecord = (record: StoredPrincipal, catalogue: Catalogue): StoredPrincipal => ({
+  ...record,
+  directRights: narrowRights(record.directRights, catalogue),
+})
 
 /** Those of these rights that a service sees. */
 export function narrowRights(names: Iterable<string>, { rights }: Pick<Catalogue, 'rights'>): string[] {

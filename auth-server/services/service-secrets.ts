@@ -35,6 +35,22 @@ export interface ProvenService {
   readonly until: number | null
 }
 
+/**
+ * The proof as the secrets of the service are now; undefined when it has ended. A secret that was the present one may
+ * be a former one by now: then the proof ends with it.
+ */
+export function renewedProof(
+  { secret, until }: ProvenService,
+  service: KnownService | undefined,
+  now: number,
+): ProvenService | undefined {
+  const found = service?.secrets.find((one) => one.secret === secret)
+  if (!service || !found) return undefined
+  const ends = [until, found.until].filter((end) => end !== null)
+  if (ends.some((end) => end <= now)) return undefined
+  return { service, secret, until: ends.length === 0 ? null : Math.min(...ends) }
+}
+
 /** The associated data of the encrypted secrets of a service. */
 export const serviceSecretData = (id: string): AssociatedData => ({ purpose: 'service-secret', row: id })
 

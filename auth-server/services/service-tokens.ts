@@ -46,7 +46,8 @@ export async function serviceOfToken(
   if (expiresAt <= unixSeconds(clock.now())) return undefined
   const service = await readService(id)
   const found = service?.secrets.find(({ secret }) => timingSafeEqual(macOf(secret, id, expiresAt), sent))
-  return service && found ? { service, secret: found.secret, until: expiresAt * 1000 } : undefined
+  const until = Math.min(expiresAt * 1000, found?.until ?? Number.POSITIVE_INFINITY)
+  return service && found ? { service, secret: found.secret, until } : undefined
 }
 
 const macOf = (secret: string, id: string, expiresAt: number): Buffer =>

@@ -6,7 +6,7 @@ import { services } from '../store/access-tables.ts'
 import { type ChangeServicesPorts, deleteService, insertService, rotateService } from './change-services.ts'
 import type { NewService, Service, ServiceRequest } from './service.ts'
 import { listServices, type OfResourceServer, readService } from './service-rows.ts'
-import { createReadService, type KnownService, type ProvenService, provenBy } from './service-secrets.ts'
+import { createReadService, type KnownService, type ProvenService, provenBy, renewedProof } from './service-secrets.ts'
 import { issueServiceToken, type ServiceToken, serviceOfToken } from './service-tokens.ts'
 
 /** The operations on services. Every asynchronous method throws Unavailable. */
@@ -34,8 +34,8 @@ export interface Services {
   byToken(token: string): Promise<ProvenService | undefined>
   /** A token for a service that has proved itself by a secret; undefined when a former one ends now. */
   issueToken(proven: ProvenService): ServiceToken | undefined
-  /** True while the proof of a service is still good. */
-  isStillProven(proven: ProvenService): Promise<boolean>
+  /** The proof of a service as its secrets are now; undefined when it has ended. */
+  renewProof(proven: ProvenService): Promise<ProvenService | undefined>
   /** Stores that the service was used now. */
   noteUse(id: string): Promise<void>
 }
@@ -61,10 +61,7 @@ export function createServices(ports: ServicesPorts): Services {
     bySecret: async (id, secret) => provenBy(await known(id), secret),
     byToken: (token) => serviceOfToken(token, { readService: known, clock }),
     issueToken: (proven) => issueServiceToken(proven, { clock, ttlSeconds }),
-    isStillProven: async ({ service: { id }, secret, until }) => {
-      if (until !== null && until <= clock.now()) return false
-      return (await known(id))?.secrets.some((one) => one.secret === secret) ?? false
-    },
+    renewProof: async (proven) => renewedProof(proven, await known(proven.service.id), clock.now()),
     noteUse: createNoteUse(ports, { table: services, id: services.id, lastUsedAt: services.lastUsedAt }),
   }
 }

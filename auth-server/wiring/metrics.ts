@@ -116,13 +116,13 @@ export function countLogins<Counted extends Pick<Logins, 'logIn' | 'logInKeySign
 }
 
 /**
- * Counts requests of services below `/internal` by their ids and outcomes. Ids are made by the server; of more than
- * there can be at a time, those of deleted ones among them, the others are counted together.
+ * Counts requests of services by their ids and outcomes. Ids are made by the server; of more than there can be at a
+ * time, those of deleted ones among them, the others are counted together.
  */
 export function countServiceRequests(metrics: Metrics): (serviceId: string, outcome: string) => void {
   const count = countPairs(metrics, 'auth', {
     name: 'service_requests_total',
-    help: 'Requests of services by id and outcome: succeeded, unavailable, error, or the code of the refusal.',
+    help: 'Requests of services by id and outcome: succeeded, or the code of the refusal.',
     labels: ['service', 'outcome'],
   })
   const seen = new Set<string>()

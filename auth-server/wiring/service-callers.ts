@@ -60,7 +60,7 @@ const remembered = { maxEntries: 2_000, maxBytes: 16_000_000 }
 /** Creates the verification. */
 export function createServiceCallers(
   settings: Pick<AuthSchemeSettings, 'schemes' | 'signatureTtlSeconds'>,
-  ports: Omit<AuthSchemePorts, 'serviceSecrets'> & { readonly history: KnownHistory },
+  ports: Omit<AuthSchemePorts, 'serviceSecrets' | 'metrics'> & { readonly history: KnownHistory },
 ): ServiceCallers {
   const { principal, clock } = ports
   const used = createUsedSignatures(ports, 'auth')

@@ -21,7 +21,7 @@ import type { InternalClient } from './internal-client.ts'
 export interface FeedStreamPorts {
   readonly feedReader: Pick<FeedReader, 'follow'>
   readonly clock: Clock
-  readonly services: Pick<Services, 'isStillProven'>
+  readonly services: Pick<Services, 'renewProof'>
   /** The published keys of the moment. */
   publishedKeys(): string
 }
@@ -88,14 +88,19 @@ function checkClient(
   stream: BodyStream,
 ): (read: FeedRead) => void {
   if (!proven) return () => undefined
+  let { until } = proven
   let checked: string | undefined
   return ({ instanceId, catalogueVersion }) => {
-    if (proven.until !== null && proven.until <= clock.now()) return stream.cut()
+    if (until !== null && until <= clock.now()) return stream.cut()
     const catalogue = `${instanceId} ${catalogueVersion}`
     if (catalogue === checked) return
     checked = catalogue
-    services.isStillProven(proven).then(
-      (isProven) => isProven || stream.cut(),
+    services.renewProof(proven).then(
+      (renewed) => {
+        if (!renewed) stream.cut()
+        // Answers may come in another order: an end that is known stays known.
+        else if (renewed.until !== null) until = Math.min(renewed.until, until ?? renewed.until)
+      },
       () => stream.cut(),
     )
   }

@@ -14,7 +14,7 @@ import type { AnsweredInternalRequest } from '../../../shared/protocol/internal-
 import type { KnownService, ProvenService } from '../../services/service-secrets.ts'
 import type { Services } from '../../services/services.ts'
 import type { UseInternalNonce } from './nonces.ts'
-import { notProven, type ServiceOf } from './service-of.ts'
+import { nameService, notProven, type ServiceOf } from './service-of.ts'
 
 /** Who asks. */
 export interface InternalClient {
@@ -67,8 +67,13 @@ async function requireSigner(
     ? await ports.useServiceNonce({ nonce: `${service.id}.${nonce}`, time })
     : await ports.useNonce({ nonce, time })
   if (!isNew) throw notProven(challenges)
-  return { proven: service && provenWith(service, secret), secret, signed: { secret, nonce } }
+  if (!service) request.caller = dealServer
+  const proven = service && nameService(request, provenWith(service, secret))
+  return { proven, secret, signed: { secret, nonce } }
 }
+
+/** The pair in log lines. */
+const dealServer = { scheme: 'service' } as const
 
 const challenges = ['Keyhold-Internal']
 

@@ -8,7 +8,6 @@ import { readBodyAs } from '../../../shared/platform/http/content/json-body.ts'
 import { type HttpRequest, maxOpenBodyBytes } from '../../../shared/platform/http/request.ts'
 import { emptyResponse, type HttpResponse, jsonResponse, noStore } from '../../../shared/platform/http/response.ts'
 import type { Route } from '../../../shared/platform/http/server/routes.ts'
-import { outcomeOfError } from '../../../shared/platform/metrics/outcomes.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { Exchange } from '../../../shared/protocol/internal-api/exchange.ts'
 import {
@@ -26,10 +25,6 @@ export interface InternalPorts extends InternalClientPorts {
   publishedKeys(): string
   /** The instance id of the database. Every success carries it in a header field. @throws Unavailable */
   instanceId(): Promise<string>
-  /** Counts a request of a service by its outcome: `succeeded`, `unavailable`, `error`, or the code of the refusal. */
-  countRequest(serviceId: string, outcome: string): void
-  /** Notes that a service was used. It must neither wait nor throw. */
-  noteUse(serviceId: string): void
 }
 
 /** Makes the routes of these endpoints. */
@@ -57,11 +52,7 @@ export function internalRoutes(ports: InternalPorts, endpoints: readonly Interna
       request.refuseLargeBody() // limits: 413
       const client = await requireClient(request, ports) // transport: 403; proof, time and nonce: 400, 401
       clients.set(request, client)
-      const id = client.proven?.service.id
-      request.caller = { scheme: 'service', ...(id !== undefined && { serviceId: id }) }
-      if (id === undefined) return answer(request, client, endpoint)
-      ports.noteUse(id)
-      return counted(answer(request, client, endpoint), (outcome) => ports.countRequest(id, outcome))
+      return answer(request, client, endpoint)
     },
     // The MAC covers the response as it goes out, also a refusal, when the request proved a secret.
     finish: (request, response) => {
@@ -81,18 +72,6 @@ function requireOpen({ openTo }: Exchange, { proven }: InternalClient): void {
       ? 'This exchange is for the deal server alone.'
       : 'This exchange is for services, with a credential of theirs.',
   )
-}
-
-/** Counts the outcome of an answer. */
-async function counted(answer: Promise<HttpResponse>, count: (outcome: string) => void): Promise<HttpResponse> {
-  try {
-    const response = await answer
-    count('succeeded')
-    return response
-  } catch (error) {
-    count(outcomeOfError(error))
-    throw error
-  }
 }
 
 /** The parts of the response that the MAC covers. */

@@ -33,11 +33,17 @@ export function createServiceOf({
       token === undefined
         ? basic && (await services.bySecret(basic.username, basic.password))
         : await services.byToken(token)
-    if (found) return found
+    if (found) return nameService(request, found)
     throw notProven(
       token === undefined ? [basicChallenge, bearerChallenge] : [`${bearerChallenge}, error="invalid_token"`],
     )
   }
+}
+
+/** Names the service in log lines and metrics. */
+export function nameService(request: HttpRequest, proven: ProvenService): ProvenService {
+  request.caller = { serviceId: proven.service.id, scheme: 'service' }
+  return proven
 }
 
 const basicChallenge = `Basic realm="${realm}", charset="UTF-8"`

@@ -11,7 +11,7 @@ import { notingRefusal } from './read-client-credentials.ts'
 
 /** Services that the grant uses. */
 export interface ServiceGrantPorts {
-  readonly services: Pick<Services, 'known' | 'bySecret' | 'issueToken' | 'noteUse'>
+  readonly services: Pick<Services, 'known' | 'bySecret' | 'issueToken'>
   readonly loginThrottle: Pick<LoginThrottle, 'judge'>
   readonly audit: Audit
 }
@@ -47,7 +47,6 @@ export async function grantToService(
   if (form.get('resource') !== undefined)
     throw new OAuthError('invalid_target', 'resource: A token of a service is for the auth server alone.')
   if (form.get('scope') !== undefined) throw new OAuthError('invalid_scope', 'scope: A token of a service takes none.')
-  await services.noteUse(id)
   await audit.record({ ...eventAt(request, { action: 'token.issued', target: id }), scheme })
   return { access_token: token.token, token_type: 'Bearer', expires_in: token.expiresInSeconds } as const
 }

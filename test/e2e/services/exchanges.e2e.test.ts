@@ -64,8 +64,8 @@ describeBackends('what services may ask', (openBackend) => {
     expect(seen.body).toMatchObject({ username: 'erin', enabled: true, roles: ['agent', 'approver'], directRights: [] })
     expect(seen.headers.get(instanceHeader)).toMatch(/./)
     const narrowed = await ask(ofInvoices, 'erin')
-    expect(narrowed.body).toEqual({ ...seen.body, roles: ['approver'], directRights: ['invoice.read'] })
-    expect((await ask(ofInvoices, 'bob')).body).toMatchObject({ username: 'bob', roles: [], directRights: [] })
+    expect(narrowed.body).toEqual({ ...seen.body, directRights: ['invoice.read'] })
+    expect((await ask(ofInvoices, 'bob')).body).toMatchObject({ username: 'bob', directRights: [] })
     expectProblem(await ask(ofInvoices, 'nobody'), 404, 'not-found')
   })
 
@@ -74,12 +74,10 @@ describeBackends('what services may ask', (openBackend) => {
       askExchange(stack, { service }, { exchange: catalogueExchange, path: {}, body: undefined })
     const catalogue = catalogueExchange.responseBody.parse((await ask(ofInvoices)).body)
     expect(catalogue.rights.map(({ name }) => name)).toEqual(['invoice.read', 'invoice.approve'])
-    expect(new Map(catalogue.roles.map(({ name, rights }) => [name, rights]))).toEqual(
-      new Map([
-        ['admin', ['invoice.read', 'invoice.approve']],
-        ['approver', ['invoice.approve']],
-      ]),
-    )
+    expect(catalogue.roles.map(({ name, rights }) => [name, rights]).sort()).toEqual([
+      ['admin', ['invoice.read', 'invoice.approve']],
+      ['approver', ['invoice.approve']],
+    ])
     const ofPair = catalogueExchange.responseBody.parse((await ask(ofDeals)).body)
     expect(ofPair.rights.map(({ name }) => name)).not.toContain('invoice.read')
     expect(ofPair.roles.find(({ name }) => name === 'approver')?.rights).toEqual(['deal.read'])

@@ -63,7 +63,7 @@ export class AuthProcess {
     this.feedStream = feedStreamEndpoint({
       feedReader,
       clock: around.time,
-      services: { isStillProven: () => Promise.resolve(false) },
+      services: { renewProof: () => Promise.resolve(undefined) },
       publishedKeys: () => this.publishedKeys,
     })
   }

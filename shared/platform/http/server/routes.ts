@@ -100,6 +100,10 @@ export interface AnsweredRequest {
   /** The pattern of the route, not the path. */
   readonly route: string
   readonly status: number
+  /** The code of the problem; undefined for a success. */
+  readonly code: string | undefined
+  /** The program that called for itself, if one did. */
+  readonly serviceId: string | undefined
   readonly durationMs: number
 }
 
@@ -225,7 +229,8 @@ async function serve(
   const response = options.cors?.(request, handled) ?? handled
   served.finish?.(request, response)
   const durationMs = options.clock.monotonic() - started
-  options.observe?.({ method: request.method, route, status: response.status, durationMs })
+  const { status, problemCode: code } = response
+  options.observe?.({ method: request.method, route, status, code, serviceId: request.caller?.serviceId, durationMs })
   if (options.log.isLevelEnabled('info')) {
     options.log.info({
       requestId: request.requestId,
@@ -233,8 +238,8 @@ async function serve(
       method: request.method,
       route,
       asksAbout: described(request.asksAbout),
-      status: response.status,
-      code: response.problemCode,
+      status,
+      code,
       userId: request.caller?.userId,
       serviceId: request.caller?.serviceId,
       scheme: request.caller?.scheme,
