@@ -42,7 +42,7 @@ import type { KeyRing } from './key-ring/key-ring.ts'
 import { createLogins } from './logins/create-logins.ts'
 import { verifyBasic } from './logins/verify-password.ts'
 import { createOAuth } from './oauth/oauth.ts'
-import { createServiceTokens } from './oauth/service-token.ts'
+import { createProxyTokens } from './oauth/proxy-token.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
 import { createCatalogues } from './principals/catalogue.ts'
 import { createFeedReader } from './principals/feed-reader.ts'
@@ -247,7 +247,7 @@ function endpointPorts(
       clock,
       keyRing,
     }),
-    issueServiceToken: createServiceTokens(config, { ...tokens, apiKeys, clock, ids }),
+    issueProxyToken: createProxyTokens(config, { ...tokens, apiKeys, clock, ids }),
     keyRing,
     origin,
     origins: config,

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
 import { requireRights } from '../../../../shared/protocol/authentication/authenticate.ts'
 import type { Audiences } from '../../../oauth/audiences.ts'
-import type { IssueServiceToken } from '../../../oauth/service-token.ts'
+import type { IssueProxyToken } from '../../../oauth/proxy-token.ts'
 import { defineCredentialEndpoint } from '../../pipeline/endpoint.ts'
 import { forwardedCredential } from './forwarded-credential.ts'
 import { identityHeaders } from './identity-headers.ts'
@@ -11,7 +11,7 @@ import { identityHeaders } from './identity-headers.ts'
 /** Services that the endpoint uses. */
 export interface VerifyPorts {
   readonly audiences: Pick<Audiences, 'choose'>
-  readonly issueServiceToken: IssueServiceToken
+  readonly issueProxyToken: IssueProxyToken
 }
 
 /** More rights than any request needs. */
@@ -37,7 +37,7 @@ const question = z
   .refine(({ token, resource }) => resource === undefined || token !== undefined, 'resource needs token=1.')
 
 /** GET /verify. OPTIONS is refused: its 204 would be a permission to a proxy that asks by the method of its client. */
-export const verifyEndpoint = ({ audiences, issueServiceToken }: VerifyPorts) =>
+export const verifyEndpoint = ({ audiences, issueProxyToken }: VerifyPorts) =>
   defineCredentialEndpoint({
     method: 'GET',
     path: '/verify',
@@ -65,6 +65,6 @@ export const verifyEndpoint = ({ audiences, issueServiceToken }: VerifyPorts) =>
       if (audience === undefined) {
         throw new ProblemError('invalid-parameter', 'resource: No resource server has this audience.')
       }
-      return { headers: { ...headers, 'keyhold-token': await issueServiceToken(caller, audience) } }
+      return { headers: { ...headers, 'keyhold-token': await issueProxyToken(caller, audience) } }
     },
   })

@@ -12,7 +12,7 @@ export const proxyClientId = 'keyhold-proxy'
 const maxTtlSeconds = 60
 
 /** Other parts that the issuer uses. */
-export interface ServiceTokenPorts {
+export interface ProxyTokenPorts {
   readonly clock: Clock
   readonly ids: IdSource
   readonly apiKeys: Pick<ApiKeys, 'keepForTokens'>
@@ -20,7 +20,7 @@ export interface ServiceTokenPorts {
 }
 
 /** ACCESS_TOKEN_TTL and SESSION_IDLE_TTL. */
-export interface ServiceTokenSettings {
+export interface ProxyTokenSettings {
   readonly accessTokenTtlSeconds: number
   readonly sessionIdleTtlSeconds: number
 }
@@ -33,12 +33,12 @@ export interface ServiceTokenSettings {
  *
  * @throws ProblemError `token-expired`, `login-ended` when the credential ended meanwhile; Unavailable
  */
-export type IssueServiceToken = (caller: Caller, audience: string | null) => Promise<string>
+export type IssueProxyToken = (caller: Caller, audience: string | null) => Promise<string>
 
 /** Creates the issuer. */
-export function createServiceTokens(settings: ServiceTokenSettings, ports: ServiceTokenPorts): IssueServiceToken {
+export function createProxyTokens(settings: ProxyTokenSettings, ports: ProxyTokenPorts): IssueProxyToken {
   const ttlSeconds = Math.min(maxTtlSeconds, settings.accessTokenTtlSeconds, settings.sessionIdleTtlSeconds)
-  return async function issueServiceToken({ username, scheme, generation, credential }, audience) {
+  return async function issueProxyToken({ username, scheme, generation, credential }, audience) {
     const issuedAt = unixSeconds(ports.clock.now())
     const endsAt = credential.expiresAt === undefined ? Number.POSITIVE_INFINITY : unixSeconds(credential.expiresAt)
     const expiresAt = Math.min(issuedAt + ttlSeconds, endsAt)
