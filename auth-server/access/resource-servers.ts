@@ -81,6 +81,8 @@ export function createResourceServers(ports: ResourceServersPorts): ResourceServ
   }
 }
 
+const idForm = /^[a-z0-9][a-z0-9-]{0,62}$/
+
 const noSuchServer = () => new ProblemError('not-found', 'There is no such resource server.')
 const reserved = (detail: string) => new ProblemError('reserved-resource-server', detail)
 
@@ -100,6 +102,7 @@ async function listServers(source: Drizzle, where?: SQL): Promise<ResourceServer
 const toRight = ({ name, description, readsOnly }: ServerRight): ServerRight => ({ name, description, readsOnly })
 
 async function readServer(source: Drizzle, id: string): Promise<ResourceServer> {
+  if (!idForm.test(id)) throw noSuchServer()
   const [found] = await listServers(source, eq(resourceServers.id, id))
   if (!found) throw noSuchServer()
   return found

@@ -3,25 +3,14 @@ import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { type ApiKey, expiresSoonMs, maxOverlapSeconds } from '../../api-keys/api-key.ts'
 import { time } from '../pipeline/description.ts'
+import { lineText } from '../pipeline/line-text.ts'
 import { proofMembers } from '../pipeline/recent-proof-members.ts'
-
-const unprintable = /\p{Cc}|\p{Cs}/u
-
-/** The name of a key or a service: 1–100 characters on one line. */
-export const nameText = z
-  .string()
-  .transform((value) => value.normalize('NFC').trim())
-  .refine((value) => value !== '' && [...value].length <= 100 && !unprintable.test(value), {
-    message: 'Expected 1 to 100 characters on one line.',
-    params: { code: 'name-form' },
-  })
-  .meta({ minLength: 1, maxLength: 100 })
 
 /** The request to create a key. */
 export const creationSchema = z.strictObject({
   kind: z.enum(['hmac', 'rsa']),
   username: z.string().optional().meta({ description: 'Whose key; your own when left out.' }),
-  name: nameText.optional(),
+  name: lineText(1, 100).optional(),
   publicKeyPem: z
     .string()
     .max(10_000)

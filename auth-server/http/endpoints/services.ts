@@ -14,8 +14,9 @@ import type { Services } from '../../services/services.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
 import { component, time } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
+import { lineText } from '../pipeline/line-text.ts'
 import { proofMembers, proofOf, proofProblems } from '../pipeline/recent-proof-members.ts'
-import { nameText, rotationSchema } from './api-key-schemas.ts'
+import { rotationSchema } from './api-key-schemas.ts'
 
 /** Services that the endpoints of services use. */
 export interface ServicesEndpointPorts {
@@ -28,7 +29,7 @@ export interface ServicesEndpointPorts {
 const resourceServerId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
 
 const creationSchema = z.strictObject({
-  name: nameText.meta({ description: 'Another one than that of each other service.' }),
+  name: lineText(1, 100).meta({ description: 'Another one than that of each other service.' }),
   resourceServer: resourceServerId.meta({ description: 'The id of the resource server that the service belongs to.' }),
   ...proofMembers,
 })

@@ -8,6 +8,7 @@ import type { UsersForCallers } from '../../users/users.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
 import { component } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
+import { nameOfRole } from './access/roles.ts'
 import { representUser, userComponent } from './user.ts'
 
 /** Services that the endpoints use. */
@@ -36,7 +37,7 @@ const partOfName = z.string().regex(/^[A-Za-z0-9._@-]{1,64}$/, 'Expected a part 
 
 const listParameters = pageParameters.extend({
   q: partOfName.optional().meta({ description: 'A part of the name. The case of letters does not matter.' }),
-  role: z.string().max(64).optional().meta({ description: 'Users with this role.' }),
+  role: nameOfRole.optional().meta({ description: 'Users with this role.' }),
   enabled: z
     .enum(['true', 'false'])
     .transform((text) => text === 'true')

@@ -5,6 +5,7 @@ import type { ResourceServer, ResourceServers } from '../../../access/resource-s
 import { jsonBody } from '../../pipeline/bodies.ts'
 import { component, time } from '../../pipeline/description.ts'
 import { defineEndpoint } from '../../pipeline/endpoint.ts'
+import { lineText } from '../../pipeline/line-text.ts'
 
 /** Services that the endpoints use. */
 export interface ResourceServersPorts {
@@ -25,7 +26,7 @@ const rightSchema = z.strictObject({
     .string()
     .max(100)
     .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, 'Expected a thing and a verb, such as invoice.approve'),
-  description: z.string().max(200).default(''),
+  description: lineText(0, 200).default(''),
   readsOnly: z.boolean().default(false).meta({ description: 'True for a right that only reads.' }),
 })
 
@@ -34,7 +35,7 @@ const rightsSchema = z
   .max(500)
   .refine((rights) => new Set(rights.map(({ name }) => name)).size === rights.length, 'Expected each name once')
 
-const nameSchema = z.string().min(1).max(100)
+const nameSchema = lineText(1, 100)
 
 const creationSchema = z.strictObject({
   id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'Expected 1 to 63 small letters, digits or hyphens'),

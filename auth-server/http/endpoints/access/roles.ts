@@ -5,6 +5,7 @@ import type { Role, Roles } from '../../../access/roles.ts'
 import { jsonBody } from '../../pipeline/bodies.ts'
 import { component, time } from '../../pipeline/description.ts'
 import { defineEndpoint } from '../../pipeline/endpoint.ts'
+import { lineText } from '../../pipeline/line-text.ts'
 
 /** Services that the endpoints use. */
 export interface RolesEndpointPorts {
@@ -15,13 +16,16 @@ const right = 'user.manage'
 const tag = 'access'
 
 const valuesSchema = z.strictObject({
-  description: z.string().max(500).default(''),
+  description: lineText(0, 500).default(''),
   rights: z.array(z.string()).max(2_000),
 })
 
-const creationSchema = valuesSchema.extend({
-  name: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,62}$/, 'Expected 1 to 63 small letters, digits or any of . _ -'),
-})
+/** The name of a role. */
+export const nameOfRole = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._-]{0,62}$/, 'Expected 1 to 63 small letters, digits or any of . _ -')
+
+const creationSchema = valuesSchema.extend({ name: nameOfRole })
 
 const roleComponent = component(
   'Role',
