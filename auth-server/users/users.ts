@@ -38,6 +38,7 @@ export interface Users {
   /** Creates a demo user. The mark is permanent: production refuses to start while a demo user exists. */
   createForDemo(request: UserRequest): Promise<User>
   read(username: string): Promise<User>
+  /** @throws ProblemError `invalid-parameter` for a filter by a role that does not exist */
   list(page: PageRequest & UserFilter): Promise<Page<User>>
   /**
    * Replaces the members in `patch`. Disabling a user revokes all its logins, sessions and tokens.
@@ -92,7 +93,10 @@ export function createUsers(ports: UsersPorts): Users & UsersForCallers {
     checkPatch: async (username, patch) =>
       refuseProblems(grantProblems(await readCatalogue(database), username, patch)),
     read: (username) => readUser(database, username),
-    list: (page) => listUsers(database, page),
+    list: async (page) => {
+      if (page.role !== undefined) requireRole(await readCatalogue(database), page.role)
+      return listUsers(database, page)
+    },
     patch: async (username, patch, grantor) => {
       refuseProblems(grantProblems(await readCatalogue(database), username, patch))
       return published(changeUser(ports, username, { patch, grantor }))
@@ -109,6 +113,12 @@ export function createUsers(ports: UsersPorts): Users & UsersForCallers {
     findMadeByDemo: () => findMadeByDemo(database),
     isEmpty: () => hasNoUsers(database),
   }
+}
+
+/** @throws ProblemError `invalid-parameter` */
+function requireRole({ roles }: Catalogue, role: string): void {
+  if (roles.some(({ name }) => name === role)) return
+  throw new ProblemError('invalid-parameter', 'role: There is no such role.')
 }
 
 /** @throws ProblemError `invalid-value` with `errors` */
