@@ -202,7 +202,7 @@ describeOnDatabases('refresh', (open) => {
     await opened.database.query("update auth.users set rights = '{deal.hold}' where username_folded = $1", [username])
     await core.refresh(refresh_token)
     const entry = await core.cache.getVersioned(principalKey(await core.publisher.instanceId(), username))
-    expect(parseStoredPrincipal(entry?.value ?? '')?.roles).toContain('agent')
+    expect(parseStoredPrincipal(entry?.value ?? '')?.directRights).toEqual(['deal.hold'])
   })
 
   it('refuses whatever is no live refresh token', async () => {

@@ -16,6 +16,8 @@ interface Change {
 
 /** Routes that change nothing that an entry tells of, or change it as another route of the walk. */
 const others = [
+  'POST /access/v1/evaluation',
+  'POST /access/v1/evaluations',
   'POST /key-signed-tokens',
   'POST /oauth/introspect',
   'POST /me/second-factors/totp',
@@ -36,6 +38,10 @@ const tables = [
   'second_factors',
   'recovery_codes',
   'ended_tokens',
+  'resource_servers',
+  'rights',
+  'roles',
+  'services',
 ]
 /** What the use of a credential moves. */
 const uses = ['last_used_at', 'tokens_expire_at', 'used_step'].map((column) => ` - '${column}'`).join('')
@@ -242,6 +248,47 @@ describeBackends('each change of the auth server', (openBackend) => {
     await walk('DELETE /users/:username/second-factors', {
       send: ask('DELETE', '/users/bob/second-factors', { json: password }),
       entries: on('user.second-factors-reset'),
+    })
+  })
+
+  it('has its entry in its transaction: the catalogue and services', async () => {
+    const right = { name: 'invoice.approve', description: 'Approve invoices', readsOnly: false }
+    const invoices = { id: 'invoices', audience: 'urn:example:invoices', name: 'Invoices', rights: [right] }
+    const onServer = (action: string): Change['entries'] => [[`resource-server.${action}`, 'invoices']]
+    await walk('POST /resource-servers', {
+      send: ask('POST', '/resource-servers', { json: invoices }),
+      entries: onServer('created'),
+    })
+    await walk('PATCH /resource-servers/:id', {
+      send: ask('PATCH', '/resource-servers/invoices', { json: { name: 'Bills' } }),
+      entries: onServer('changed'),
+    })
+    const role = { description: 'Approves', rights: [right.name] }
+    const onRole = (action: string): Change['entries'] => [[`role.${action}`, 'approver']]
+    await walk('POST /roles', {
+      send: ask('POST', '/roles', { json: { name: 'approver', ...role } }),
+      entries: onRole('created'),
+    })
+    await walk('PUT /roles/:name', {
+      send: ask('PUT', '/roles/approver', { json: { ...role, rights: [] } }),
+      entries: onRole('changed'),
+    })
+    await walk('DELETE /roles/:name', { send: ask('DELETE', '/roles/approver'), entries: onRole('deleted') })
+    const json = { name: 'invoices-1', resourceServer: 'invoices' }
+    const { body } = await walk('POST /services', {
+      send: ask('POST', '/services', { json }),
+      entries: [['service.created', expect.stringMatching(/./)]],
+    })
+    const service = `/services/${body.id}`
+    const onService = (action: string): Change['entries'] => [[`service.${action}`, body.id]]
+    await walk('POST /services/:id/rotate', {
+      send: ask('POST', `${service}/rotate`),
+      entries: onService('rotated'),
+    })
+    await walk('DELETE /services/:id', { send: ask('DELETE', service), entries: onService('deleted') })
+    await walk('DELETE /resource-servers/:id', {
+      send: ask('DELETE', '/resource-servers/invoices'),
+      entries: onServer('deleted'),
     })
   })
 

@@ -137,6 +137,11 @@ describeEmbedded('docs/operations.md, its metrics', (openBackend) => {
     const stack = await openStack(openBackend)
     const { access: token } = await stack.logIn('alice')
     await stack.auth.send('/me', { token })
+    const admin = (await stack.logIn('admin')).access
+    const json = { name: 'deals-reader', resourceServer: 'deals' }
+    const { id, secret } = (await stack.auth.send('/services', { token: admin, json })).body
+    const authorization = `Basic ${btoa(`${id}:${secret}`)}`
+    await stack.auth.send('/access/v1/evaluation', { json: {}, headers: { authorization } })
     await stack.deal.send('/rest/v1/deals', { token })
     const given = new Map<string, Set<string>>()
     for (const server of [stack.auth, stack.deal]) {

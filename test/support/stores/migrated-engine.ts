@@ -92,6 +92,10 @@ async function resetOf(engine: PGlite): Promise<string> {
         `insert into ${name} overriding system value select * from json_populate_recordset(null::${name}, '${contents}')`,
       )
   }
+  const { rows: used } = await engine.query<{ set: string }>(`
+    select format('select setval(%L, %s)', format('%I.%I', schemaname, sequencename), last_value) as set
+    from pg_sequences where last_value is not null`)
+  refills.push(...used.map(({ set }) => set))
   // Triggers keep the audit log from being emptied.
   const withoutTriggers = ['set session_replication_role = replica', `truncate ${names.join(', ')} restart identity`]
   return [...withoutTriggers, ...refills, 'reset session_replication_role', 'checkpoint'].join('; ')
