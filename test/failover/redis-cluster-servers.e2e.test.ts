@@ -64,7 +64,7 @@ describe.skipIf(!redisServerInstalled)('servers on a Redis Cluster of three mast
   /** The record of a user as it stands in the Cluster: its key, and the node that holds it. */
   async function recordOf(username: string) {
     const found = await Promise.all(
-      nodes.map((node) => node.command('KEYS', `*:principal:${username}`).catch(() => [])),
+      nodes.map((node) => node.command('KEYS', `*:principal2:${username}`).catch(() => [])),
     )
     const key = String(found.flat()[0])
     return { key, owner: await ownerOf(slotOf(key)) }

@@ -40,11 +40,12 @@ describePostgresAndRedis('a stranger who writes to Redis', (openBackend) => {
     })
     const { access: token } = await stack.logIn('reader', 'a long password of the reader')
     await stack.auth.send('/users/reader', { method: 'PATCH', token: admin, json: { roles: ['viewer'] } })
-    const [reader, all] = [await keyOf('principal:reader'), await read(await keyOf('principal:admin'))]
+    const [reader, all] = [await keyOf('principal2:reader'), await read(await keyOf('principal2:admin'))]
     const own = await read(reader)
-    const rights = /"rights":\[[^\]]*\]/
+    const roles = /"roles":\[[^\]]*\]/
+    expect(roles.exec(all)?.[0]).toContain('admin')
     const forgeries = [
-      newest(own.replace(rights, rights.exec(all)?.[0] ?? '')),
+      newest(own.replace(roles, roles.exec(all)?.[0] ?? '')),
       newest(all),
       newest(all).replaceAll('admin', 'reader'),
       'no record at all',
@@ -52,6 +53,25 @@ describePostgresAndRedis('a stranger who writes to Redis', (openBackend) => {
     for (const forged of forgeries) {
       await redis.command('SET', reader, forged)
       // Knows nothing but what is in Redis.
+      const deal = await stack.addDealServer()
+      expectProblem(await makeDeal(deal, token), 403, 'missing-right')
+      expect((await deal.send('/rest/v1/deals', { token })).status).toBe(200)
+    }
+  })
+
+  it('gives no role another right: the catalogue is asked for anew', async () => {
+    const { access: admin } = await stack.logIn('admin')
+    const role = { name: 'historian', description: 'Reads what was', rights: ['deal.read', 'deal.history.read'] }
+    expect((await stack.auth.send('/roles', { token: admin, json: role })).status).toBe(201)
+    const json = { username: 'hugo', password: 'a long password of hugo', roles: [role.name] }
+    await stack.auth.send('/users', { token: admin, json })
+    const { access: token } = await stack.logIn('hugo', json.password)
+    const catalogue = await keyOf('principal2::catalogue')
+    const own = await read(catalogue)
+    const forged = newest(own.replaceAll('"deal.history.read"', '"deal.history.read","deal.create"'))
+    expect(forged).not.toBe(newest(own))
+    for (const text of [forged, newest(await read(await keyOf('principal2:admin'))), 'no catalogue at all']) {
+      await redis.command('SET', catalogue, text)
       const deal = await stack.addDealServer()
       expectProblem(await makeDeal(deal, token), 403, 'missing-right')
       expect((await deal.send('/rest/v1/deals', { token })).status).toBe(200)
