@@ -3,12 +3,19 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import { textOf } from '../../shared/platform/database/statement.ts'
 import { createAudience, isAudience, type NamedAudience } from '../../shared/protocol/authentication/audience.ts'
 import { ownResourceServer } from '../principals/rights.ts'
-import { resourceServers } from '../store/access-tables.ts'
+import { accessRights, resourceServers } from '../store/access-tables.ts'
 import { r } from '../store/aliases.ts'
 
+/** A resource server other than that of the pair. */
+export interface OtherServer {
+  readonly audience: string
+  /** The names of its rights. */
+  readonly rights: readonly string[]
+}
+
 /**
- * The audiences of what is issued here. The pair has one (AUDIENCE), and each other resource server has one. Both
- * methods throw Unavailable.
+ * The audiences of what is issued here. The pair has one (AUDIENCE), and each other resource server has one. All methods
+ * throw Unavailable.
  */
 export interface Audiences {
   /**
@@ -16,6 +23,8 @@ export interface Audiences {
    * `resource`. Undefined: no resource server has this audience.
    */
   choose(resource: string | undefined): Promise<string | null | undefined>
+  /** The same, with the rights of the resource server. */
+  chooseServer(resource: string | undefined): Promise<OtherServer | null | undefined>
   /** The name of the audience that a credential names; undefined when no resource server has it any more. */
   nameOf(named: NamedAudience): Promise<string | undefined>
 }
@@ -32,22 +41,29 @@ export interface AudiencesSettings {
 export function createAudiences(settings: AudiencesSettings, database: Pick<Database, 'query'>): Audiences {
   const own = createAudience(settings.audience, { isOfPair: true })
   const ownNames = new Set([own.name, ...Object.values(settings.publicOrigins).flatMap((url) => [url, `${url}/`])])
-  const find = async (text: string, value: string): Promise<string | undefined> =>
-    (await database.query<{ audience: string }>(text, [value]))[0]?.audience
+  const find = async (text: string, value: string): Promise<OtherServer | undefined> =>
+    (await database.query<OtherServer>(text, [value]))[0]
   // PostgreSQL refuses NUL.
   const byName = async (name: string) => (name.includes('\0') ? undefined : find(byNameSql, name))
+  const chooseServer: Audiences['chooseServer'] = async (resource) =>
+    resource === undefined || ownNames.has(resource) ? null : byName(resource)
   return {
-    choose: async (resource) => (resource === undefined || ownNames.has(resource) ? null : byName(resource)),
+    chooseServer,
+    choose: async (resource) => {
+      const server = await chooseServer(resource)
+      return server === null ? null : server?.audience
+    },
     nameOf: async (named) => {
       if (named === null || isAudience(own, named)) return own.name
-      if (typeof named === 'string') return byName(named)
-      return Buffer.isBuffer(named) ? find(byDigestSql, named.toString('hex')) : undefined
+      if (typeof named === 'string') return (await byName(named))?.audience
+      return Buffer.isBuffer(named) ? (await find(byDigestSql, named.toString('hex')))?.audience : undefined
     },
   }
 }
 
 /** The row of the pair does not count: its audience is the setting. */
-const others = sql`select ${r.audience} from ${resourceServers} ${r}
+const others = sql`select ${r.audience}, array(select ${accessRights.name} from ${accessRights}
+  where ${accessRights.resourceServer} = ${r.id}) as rights from ${resourceServers} ${r}
   where ${r.id} <> ${sql.raw(`'${ownResourceServer}'`)}`
 
 const byNameSql = textOf(sql`${others} and ${r.audience} = $1`)

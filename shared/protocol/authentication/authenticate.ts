@@ -45,8 +45,8 @@ export interface Principals {
   onOtherInstance?(listener: () => void): void
 }
 
-/** @throws ProblemError with the challenges; Unavailable */
-export type Authenticate = (request: HttpRequest) => Promise<Caller>
+/** Accepts credentials for the audience `also`, too. @throws ProblemError with the challenges; Unavailable */
+export type Authenticate = (request: HttpRequest, also?: Audience) => Promise<Caller>
 
 /**
  * Checks the caller again during a long response. Gives the caller with its current rights.
@@ -94,7 +94,7 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
   const find = createFinder(ports.schemes)
   return {
     refuseCrossSite: ports.refuseCrossSite,
-    authenticate: async (request) => {
+    authenticate: async (request, also) => {
       let tried: SchemeName | 'none' = 'none'
       try {
         const received = find(request)
@@ -104,7 +104,7 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
         // Results that are known already are not awaited: each await would cost more than most of these steps.
         const verifying = scheme.verify(credential, request)
         const verified = verifying instanceof Promise ? await verifying : verifying
-        if (!isForAudience(verified, ports.audience))
+        if (!isForAudience(verified, ports.audience) && !(also && isForAudience(verified, also)))
           throw wrongAudience(ports.audience, scheme.refusalHeaders(request))
         if (tried !== 'signed-request' && request.rawQuery !== '' && request.foreignOrigin === undefined)
           await refuseFalseClaims(request)

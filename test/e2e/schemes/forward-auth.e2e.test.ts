@@ -17,7 +17,7 @@ import { messageSignatureClient } from '../../support/clients/scheme-clients/mes
 import { type ClientKey, makeKey, signUrl } from '../../support/clients/signing.ts'
 import { freePort } from '../../support/processes/free-port.ts'
 import { describeOnce } from '../../support/stores/backends.ts'
-import { openStack, type Stack } from '../../support/worlds/stack.ts'
+import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
 import { withinASecond } from '../../support/worlds/within-a-second.ts'
 
 let stack: Stack
@@ -226,7 +226,7 @@ describeOnce('GET /verify', (openBackend) => {
       'right=a%20b',
       'token=2',
       'unknown=1',
-      'resource=deals',
+      'resource=urn:unknown',
       'bodyLength=x',
       many,
       'token=1&token=1',
@@ -255,6 +255,19 @@ describeOnce('GET /verify', (openBackend) => {
       expectProblem(await server.send(path, { token: access }), 401, 'wrong-audience')
     }
     expectProblem(await ask({ headers: bearer(access) }), 401, 'wrong-audience')
+    const own = {
+      headers: bearer(
+        await stack.auth
+          .send('/login', { json: { username: 'dave', password: passwordOf('dave'), resource: audience } })
+          .then(({ body }) => String(body.access_token)),
+      ),
+    }
+    expectProblem(await ask(own), 401, 'wrong-audience')
+    for (const original of [dave, own]) {
+      const reply = await ask(original, query)
+      expect([reply.status, reply.headers.get('keyhold-rights')]).toEqual([200, 'thing.approve'])
+      expectProblem(await ask(original, `right=deal.read&resource=${audience}`), 403, 'missing-right')
+    }
     expect((await grant([])).status).toBe(200)
     await withinASecond(() => ask(dave, query), { from: 200, to: 403 })
   })

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
 import { requireRights } from '../../../../shared/protocol/authentication/authenticate.ts'
-import type { Audiences } from '../../../oauth/audiences.ts'
+import type { Audiences, OtherServer } from '../../../oauth/audiences.ts'
 import type { IssueProxyToken } from '../../../oauth/proxy-token.ts'
 import { defineCredentialEndpoint } from '../../pipeline/endpoint.ts'
 import { forwardedCredential } from './forwarded-credential.ts'
@@ -10,31 +10,35 @@ import { identityHeaders } from './identity-headers.ts'
 
 /** Services that the endpoint uses. */
 export interface VerifyPorts {
-  readonly audiences: Pick<Audiences, 'choose'>
+  readonly audiences: Pick<Audiences, 'chooseServer'>
   readonly issueProxyToken: IssueProxyToken
 }
 
 /** More rights than any request needs. */
 const maxDemanded = 32
 
-const question = z
-  .strictObject({
-    right: z
-      .array(z.string().regex(/^[\x21-\x7e]{1,128}$/, 'Expected the name of a right'))
-      .max(maxDemanded)
-      .default([])
-      .meta({ description: 'Rights that the caller must have. Repeat the parameter for several.' }),
-    token: z.literal('1').optional().meta({ description: 'Asks for `Keyhold-Token`.' }),
-    resource: z.string().max(256).optional().meta({
-      description: 'RFC 8707: the audience of `Keyhold-Token`. Left out: that of the auth server and the deal server.',
+const question = z.strictObject({
+  right: z
+    .array(z.string().regex(/^[\x21-\x7e]{1,128}$/, 'Expected the name of a right'))
+    .max(maxDemanded)
+    .default([])
+    .meta({ description: 'Rights that the caller must have. Repeat the parameter for several.' }),
+  token: z.literal('1').optional().meta({ description: 'Asks for `Keyhold-Token`.' }),
+  resource: z
+    .string()
+    .max(256)
+    .optional()
+    .meta({
+      description:
+        'RFC 8707: the audience of the service behind. Credentials for it are accepted, too; rights are its own, and ' +
+        '`Keyhold-Token` is for it. Left out: the auth server and the deal server.',
     }),
-    bodyLength: z
-      .string()
-      .regex(/^\d{0,15}$/, 'Expected a number of bytes, or nothing')
-      .optional()
-      .meta({ description: 'The length of the body of the original request, in bytes; empty when it is not known.' }),
-  })
-  .refine(({ token, resource }) => resource === undefined || token !== undefined, 'resource needs token=1.')
+  bodyLength: z
+    .string()
+    .regex(/^\d{0,15}$/, 'Expected a number of bytes, or nothing')
+    .optional()
+    .meta({ description: 'The length of the body of the original request, in bytes; empty when it is not known.' }),
+})
 
 /** GET /verify. OPTIONS is refused: its 204 would be a permission to a proxy that asks by the method of its client. */
 export const verifyEndpoint = ({ audiences, issueProxyToken }: VerifyPorts) =>
@@ -50,21 +54,25 @@ export const verifyEndpoint = ({ audiences, issueProxyToken }: VerifyPorts) =>
       '`Keyhold-User-Id`, `Keyhold-Scheme` and `Keyhold-Rights`, and `Keyhold-Token` has an access token of at most 60 ' +
       'seconds. Each refusal of a credential is 401, also what is 400 elsewhere.',
     tag: 'tokens',
-    caller: forwardedCredential,
+    caller: forwardedCredential(audiences),
     maxBodyBytes: 256 * 1024,
     answersOptions: false,
     query: question,
     status: 200,
     success: { description: 'The request may pass. The header fields say who calls.' },
     problems: ['missing-right', 'insecure-transport', 'too-many-attempts'],
-    handle: async ({ caller, query: { right, token, resource } }) => {
-      requireRights(caller, right)
-      const headers = identityHeaders(caller, right)
-      if (token === undefined) return { headers }
-      const audience = await audiences.choose(resource)
-      if (audience === undefined) {
+    handle: async ({ caller: { caller, server }, query: { right, token } }) => {
+      if (server === undefined) {
         throw new ProblemError('invalid-parameter', 'resource: No resource server has this audience.')
       }
-      return { headers: { ...headers, 'keyhold-token': await issueProxyToken(caller, audience) } }
+      const known = server ? { ...caller, rights: narrow(caller.rights, server) } : caller
+      requireRights(known, right)
+      const headers = identityHeaders(known, right)
+      if (token === undefined) return { headers }
+      return { headers: { ...headers, 'keyhold-token': await issueProxyToken(caller, server?.audience ?? null) } }
     },
   })
+
+/** The rights of a caller that are those of a resource server. */
+const narrow = (rights: ReadonlySet<string>, server: OtherServer): ReadonlySet<string> =>
+  new Set(server.rights.filter((right) => rights.has(right)))
