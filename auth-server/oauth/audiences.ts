@@ -14,8 +14,8 @@ export interface OtherServer {
 }
 
 /**
- * The audiences of what is issued here. The pair has one (AUDIENCE), and each other resource server has one. All methods
- * throw Unavailable.
+ * The audiences of what is issued here. The pair has one (AUDIENCE), and each other resource server has one. All
+ * methods throw Unavailable.
  */
 export interface Audiences {
   /**
