@@ -7,6 +7,7 @@ import { compared, type Measurements } from '../runs/measurement.ts'
 import { issueToClients } from './client-credentials.ts'
 import { compareConsolePages } from './console-pages.ts'
 import { measureCostliest } from './costliest.ts'
+import { askForDecisions } from './decisions.ts'
 import { holdDeals } from './hold-deals.ts'
 import { measureKeyRing } from './key-ring.ts'
 import { measureListSums } from './lists/list-sums.ts'
@@ -20,6 +21,7 @@ import { measureProfiles } from './profiles.ts'
 import { readOneDeal } from './read-one-deal.ts'
 import { measureReadsBesideLogins } from './reads-beside-logins.ts'
 import { refreshTokens } from './refresh.ts'
+import { measureRoleHolders } from './role-holders.ts'
 import { measureStarts } from './start.ts'
 import { compareNamedStyles, compareStyles } from './styles.ts'
 import { holdWithTraces, readWithTraces } from './traces/traces.ts'
@@ -42,6 +44,11 @@ export const measurements: Measurements = {
   'client-credentials': compared('POST /oauth/token (one RS256 signature)', issueToClients),
   revocations: compared('revocations of logins (a transaction for each change)', compareRevocations),
   me: compared('GET /me at the auth server (bare Hono; GET of a deal)', readMe),
+  decisions: compared('decisions for a service (bare Hono; GET of a deal)', askForDecisions),
+  'role-holders': {
+    summary: 'from a change of a role to the refusal of its holders',
+    run: measureRoleHolders,
+  },
   'console-pages': compared('pages of the console (GET of a deal by session)', compareConsolePages),
   logins: compared('POST /login (its password hash)', compareLogins),
   'reads-beside-logins': {

@@ -70,17 +70,17 @@ export function signPath({ id, secret }: ApiKey, path: string): string {
   return `${path}?timestamp=${timestamp}&apiKey=${id}&signature=${signature}`
 }
 
-/** Creates `count` administrators. `token` belongs to an administrator. */
+/** Creates `count` users, administrators unless `roles` says otherwise. `token` belongs to an administrator. */
 export function makeUsers(
   origin: string,
-  { token, prefix, count }: { token: string; prefix: string; count: number },
+  { token, prefix, count, roles = ['admin'] }: { token: string; prefix: string; count: number; roles?: string[] },
 ): Promise<User[]> {
   const users = Array.from({ length: count }, (_, n) => ({
     username: `${prefix}-${n}`,
     password: `the password of number ${n}`,
   }))
   const make = async (user: User) => {
-    await send('POST', `${origin}/users`, { token, body: { ...user, roles: ['admin'] } })
+    await send('POST', `${origin}/users`, { token, body: { ...user, roles } })
     return user
   }
   return Promise.all(users.map(make))
@@ -121,8 +121,8 @@ export function digestFields(user: DigestUser, { nonce, uri, count }: { nonce: s
   }
 }
 
-/** @throws Error for a response that is no success */
-async function send(method: string, url: string, { token, body = {} }: { token?: string; body?: unknown }) {
+/** Sends one request. @throws Error for a response that is no success */
+export async function send(method: string, url: string, { token, body = {} }: { token?: string; body?: unknown }) {
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
   const headers = { 'content-type': 'application/json', ...authorization }
   const response = await fetch(url, { method, headers, body: JSON.stringify(body) })
