@@ -15,8 +15,8 @@ export const administrationRights = [
   'resource-server.manage',
 ] as const
 
-/** Every right that the code names, in the order in which a new database has them. */
-export const builtInRights = [
+/** The rights of one deal. Each has a narrower form for the deals that the user owns: `deal.read:own`. */
+const rightsOfDeals = [
   'deal.read',
   'deal.history.read',
   'deal.create',
@@ -34,8 +34,16 @@ export const builtInRights = [
   'deal.reopen',
   'deal.delete',
   'deal.restore',
+] as const
+
+type OwnForms<Names extends readonly string[]> = { readonly [Index in keyof Names]: `${Names[Index]}:own` }
+
+/** Every right that the code names, in the order in which a new database has them. */
+export const builtInRights = [
+  ...rightsOfDeals,
   'task.read-any',
   ...administrationRights,
+  ...(rightsOfDeals.map((right) => `${right}:own`) as unknown as OwnForms<typeof rightsOfDeals>),
 ] as const
 
 /** One of these rights. */

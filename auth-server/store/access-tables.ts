@@ -46,7 +46,7 @@ export const accessRights = authSchema.table(
   },
   (table) => [
     index('rights_resource_server').on(table.resourceServer),
-    check('rights_name_form', sql`${table.name} ~ '^[a-z0-9-]+([.][a-z0-9-]+)+$'`),
+    check('rights_name_form', sql`${table.name} ~ '^[a-z0-9-]+([.][a-z0-9-]+)+(:own)?$'`),
   ],
 )
 

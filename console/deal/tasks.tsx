@@ -3,6 +3,7 @@
 import { isSameUser } from '../../deal-server/use-cases/assignable-users.ts'
 import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
 import { commands } from '../../deal-server/use-cases/index.ts'
+import { widthOf } from '../../deal-server/use-cases/own-deals.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import { isOnTask, titleOf } from '../deal-forms/command-form.tsx'
@@ -92,19 +93,23 @@ function columnsFor({ deal, reader, caller }: Pick<TasksParts, 'deal' | 'reader'
   ]
   if (actions.length === 0 || !deal.tasks.some(({ status }) => status === 'open')) return columns
   const cell = (task: TaskView) => (
-    <TaskActions dealId={deal.id} task={task} actions={actionsOn(task, actions, caller)} />
+    <TaskActions dealId={deal.id} task={task} actions={actionsOn({ task, ownerId: deal.ownerId }, actions, caller)} />
   )
   return [...columns, { title: texts.taskActions, cell }]
 }
 
 /** The commands that the caller can run on this task. */
-function actionsOn(task: TaskView, actions: readonly Command[], caller: Caller): readonly Command[] {
+function actionsOn(
+  { task, ownerId }: { readonly task: TaskView; readonly ownerId: string },
+  actions: readonly Command[],
+  caller: Caller,
+): readonly Command[] {
   if (task.status !== 'open') return []
-  return actions.filter(({ name, right, allowedWithoutRight }) => {
+  return actions.filter(({ name, right, ownNeedsNoRight }) => {
     if (name === 'UnassignTask' && task.assigneeId === null) return false
-    return (
-      caller.rights.has(right) || (allowedWithoutRight !== undefined && isSameUser(task.assigneeId, caller.username))
-    )
+    const width = widthOf(caller.rights, right)
+    if (ownNeedsNoRight) return width === 'all' || isSameUser(task.assigneeId, caller.username)
+    return width === 'all' || (width === 'own' && isSameUser(ownerId, caller.username))
   })
 }
 

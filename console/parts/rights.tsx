@@ -7,7 +7,10 @@ type Group = keyof typeof strings.rightGroups
 
 const groups = Object.keys(strings.rightGroups) as readonly Group[]
 
+const own = ':own'
+
 function groupOf(right: string): Group {
+  if (right.endsWith(own)) return right.startsWith('deal.') ? 'ownDeals' : 'others'
   if (/\.read(-any)?$/.test(right) && /^(deal|task)\./.test(right)) return 'reading'
   if (/^(deal\.)?task\./.test(right)) return 'tasks'
   if (right.startsWith('deal.')) return 'deals'
@@ -15,8 +18,10 @@ function groupOf(right: string): Group {
 }
 
 /** The right in words; a right of another service by its name. */
-const inWords = (right: string): string =>
-  Object.hasOwn(strings.rights, right) ? strings.rights[right as keyof typeof strings.rights] : right
+function inWords(right: string): string {
+  const wider = right.startsWith('deal.') && right.endsWith(own) ? right.slice(0, -own.length) : right
+  return Object.hasOwn(strings.rights, wider) ? strings.rights[wider as keyof typeof strings.rights] : right
+}
 
 /** The groups that are not empty, each with its rights. */
 const grouped = (rights: Iterable<string>): { readonly group: Group; readonly rights: readonly string[] }[] => {

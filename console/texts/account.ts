@@ -1,7 +1,8 @@
 /** The texts of the pages of the account, and those that administration has in common with them. */
 import type { Right } from '../../auth-server/principals/rights.ts'
 
-const rights: Readonly<Record<Right, string>> = {
+/** Rights of own deals have the text of their wider form. */
+const rights: Readonly<Record<Exclude<Right, `${string}:own`>, string>> = {
   'deal.read': 'Read deals',
   'deal.history.read': 'Read the history of deals',
   'deal.create': 'Create deals',
@@ -98,6 +99,7 @@ export const strings = {
   rightGroups: {
     reading: 'Read',
     deals: 'Deals',
+    ownDeals: 'Own deals only',
     tasks: 'Tasks',
     administration: 'Administration',
     others: 'Other services',

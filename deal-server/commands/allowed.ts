@@ -1,4 +1,3 @@
-import { actsForItsUser } from '../../shared/protocol/authentication/own-account.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { Command, CommandCaller } from '../use-cases/define-use-case.ts'
 import { commands } from '../use-cases/index.ts'
@@ -21,11 +20,9 @@ interface Blocked {
  * commands with the reason why not.
  */
 export function allowedTo(caller: CommandCaller, deal: Deal) {
-  const { rights } = caller
   const onDeal = commands.filter(({ target }) => target === 'deal')
-  const blocked = onDeal.flatMap(({ name, right, guard, allowedWithoutRight }): Blocked[] => {
-    if (!rights.has(right) && !(actsForItsUser(caller) && allowedWithoutRight?.(deal, caller)))
-      return [{ useCase: name, code: 'missing-right', missingRight: right }]
+  const blocked = onDeal.flatMap(({ name, right, guard, mayRun }): Blocked[] => {
+    if (!mayRun(deal, caller)) return [{ useCase: name, code: 'missing-right', missingRight: right }]
     const refusal = guard(deal)
     return refusal ? [{ useCase: name, code: refusal.code }] : []
   })

@@ -40,6 +40,8 @@ export interface CommandResult {
   readonly outcome: SucceededCommand
   /** True for a stored outcome: the command did not run now. */
   readonly replayed: boolean
+  /** True when the caller reads own deals alone, and this is no own deal. */
+  readonly isWithheld?: boolean
   /** The first request, for the command resource: who sent it, and when. */
   readonly record: Pick<CommandRecord, 'dealId' | 'params' | 'useCase' | 'requestedBy' | 'requestedAt'>
 }

@@ -61,7 +61,7 @@ export async function decide(
   const at = rfc3339(ports.clock.now())
   const decision = bound.decide(before, {
     now: at,
-    actor: caller.username,
+    caller,
     newId: ports.ids.uuid,
     defaultCurrency: ports.defaultCurrency,
     assignableUsers,

@@ -12,10 +12,10 @@ import type { CommandContext, CommandRequest, CommandResult, ShownCommand } from
 import { commitDecision } from './commit.ts'
 import { type DecisionPorts, decide } from './decide.ts'
 import { createKeyedQueue, type KeyedQueue } from './keyed-queue.ts'
-import type { CommandRecord, DealRepository } from './ports.ts'
-import { isPresent, noSuchDeal, presentOf } from './presence.ts'
+import type { DealRepository, Loaded } from './ports.ts'
+import { isForeign, isPresent, noSuchDeal, presentOf } from './presence.ts'
 import { replay } from './replay.ts'
-import { refusalTo, shownTo } from './withhold-deal.ts'
+import { refusalTo, shownTo, withheldIfForeign } from './withhold-deal.ts'
 
 /** The parts that the execution of commands uses. */
 export interface CommandPorts extends DecisionPorts {
@@ -73,22 +73,31 @@ const runOrReplay = (parts: Parts, context: CommandContext): Promise<CommandResu
 
 /** Decides and commits. Starts again when another process was first. */
 async function runCommand(parts: Parts, context: CommandContext): Promise<CommandResult> {
-  const { bound, caller, requirePrecondition } = context.request
   for (let round = 0; round < maxRounds; round += 1) {
-    const { deal, command, purged } = await load(parts.repository, context)
-    requireRightsOn(deal, command, context)
-    refuseAnonymous(caller)
-    if (command) return replay(command, context)
-    const present = bound.target === 'deal' ? requireDeal(deal, context) : presentOf(deal)
-    const isTaken = purged || deal !== undefined
-    const isFulfilled = present !== undefined && bound.isFulfilledBy(present)
-    if (!isFulfilled) requirePrecondition(present, isTaken)
-    const decided = await decide(parts, context, { present, isTaken })
-    const committed = await commitDecision(parts.repository, context, decided)
-    if (committed) return committed
+    const loaded = await load(parts.repository, context)
+    requireRightsOn(loaded, context)
+    const result = await withheldIfForeign(loaded.deal, context, () => decideOn(loaded, parts, context))
+    if (result) return result
     await pause(Math.random() * longestPauseMs)
   }
   throw new Unavailable('database', { retryAfterSeconds: 1 })
+}
+
+/** Replays, or decides and commits; undefined when another process was first. */
+async function decideOn(
+  { deal, command, purged }: Loaded,
+  parts: Parts,
+  context: CommandContext,
+): Promise<CommandResult | undefined> {
+  const { bound, caller, requirePrecondition } = context.request
+  refuseAnonymous(caller)
+  if (command) return replay(command, context)
+  const present = bound.target === 'deal' ? requireDeal(deal, context) : presentOf(deal)
+  const isTaken = purged || deal !== undefined
+  const isFulfilled = present !== undefined && bound.isFulfilledBy(present)
+  if (!isFulfilled) requirePrecondition(present, isTaken)
+  const decided = await decide(parts, context, { present, isTaken })
+  return commitDecision(parts.repository, context, decided)
 }
 
 /**
@@ -100,9 +109,11 @@ async function replaySigned({ repository, clock }: Parts, context: CommandContex
   const { caller, validateOnly } = context.request
   const { digest, usedAt = 0 } = caller.credential.signature ?? {}
   for (let round = 0; context.key !== undefined && !validateOnly && round < maxRounds; round += 1) {
-    const { deal, command } = await load(repository, context)
-    requireRightsOn(deal, command, context)
-    if (command && command.signature === digest) return replay(command, context)
+    const loaded = await load(repository, context)
+    const { deal, command } = loaded
+    requireRightsOn(loaded, context)
+    if (command && command.signature === digest)
+      return withheldIfForeign(deal, context, async () => replay(command, context))
     if (command || clock.now() - usedAt > firstCopyMaxMs) break
     await pause(pollIntervalMs)
   }
@@ -126,17 +137,15 @@ function load(repository: DealRepository, { request, dealId, key }: CommandConte
 }
 
 /**
- * Checks the rights of the few commands whose rights depend on the deal or, for a replay, on the use cases that ran.
+ * Checks the rights by the deal or, for a replay, by the use cases that ran. A caller who reads own deals alone learns
+ * of another deal only by commands that reach it.
  */
-function requireRightsOn(
-  deal: Deal | undefined,
-  command: CommandRecord | undefined,
-  { request: { bound, caller } }: CommandContext,
-): void {
-  const { missingRights: lacking } = bound
-  if (!lacking) return
+function requireRightsOn({ deal, command }: Loaded, { request: { bound, caller }, dealId }: CommandContext): void {
   const outcome = command?.outcome
-  const missing = lacking(presentOf(deal), caller, outcome?.state === 'succeeded' ? outcome.useCases : undefined)
+  const known = bound.onDeleted || command ? deal : presentOf(deal)
+  const missing = bound.missingRights(known, caller, outcome?.state === 'succeeded' ? outcome.useCases : undefined)
+  const isHidden = deal !== undefined && isForeign(deal, caller)
+  if (isHidden && (missing.length > 0 || bound.target === 'collection')) throw noSuchDeal(undefined, { dealId, caller })
   if (missing.length > 0) throw missingRights(caller, missing)
 }
 

@@ -1,6 +1,8 @@
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
+import { readingRight } from '../use-cases/define-use-case.ts'
+import { type Owned, owns, reaches, widthOf } from '../use-cases/own-deals.ts'
 import { restoreDeal } from '../use-cases/restore-deal.ts'
 
 /** A deal, or what is read of it. */
@@ -13,12 +15,22 @@ export const isPresent = <Found extends Deletable>(deal: Found | undefined): dea
 /** The deal, unless it is deleted. */
 export const presentOf = (deal: Deal | undefined): Deal | undefined => (isPresent(deal) ? deal : undefined)
 
-/** True for a caller who may see deleted deals. */
+/** True for a caller who may see all deleted deals. */
 export const seesDeleted = ({ rights }: Pick<Caller, 'rights'>): boolean => rights.has(restoreDeal.right)
 
+/** True for a caller who may see this deleted deal. */
+export const seesDeletion = (caller: Caller, deal: Owned): boolean => reaches(caller, restoreDeal.right, deal)
+
+/** True for a deal of somebody else, when the caller reads own deals alone. */
+export const isForeign = (deal: Owned, caller: Caller): boolean =>
+  widthOf(caller.rights, readingRight) === 'own' && !owns(caller, deal)
+
 /** The refusal for a missing deal. A caller who may restore deals gets the times of a deletion. */
-export function noSuchDeal(deal: Deletable | undefined, { dealId, caller }: { dealId: string; caller: Caller }) {
-  const mayKnow = deal !== undefined && seesDeleted(caller)
+export function noSuchDeal(
+  deal: (Deletable & Owned) | undefined,
+  { dealId, caller }: { dealId: string; caller: Caller },
+) {
+  const mayKnow = deal !== undefined && seesDeletion(caller, deal)
   const deletion = mayKnow ? { deletedAt: deal.deletedAt, purgeAt: deal.purgeAt } : {}
   const remedy = mayKnow ? 'It was deleted; RestoreDeal brings it back.' : 'CreateDeal makes one.'
   return new ProblemError('not-found', `There is no such deal. ${remedy}`, { members: { dealId, ...deletion } })

@@ -1,15 +1,19 @@
 /**
- * Hides the deal from callers without the right to read deals. They get success or the reason of the refusal, and the
+ * Hides the deal from callers without the right to read it. They get success or the reason of the refusal, and the
  * version for the next precondition, but nothing else of the deal (docs/contract/deals.md#callers-without-dealread).
  * The right is checked when the response is made, for a replay too.
  */
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
+import type { Deal } from '../domain/deal.ts'
 import { readingRight } from '../use-cases/define-use-case.ts'
-import type { CommandResult, ShownCommand } from './command-context.ts'
+import { widthOf } from '../use-cases/own-deals.ts'
+import type { CommandContext, CommandResult, ShownCommand } from './command-context.ts'
+import { isForeign } from './presence.ts'
 import { ReplayedRefusal } from './replay.ts'
 
-const mayRead = ({ rights }: Caller): boolean => rights.has(readingRight)
+/** Who reads own deals alone gets no outcome about another one, see `withheldIfForeign`. */
+const mayRead = ({ rights }: Caller): boolean => widthOf(rights, readingRight) !== undefined
 
 /**
  * The members of a refusal that tell nothing about the deal. Only holders of `deal.restore` get those of a deletion.
@@ -30,16 +34,36 @@ const harmlessMembers: ReadonlySet<string> = new Set([
 ])
 
 /** The part of a command's outcome that the caller may see. Styles encode responses from it alone. */
-export function shownTo(caller: Caller, { outcome, replayed, record }: CommandResult): ShownCommand {
+export function shownTo(caller: Caller, { outcome, replayed, record, isWithheld }: CommandResult): ShownCommand {
   const { deal, events, changed, useCases } = outcome
   const { id, version, deletedAt } = deal
-  const shown = mayRead(caller) ? { deal, events } : undefined
+  const shown = mayRead(caller) && !isWithheld && !isForeign(deal, caller) ? { deal, events } : undefined
   return { deal: { id, version, deletedAt }, changed, useCases, replayed, record, shown }
 }
 
 /** A refusal, or any other error, as the caller may see it. Details never tell anything about the deal. */
 export function refusalTo(caller: Caller, error: unknown): unknown {
-  if (!(error instanceof ProblemError) || mayRead(caller)) return error
+  return error instanceof ProblemError && !mayRead(caller) ? withoutDeal(error) : error
+}
+
+/**
+ * Does the work on a deal. When the deal is foreign to the caller, neither the result nor a refusal tells anything of it.
+ */
+export async function withheldIfForeign<Result extends CommandResult | undefined>(
+  deal: Deal | undefined,
+  { request: { caller } }: CommandContext,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (!deal || !isForeign(deal, caller)) return work()
+  try {
+    const result = await work()
+    return result && { ...result, isWithheld: true }
+  } catch (error) {
+    throw error instanceof ProblemError ? withoutDeal(error) : error
+  }
+}
+
+function withoutDeal(error: ProblemError): ProblemError {
   const members = Object.fromEntries(Object.entries(error.members).filter(([name]) => harmlessMembers.has(name)))
   if (error instanceof ReplayedRefusal) return new ReplayedRefusal({ code: error.code, detail: error.message, members })
   return error.withMembers(members)

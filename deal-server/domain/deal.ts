@@ -20,6 +20,8 @@ export interface Deal {
   readonly completionDate: string | null
   /** User name. */
   readonly ownerId: string
+  /** The owner's immutable id; null in old deals, which were written without ids. */
+  readonly ownerUserId: string | null
   readonly status: 'open' | 'completed' | 'cancelled'
   readonly held: boolean
   readonly holdReason: string | null

@@ -26,6 +26,8 @@ interface Creation {
   readonly description: string | null
   readonly completionDate: string | null
   readonly ownerId: string
+  /** The user's immutable id; absent in old events, which were written without ids. */
+  readonly ownerUserId?: string
 }
 
 /** Event type → its data. */
@@ -46,20 +48,25 @@ export interface DealEventData {
   'deal.completed': Completion
   'deal.cancelled': { readonly penalty: MinorUnits; readonly reason: string; readonly wasHeld: boolean }
   'deal.reopened': { readonly from: 'completed' | 'cancelled'; readonly reason: string }
-  'deal.owner-assigned': { readonly old: string; readonly new: string }
+  'deal.owner-assigned': {
+    readonly old: string
+    readonly new: string
+    /** Like `ownerUserId`. */
+    readonly newUserId?: string
+  }
   'deal.task-added': {
     readonly taskId: string
     readonly title: string
     readonly dueDate: string | null
     readonly assigneeId: string | null
-    /** The user's immutable id; absent in old events, which were written without ids. */
+    /** Like `ownerUserId`. */
     readonly assigneeUserId?: string | null
   }
   'deal.task-assigned': {
     readonly taskId: string
     readonly old: string | null
     readonly new: string
-    /** Like `assigneeUserId`. */
+    /** Like `ownerUserId`. */
     readonly newUserId?: string
   }
   'deal.task-unassigned': { readonly taskId: string; readonly old: string; readonly reason: string | null }

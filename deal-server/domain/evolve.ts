@@ -67,7 +67,7 @@ const evolutions: { readonly [Type in Exclude<DealEventType, 'deal.created'>]: E
     cancelledAt: at,
   }),
   'deal.reopened': (deal) => ({ ...deal, ...notCancelled, status: 'open', completion: null }),
-  'deal.owner-assigned': (deal, data) => ({ ...deal, ownerId: data.new }),
+  'deal.owner-assigned': (deal, data) => ({ ...deal, ownerId: data.new, ownerUserId: data.newUserId ?? null }),
   'deal.task-added': (deal, { taskId, title, dueDate, assigneeId, assigneeUserId = null }, { at }) => ({
     ...deal,
     tasks: [
@@ -113,6 +113,7 @@ const createdDeal = (data: DealEventData['deal.created'], { at, actor }: Occasio
   ...data,
   ...notHeld,
   ...notCancelled,
+  ownerUserId: data.ownerUserId ?? null,
   status: 'open',
   priceReason: null,
   completionDateReason: null,

@@ -2,18 +2,15 @@
  * Batches of commands: how many may be under way, and how each of their commands goes through the steps of the
  * pipeline. The caller is known for the whole batch, and is looked at again while it runs.
  */
+
 import type { Clock } from '../../shared/platform/clock.ts'
 import { Permits } from '../../shared/platform/concurrency/permits.ts'
 import type { HttpResponse } from '../../shared/platform/http/response.ts'
 import { UserLimits, type UserLimitsOptions } from '../../shared/platform/http/user-limits.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import {
-  type Caller,
-  type Recheck,
-  requireRights,
-  signatureUsed,
-} from '../../shared/protocol/authentication/authenticate.ts'
+import { type Caller, type Recheck, signatureUsed } from '../../shared/protocol/authentication/authenticate.ts'
 import type { ShownCommand } from '../commands/command-context.ts'
+import { requireRights } from '../commands/require-rights.ts'
 import type { BoundInvocation, Invocation, Received, RunLine } from './requests/invocation.ts'
 
 /** Commands of all batches that run at once. Single commands do not wait for them. */

@@ -13,7 +13,7 @@ import {
   type Authenticate,
   type Caller,
   type Recheck,
-  requireRights,
+  requireRights as requireAllDeals,
   signatureUsed,
 } from '../../shared/protocol/authentication/authenticate.ts'
 import { requireOwnAccount } from '../../shared/protocol/authentication/own-account.ts'
@@ -24,7 +24,10 @@ import type { ExecuteCommand } from '../commands/execute.ts'
 import type { FindUserId } from '../commands/find-assignable-users.ts'
 import { seesDeleted } from '../commands/presence.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
+import { requireRights } from '../commands/require-rights.ts'
 import type { EventStreams } from '../events/event-streams.ts'
+import { createOwnReader } from '../queries/own-reader.ts'
+import { widthOf } from '../use-cases/own-deals.ts'
 import type { WebhookManagement } from '../webhooks/manage.ts'
 import { createBatches } from './batches.ts'
 import { replayedHeader } from './representations/responses.ts'
@@ -77,9 +80,13 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     if (invocation.kind === 'stream') return openStream(ports, caller, invocation)
     if (invocation.kind === 'webhook') return manageWebhooks(ports, received, invocation)
     const isQuery = invocation.kind === 'query'
-    requireRights(caller, isQuery ? invocation.rights(caller) : invocation.bound.rights) // right: 403
+    const rights = isQuery ? invocation.rights(caller) : invocation.bound.rights
+    requireRights(caller, rights) // right: 403
+    const isOwn = rights.some((right) => widthOf(caller.rights, right) === 'own')
     return await ports.withReader(request, (reader) =>
-      isQuery ? invocation.answer(reader, caller, ports.findUserId) : runCommand(ports, received, invocation),
+      isQuery
+        ? invocation.answer(isOwn ? createOwnReader(reader, caller) : reader, caller, ports.findUserId)
+        : runCommand(ports, received, invocation),
     )
   }
 }
@@ -100,10 +107,10 @@ function openStream(
   stream: StreamInvocation,
 ): Promise<HttpResponse> {
   const { rights } = stream
-  requireRights(caller, rights) // right: 403; checked again while the stream is open
+  requireAllDeals(caller, rights) // right: 403; checked again while the stream is open
   const mayRead = async () => {
     const now = await recheck(caller)
-    requireRights(now, rights)
+    requireAllDeals(now, rights)
     return { seesDeleted: seesDeleted(now) }
   }
   return stream.open(events, { principalId: caller.userId, mayRead })
@@ -116,7 +123,7 @@ async function manageWebhooks(
   { rights, action, proof, answer }: WebhookInvocation,
 ): Promise<HttpResponse> {
   if (caller.credential.signature?.isReused) throw signatureUsed(clock)
-  requireRights(caller, rights) // right: 403
+  requireAllDeals(caller, rights) // right: 403
   if (proof) {
     requireOwnAccount(caller) // narrowed credential: 403
     await requireRecentProof(caller, { ...proof, clientAddress: request.peer.address }) // 403, 429

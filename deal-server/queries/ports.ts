@@ -5,6 +5,8 @@ import type { CommandRecord, DealRepository } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { MinorUnits } from '../domain/money.ts'
 import type { StoredEvent } from '../events/event-log.ts'
+import type { UserIdentity } from '../use-cases/define-use-case.ts'
+import type { Owned } from '../use-cases/own-deals.ts'
 
 /**
  * The filter of a list: a deal must meet every condition that is set. Bounds are inclusive, except the ends of times,
@@ -31,6 +33,8 @@ export interface DealFilter {
   readonly q?: string | undefined
   /** Only these deals: ids in lower case. */
   readonly ids?: readonly string[] | undefined
+  /** Only deals that this user owns, see `owns`. Clients cannot set it. */
+  readonly owner?: UserIdentity | undefined
 }
 
 /** The keys by which lists of deals can be sorted. */
@@ -107,7 +111,7 @@ export interface Assignee {
 }
 
 /** A deal as the text of its representation, for responses that show nothing but the deal. */
-export interface DealText {
+export interface DealText extends Owned {
   readonly id: string
   readonly version: number
   /** RFC 3339; null unless the deal is deleted. */
@@ -135,10 +139,15 @@ export interface DealReader extends Pick<DealRepository, 'load'> {
   count(filter: DealFilter, isExact: boolean): Promise<DealCount>
   /** Numbers and values of the deals that match now. @throws ProblemError `query-too-slow`; Unavailable */
   summarize(request: DealSummaryRequest): Promise<DealSummary>
-  /** The commands of a deal that have an id, of all users, oldest first. @throws Unavailable */
-  listCommands(dealId: string, page: PageRequest): Promise<Page<CommandRecord>>
-  /** The events of a deal, oldest first, also of a deleted deal. @throws Unavailable */
-  history(dealId: string, page: PageRequest): Promise<Page<StoredEvent>>
+  /**
+   * The commands of a deal that have an id, of all users, oldest first; none unless `owner` owns the deal.
+   * @throws Unavailable
+   */
+  listCommands(dealId: string, page: PageRequest, owner?: UserIdentity): Promise<Page<CommandRecord>>
+  /**
+   * The events of a deal, oldest first, also of a deleted deal; none unless `owner` owns the deal. @throws Unavailable
+   */
+  history(dealId: string, page: PageRequest, owner?: UserIdentity): Promise<Page<StoredEvent>>
   /** The open tasks of a user, the most urgent first, tasks without a date last. @throws Unavailable */
   assignedTasks(assignee: Assignee, page: PageRequest): Promise<Page<AssignedTask>>
 }

@@ -1,7 +1,8 @@
 /** Decides whether a caller may read a deal or its past. Only callers who may restore deals see deleted deals. */
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
-import { isPresent, noSuchDeal, seesDeleted } from '../commands/presence.ts'
+import { isPresent, noSuchDeal, seesDeleted, seesDeletion } from '../commands/presence.ts'
 import type { Deal } from '../domain/deal.ts'
+import type { Owned } from '../use-cases/own-deals.ts'
 import type { DealReader } from './ports.ts'
 
 /** The requested deal and the caller. */
@@ -11,7 +12,7 @@ interface DealRead {
 }
 
 /** @throws ProblemError `not-found`; it shows the deletion to a caller who may restore the deal */
-export function requirePresent<Found extends Pick<Deal, 'deletedAt' | 'purgeAt'>>(
+export function requirePresent<Found extends Pick<Deal, 'deletedAt' | 'purgeAt'> & Owned>(
   deal: Found | undefined,
   read: DealRead,
 ): Found {
@@ -24,7 +25,6 @@ export function requirePresent<Found extends Pick<Deal, 'deletedAt' | 'purgeAt'>
  * right to restore deals.
  */
 export async function mayReadPast(reader: Pick<DealReader, 'load'>, { dealId, caller }: DealRead): Promise<boolean> {
-  if (seesDeleted(caller)) return true
   const { deal, purged } = await reader.load(dealId, undefined, { forCreation: true })
-  return deal === undefined ? !purged : isPresent(deal)
+  return deal === undefined ? !purged || seesDeleted(caller) : isPresent(deal) || seesDeletion(caller, deal)
 }

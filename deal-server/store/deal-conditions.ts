@@ -1,11 +1,26 @@
 import { eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { timeOfId } from '../../shared/platform/ids.ts'
 import type { DealFilter } from '../queries/ports.ts'
+import type { UserIdentity } from '../use-cases/define-use-case.ts'
 import { deals } from './schema.ts'
+
+/** True for a deal that the user owns: `owns`, for sets of deals. The index by owner serves it. */
+export const isOwnedBy = (
+  { username, userId }: UserIdentity,
+  deal: Pick<typeof deals, 'ownerId' | 'ownerUserId' | 'createdAt'>,
+): SQL => {
+  const madeAt = timeOfId(userId)
+  const hadName = Number.isNaN(madeAt)
+    ? sql`false`
+    : sql`${deal.createdAt} >= ${new Date(madeAt).toISOString()}::text::timestamptz`
+  return sql`(lower(${deal.ownerId} collate "C") = ${username.toLowerCase()} and (${deal.ownerUserId} = ${userId}
+    or (${deal.ownerUserId} is null and ${hadName})))`
+}
 
 /** The conditions of a filter in SQL, for lists, counts and sums alike. Deleted deals never meet them. */
 export function conditionsOf(filter: DealFilter): SQL[] {
   const { status, held, ownerId, currency, priceMin, priceMax, completionFrom, completionTo, q } = filter
-  const { ids, createdFrom, createdTo, updatedFrom, updatedTo } = filter
+  const { ids, createdFrom, createdTo, updatedFrom, updatedTo, owner } = filter
   const conditions = [
     isNull(deals.deletedAt),
     ids !== undefined && sql`${deals.id} = any(${`{${ids.join(',')}}`}::text::uuid[])`,
@@ -22,6 +37,7 @@ export function conditionsOf(filter: DealFilter): SQL[] {
     updatedFrom !== undefined && sql`${deals.updatedAt} >= ${updatedFrom}::text::timestamptz`,
     updatedTo !== undefined && sql`${deals.updatedAt} < ${updatedTo}::text::timestamptz`,
     q !== undefined && contains(q),
+    owner !== undefined && isOwnedBy(owner, deals),
   ]
   return conditions.filter((condition) => condition !== false)
 }

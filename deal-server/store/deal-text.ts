@@ -46,7 +46,7 @@ const members = sql`select ${d.id}, ${d.name}, ${amount(d.price)} as price, ${d.
     ${time(d.deletedAt)} as "deletedAt", ${time(d.purgeAt)} as "purgeAt"`
 
 /** What the statement needs of a row and the representation does not have: it comes last. */
-const further = sql`${d.bucket}, ${d.taskCount}`
+const further = sql`${d.bucket}, ${d.taskCount}, ${d.ownerUserId}`
 const withoutFurther = (members: string): string => `${members.slice(0, members.lastIndexOf(',"bucket":'))}}`
 
 const [bucket, taskCount] = [sql.identifier(deals.bucket.name), sql.identifier(deals.taskCount.name)]
@@ -60,7 +60,8 @@ const tasksOf = (isInBucket: SQL) => sql`case when r.${taskCount} > 0 then (
 /** All columns are text. */
 const readTextsStatement = ofDeals(
   (chosen) => sql`
-  select r.id::text as id, r.version::text as version, r."deletedAt", r."purgeAt",
+  select r.id::text as id, r.version::text as version, r."deletedAt", r."purgeAt", r."ownerId", r."createdAt",
+    r.${sql.identifier(deals.ownerUserId.name)} as "ownerUserId",
     row_to_json(r)::text as members, ${tasksOf(chosen.bucket(t.bucket, sql`r.${bucket}`))} as tasks
   from (
     ${members}, ${further} from (

@@ -50,8 +50,8 @@ export const createDealReads = (reads: Reads, sums: DealSums): Omit<DealReader, 
   list: (list) => listDeals(reads, list),
   count: sums.count,
   summarize: sums.summarize,
-  listCommands: (dealId, page) => listCommands(reads, dealId, page),
-  history: (dealId, page) => readHistory(reads, { dealId, page, slice: cannotSlice }),
+  listCommands: (...given) => listCommands(reads, ...given),
+  history: (...given) => readHistory(reads, given, cannotSlice),
   assignedTasks: (assignee, page) => listAssignedTasks(reads, assignee, page),
 })
 
@@ -76,7 +76,7 @@ export function createDealRepository(database: Database, onCommit: () => void = 
   return {
     ...createDealReads(database, createDealSums(database)),
     list: (list) => listDeals(database, list, () => slice().catch(unlessAway)),
-    history: (dealId, page) => readHistory(database, { dealId, page, slice }),
+    history: (...given) => readHistory(database, given, slice),
     load: async (dealId, key, { forCreation } = { forCreation: false }) => {
       if (key !== undefined || forCreation) return loadOne({ dealId, key, forCreation })
       return { deal: dealId === undefined ? undefined : await readDeal(dealId), command: undefined, purged: false }

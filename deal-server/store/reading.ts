@@ -1,14 +1,16 @@
 /** Lists of commands, events and tasks, by Drizzle. They block no writes. */
 import { and, eq, gte, isNull, or, type SQL, sql } from 'drizzle-orm'
 import type { Reads } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { statementOf } from '../../shared/platform/database/statement.ts'
 import { type History, historySqlOf, requirePrimary } from '../../shared/platform/history/history.ts'
 import { timeOfId } from '../../shared/platform/ids.ts'
 import type { Page, PageRequest, Position } from '../../shared/platform/pagination.ts'
 import type { CommandRecord } from '../commands/ports.ts'
 import type { StoredEvent } from '../events/event-log.ts'
-import type { AssignedTask, Assignee } from '../queries/ports.ts'
+import type { AssignedTask, Assignee, DealReader } from '../queries/ports.ts'
+import type { UserIdentity } from '../use-cases/define-use-case.ts'
 import { e } from './aliases.ts'
+import { isOwnedBy } from './deal-conditions.ts'
 import { type EventRow, eventOfRow } from './event-log.ts'
 import { positionOfEvent } from './event-statements.ts'
 import { bucketOf } from './events/bucket.ts'
@@ -27,14 +29,20 @@ const commandOrder: Keyset = {
   descending: false,
 }
 
-/** The commands of a deal that have an id, oldest first. */
-export function listCommands(database: Reads, dealId: string, page: PageRequest): Promise<Page<CommandRecord>> {
+/** The commands of a deal that have an id, oldest first; none unless `owner` owns the deal. */
+export function listCommands(
+  database: Reads,
+  dealId: string,
+  page: PageRequest,
+  owner?: UserIdentity,
+): Promise<Page<CommandRecord>> {
+  const isVisible = owner && ownsDeal(owner, dealId)
   const read = async (after: Position | undefined) => {
     const [range] = rangesOf(commandOrder, after)
     return database.drizzle
       .select({ command: sql<CommandRow>`to_json(commands)`, history: historyColumn(database) })
       .from(commands)
-      .where(and(eq(commands.dealId, dealId), range?.condition))
+      .where(and(eq(commands.dealId, dealId), range?.condition, isVisible))
       .orderBy(orderOf(commandOrder))
       .limit(page.limit + 1)
   }
@@ -45,37 +53,39 @@ export function listCommands(database: Reads, dealId: string, page: PageRequest)
   })
 }
 
-/** `$1`, `$2`: a deal and its bucket; `$3`: a sequence; `$4`: the limit. */
-const historyStatement = (history: string) =>
-  textOf(sql`
+/** True when the user owns the deal. */
+const ownsDeal = (owner: UserIdentity, dealId: string): SQL =>
+  sql`exists (select 1 from ${deals} where ${deals.id} = ${dealId}::text::uuid
+    and ${deals.bucket} = ${bucketOf(dealId)}::text::smallint and ${isOwnedBy(owner, deals)})`
+
+/** A deal, the events of it, and the user who must own it. */
+type HistoryRead = Parameters<DealReader['history']>
+
+/** The events of a deal that have a higher sequence. */
+const historyStatement = ([dealId, { limit, after }, owner]: HistoryRead, history: string): SQL => sql`
   with stored as materialized (
     select * from ${events} ${e}
-    where ${e.dealId} = $1::text::uuid and ${e.bucket} = $2::text::smallint and ${e.sequence} > $3::text::int
-    order by ${e.sequence} limit $4::text::int
+    where ${e.dealId} = ${dealId}::text::uuid and ${e.bucket} = ${bucketOf(dealId)}::text::smallint
+      and ${e.sequence} > ${String(after?.[0] ?? 0)}::text::int and ${owner ? ownsDeal(owner, dealId) : sql`true`}
+    order by ${e.sequence} limit ${limit + 1}::text::int
   )
   select to_json(p) as event, (select ${sql.raw(history)}) as history
-  from (select ${positionOfEvent} as position, e.* from stored e) p order by p.sequence`)
+  from (select ${positionOfEvent} as position, e.* from stored e) p order by p.sequence`
 
 /**
- * The events of a deal, oldest first. `slice` gives positions to those that have none.
- * @throws Unavailable while that cannot be done
+ * The events of a deal, oldest first; none unless `owner` owns the deal. `slice` gives positions to those that have
+ * none. @throws Unavailable while that cannot be done
  */
 export function readHistory(
   database: Reads,
-  {
-    dealId,
-    page,
-    slice,
-  }: { readonly dealId: string; readonly page: PageRequest; readonly slice: () => Promise<unknown> },
+  [dealId, page, owner]: HistoryRead,
+  slice: () => Promise<unknown>,
 ): Promise<Page<StoredEvent>> {
   type Row = { readonly event: EventRow & { readonly position: number | null }; readonly history: History | null }
-  const select = (after: Position | undefined) =>
-    database.query<Row>(historyStatement(historySqlOf(database)), [
-      dealId,
-      bucketOf(dealId),
-      String(after?.[0] ?? 0),
-      page.limit + 1,
-    ])
+  const select = (after: Position | undefined) => {
+    const statement = historyStatement([dealId, { ...page, after }, owner], historySqlOf(database))
+    return database.query<Row>(...statementOf(statement))
+  }
   const read = async (after: Position | undefined) => {
     const rows = await select(after)
     if (rows.every(({ event }) => event.position !== null)) return rows

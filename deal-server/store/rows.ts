@@ -37,6 +37,7 @@ export const dealOfRow = (row: DealRow, tasks: readonly TaskRow[] | null = null)
   description: row.description,
   completionDate: row.completion_date,
   ownerId: row.owner_id,
+  ownerUserId: row.owner_user_id,
   status: row.status,
   held: row.held,
   holdReason: row.hold_reason,

@@ -76,6 +76,8 @@ export const deals = dealsSchema.table(
     purgeAt: time('purge_at'),
     /** That of its id. */
     bucket: bucket(),
+    /** The owner's immutable id; null in old rows. */
+    ownerUserId: text('owner_user_id'),
   },
   (table) => [
     primaryKey({ name: 'deals_pkey', columns: [table.id, table.bucket] }),

@@ -3,6 +3,7 @@ import { requireOpen } from '../domain/deal.ts'
 import { isRefusal } from '../domain/refusal.ts'
 import { assignableUserOf, isSameUser } from './assignable-users.ts'
 import { defineDealCommand } from './define-use-case.ts'
+import { owns } from './own-deals.ts'
 import { username } from './parameters.ts'
 
 /** Gives a deal another owner, who must be an enabled user. */
@@ -18,11 +19,11 @@ export const assignOwner = defineDealCommand({
   guard: requireOpen,
   assignableUsers: ({ employeeId }) => [employeeId],
   decide: (deal, { employeeId }, context) => {
-    // Also true for an owner who was disabled later.
-    if (isSameUser(deal.ownerId, employeeId)) return []
     const owner = assignableUserOf(employeeId, 'employeeId', context)
-    return isRefusal(owner)
-      ? owner
-      : [{ type: 'deal.owner-assigned', data: { old: deal.ownerId, new: owner.username } }]
+    // The owner may have been disabled since.
+    if (isRefusal(owner)) return isSameUser(deal.ownerId, employeeId) ? [] : owner
+    if (owns(owner, deal)) return []
+    const data = { old: deal.ownerId, new: owner.username, newUserId: owner.userId }
+    return [{ type: 'deal.owner-assigned', data }]
   },
 })

@@ -16,7 +16,8 @@ export const completeTask = defineDealCommand({
   refusals: ['deal-closed', 'task-not-found', 'task-done', 'task-dropped'],
   params: z.strictObject({ taskId: uuid, result: resultText.nullable().optional() }),
   guard: requireOpen,
-  allowedWithoutRight: (deal, user, params) =>
+  ownNeedsNoRight: true,
+  isOwn: (deal, user, params) =>
     deal.tasks.some((task) => isAssignee(task, user) && (params ? task.id === params.taskId : task.status === 'open')),
   decide: (deal, { taskId, result }) => {
     const known = deal.tasks.find(({ id }) => id === taskId)

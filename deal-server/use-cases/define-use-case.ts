@@ -8,6 +8,7 @@ import { type AccountUser, actsForItsUser } from '../../shared/protocol/authenti
 import type { Deal } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
 import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/refusal.ts'
+import { owns, reaches, widthOf } from './own-deals.ts'
 
 /** The right to read deals. A caller without it sees only the outcomes of its own commands. */
 export const readingRight = 'deal.read'
@@ -24,8 +25,7 @@ export interface UserIdentity {
 export interface DecisionContext {
   /** RFC 3339. */
   readonly now: string
-  /** The caller's user name. */
-  readonly actor: string
+  readonly caller: UserIdentity
   /** Makes the ids that the client did not choose. */
   readonly newId: () => string
   readonly defaultCurrency: string
@@ -86,10 +86,12 @@ interface DealCommandDefinition<Schema extends z.ZodType, Verb extends string = 
   /** Set when the attribute update can run the command: parameter → the attribute that gives its value. */
   readonly attributes?: { readonly [Parameter in keyof z.input<Schema>]?: string }
   /**
-   * True for a user who may run the command without the right, with a credential that acts for its user. Without
+   * True when the deal counts as the user's own for this command; when left out, for the owner of the deal. Without
    * `params`: with any parameters.
    */
-  allowedWithoutRight?(deal: Deal, user: UserIdentity, params?: z.output<Schema>): boolean
+  isOwn?(deal: Deal, user: UserIdentity, params?: z.output<Schema>): boolean
+  /** True for a command that needs no right for what is the user's own, with a credential that acts for its user. */
+  readonly ownNeedsNoRight?: boolean
   /** True for the only command that accepts a deleted deal. */
   readonly onDeleted?: boolean
 }
@@ -97,6 +99,8 @@ interface DealCommandDefinition<Schema extends z.ZodType, Verb extends string = 
 interface CreationDefinition<Schema extends z.ZodType, Verb extends string> extends Definition<Schema, Verb> {
   /** The id that the client chose; undefined when the server chooses it. */
   dealId(params: z.output<Schema>): string | undefined
+  /** True when the new deal is the user's own. */
+  isOwn(params: z.output<Schema>, user: UserIdentity): boolean
   decide(existing: Deal | undefined, params: z.output<Schema>, context: DecisionContext): Decision
 }
 
@@ -117,15 +121,13 @@ export interface BoundCommand {
   /** The id that the client chose for a new deal. */
   readonly chosenDealId: string | undefined
   readonly onDeleted: boolean
-  /** The rights that the command needs for every deal. */
+  /** The rights that the command needs in some width, whatever the deal is. */
   readonly rights: readonly string[]
   /**
-   * The rights that the caller lacks for this deal. When it is set, `rights` is empty. `ran`: the use cases of a stored
-   * outcome.
+   * The rights that the caller lacks for this deal, deleted or not; undefined: there is no such deal. `ran`: the use
+   * cases of a stored outcome.
    */
-  readonly missingRights:
-    | ((deal: Deal | undefined, caller: CommandCaller, ran?: readonly string[]) => readonly string[])
-    | undefined
+  missingRights(deal: Deal | undefined, caller: CommandCaller, ran?: readonly string[]): readonly string[]
   assignableUsers(deal: Deal | undefined): readonly string[]
   /** True when the command would change nothing: then preconditions are not checked. */
   isFulfilledBy(deal: Deal): boolean
@@ -141,8 +143,9 @@ export interface Command<Verb extends string = string, Schema extends z.ZodType 
   guard(deal: Deal): DealRefusal | undefined
   /** Set when the attribute update can run the command: parameter → attribute. */
   readonly attributes?: Readonly<Record<string, string | undefined>>
-  /** True for a user who may run the command without the right, with any parameters. */
-  allowedWithoutRight?(deal: Deal, user: UserIdentity): boolean
+  /** True when the caller has the right for this deal, with any parameters. */
+  mayRun(deal: Deal, caller: CommandCaller): boolean
+  readonly ownNeedsNoRight?: boolean
   /** True when the command would change nothing, with any parameters. */
   isWithoutEffect?(deal: Deal): boolean
   /** Checks the parameters, which are at `at` in the body. @throws ProblemError `invalid-body`, `invalid-value` */
@@ -151,15 +154,23 @@ export interface Command<Verb extends string = string, Schema extends z.ZodType 
 
 type Params = Record<string, unknown>
 
+const isOwner = (deal: Deal, user: UserIdentity): boolean => owns(user, deal)
+
 /** Defines a command on an existing deal. */
 export function defineDealCommand<Schema extends z.ZodType<Params>, const Verb extends string>(
   definition: DealCommandDefinition<Schema, Verb>,
 ): Command<Verb, Schema> {
-  const { name, right, onDeleted = false, allowedWithoutRight } = definition
+  const { name, right, onDeleted = false, ownNeedsNoRight = false, isOwn = isOwner } = definition
+  const mayRun = (deal: Deal, caller: CommandCaller, params?: z.output<Schema>): boolean => {
+    const width = widthOf(caller.rights, right)
+    const mayOwn = width === 'own' || (ownNeedsNoRight && actsForItsUser(caller))
+    return width === 'all' || (mayOwn && isOwn(deal, caller, params))
+  }
   return {
     ...definition,
     target: 'deal',
     onDeleted,
+    mayRun: (deal, caller) => mayRun(deal, caller),
     guard: (deal) => definition.guard?.(deal) ?? definition.limit?.(deal),
     bind: (value, at) => {
       const params = checkValue(definition.params, value, { at })
@@ -168,15 +179,17 @@ export function defineDealCommand<Schema extends z.ZodType<Params>, const Verb e
         target: 'deal',
         onDeleted,
         chosenDealId: undefined,
-        ...(allowedWithoutRight && {
-          rights: [],
-          missingRights: (deal: Deal | undefined, caller: CommandCaller) => {
-            const { rights } = caller
-            const mayOwn = deal !== undefined && actsForItsUser(caller) && allowedWithoutRight(deal, caller, params)
-            const may = rights.has(right) || mayOwn
-            return may || (deal === undefined && rights.has(readingRight)) ? [] : [right]
-          },
-        }),
+        ...(ownNeedsNoRight && { rights: [] }),
+        missingRights: (deal, caller) => {
+          const others = definition.additionalRights?.(params) ?? []
+          if (deal)
+            return [
+              ...(mayRun(deal, caller, params) ? [] : [right]),
+              ...others.filter((other) => !reaches(caller, other, deal)),
+            ]
+          const mayAsk = !ownNeedsNoRight || [right, readingRight].some((one) => widthOf(caller.rights, one))
+          return mayAsk ? [] : [right]
+        },
         decide: (deal, context) => {
           if (!deal) throw new TypeError(`${name} needs a deal`)
           return asSteps(name, guarded(definition, deal, { params, context }))
@@ -209,6 +222,7 @@ export function defineCreation<Schema extends z.ZodType<Params>, const Verb exte
     ...definition,
     target: 'collection',
     onDeleted: false,
+    mayRun: () => false,
     guard: () => undefined,
     bind: (value, at) => {
       const params = checkValue(definition.params, value, { at })
@@ -216,6 +230,10 @@ export function defineCreation<Schema extends z.ZodType<Params>, const Verb exte
         ...boundParts(definition, params, at),
         target: 'collection',
         onDeleted: false,
+        missingRights: (_, caller) =>
+          definition.isOwn(params, caller) || widthOf(caller.rights, definition.right) === 'all'
+            ? []
+            : [definition.right],
         chosenDealId: definition.dealId(params),
         decide: (existing, context) => asSteps(name, decide(existing, params, context)),
       }
@@ -233,7 +251,6 @@ const boundParts = <Schema extends z.ZodType<Params>>(
   at,
   params,
   rights: [right, ...(additionalRights?.(params) ?? [])],
-  missingRights: undefined,
   assignableUsers: () => assignableUsers?.(params) ?? [],
   isFulfilledBy: () => false,
 })

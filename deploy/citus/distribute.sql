@@ -36,13 +36,13 @@ begin
         bucket, id, name, price, currency, description, completion_date, owner_id, status, held, hold_reason,
         hold_reason_code, held_at, held_by, price_reason, completion_date_reason, completion_date_penalty,
         cancel_reason, cancel_penalty, cancelled_at, completion, penalty_total, task_count, version, sequence,
-        created_at, created_by, updated_at, updated_by, deleted_at, purge_at
+        created_at, created_by, updated_at, updated_by, deleted_at, purge_at, owner_user_id
       ) values (
         wanted.bucket, d.id, d.name, d.price, d.currency, d.description, d.completion_date, d.owner_id, d.status,
         d.held, d.hold_reason, d.hold_reason_code, d.held_at, d.held_by, d.price_reason, d.completion_date_reason,
         d.completion_date_penalty, d.cancel_reason, d.cancel_penalty, d.cancelled_at, d.completion, d.penalty_total,
         d.task_count, d.version, d.sequence, d.created_at, d.created_by, d.updated_at, d.updated_by, d.deleted_at,
-        d.purge_at
+        d.purge_at, d.owner_user_id
       );
     else
       -- The lock keeps what is read here until the update.
@@ -59,7 +59,8 @@ begin
         cancel_penalty = d.cancel_penalty, cancelled_at = d.cancelled_at, completion = d.completion,
         penalty_total = d.penalty_total, task_count = d.task_count, version = d.version, sequence = d.sequence,
         created_at = d.created_at, created_by = d.created_by, updated_at = d.updated_at, updated_by = d.updated_by,
-        deleted_at = d.deleted_at, purge_at = d.purge_at
+        deleted_at = d.deleted_at, purge_at = d.purge_at,
+        owner_user_id = d.owner_user_id
       where s.bucket = wanted.bucket and s.id = wanted.id;
     end if;
     written := written || wanted.id;

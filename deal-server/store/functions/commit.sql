@@ -25,12 +25,13 @@ BEGIN
       name, price, currency, description, completion_date, owner_id, status, held, hold_reason, hold_reason_code,
       held_at, held_by, price_reason, completion_date_reason, completion_date_penalty, cancel_reason, cancel_penalty,
       cancelled_at, completion, penalty_total, task_count, version, sequence, created_at, created_by, updated_at,
-      updated_by, deleted_at, purge_at
+      updated_by, deleted_at, purge_at, owner_user_id
     ) = (
       SELECT r.name, r.price, r.currency, r.description, r.completion_date, r.owner_id, r.status, r.held, r.hold_reason,
         r.hold_reason_code, r.held_at, r.held_by, r.price_reason, r.completion_date_reason, r.completion_date_penalty,
         r.cancel_reason, r.cancel_penalty, r.cancelled_at, r.completion, r.penalty_total, r.task_count, r.version,
-        r.sequence, r.created_at, r.created_by, r.updated_at, r.updated_by, r.deleted_at, r.purge_at
+        r.sequence, r.created_at, r.created_by, r.updated_at, r.updated_by, r.deleted_at, r.purge_at,
+        r.owner_user_id
       FROM json_populate_record(d, i.changes) r
     )
     FROM input i WHERE d.id = i.id AND d.bucket = i.bucket AND d.version = i.expected_version

@@ -19,6 +19,7 @@ import {
   type Steps,
 } from '../define-use-case.ts'
 import { commands } from '../index.ts'
+import { reaches, widthOf } from '../own-deals.ts'
 import {
   type Attributes,
   attributesSchema,
@@ -79,7 +80,7 @@ const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
   rights: [],
   missingRights: (deal, caller, ran) => {
     const didRun = ran?.flatMap((useCase) => attributeCommands.filter(({ name }) => name === useCase))
-    return missingRights(caller, didRun ?? (deal ? find(deal).involved : []))
+    return missingRights(caller, deal, didRun ?? (deal?.deletedAt === null ? find(deal).involved : []))
   },
   assignableUsers: (deal) =>
     deal && attributes.ownerId !== undefined && find(deal).involved.includes(assignOwner) ? [attributes.ownerId] : [],
@@ -98,15 +99,16 @@ const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
  * Needs the right of each use case that the update runs or, for a replay, has run. A caller without the right to read
  * deals and without any right that attributes can ask for gets the same refusal for every deal, existing or not.
  */
-function missingRights({ rights }: CommandCaller, involved: readonly Command[]): readonly string[] {
+function missingRights(caller: CommandCaller, deal: Deal | undefined, involved: readonly Command[]): readonly string[] {
   const possible = attributeCommands.map(({ right }) => right)
-  if (![readingRight, ...possible].some((right) => rights.has(right))) return [readingRight]
-  return [...new Set(involved.map(({ right }) => right))].filter((right) => !rights.has(right))
+  if (![readingRight, ...possible].some((right) => widthOf(caller.rights, right))) return [readingRight]
+  const has = (right: string) => (deal ? reaches(caller, right, deal) : widthOf(caller.rights, right) !== undefined)
+  return [...new Set(involved.map(({ right }) => right))].filter((right) => !has(right))
 }
 
 /** Runs the use cases. Each decision sees the deal as the use cases before it changed it. */
 function runInOrder(deal: Deal, changes: readonly AttributeChange[], context: DecisionContext): Steps | DealRefusal {
-  const occasion = { at: context.now, actor: context.actor }
+  const occasion = { at: context.now, actor: context.caller.username }
   const steps: { useCase: string; events: readonly DealEvent[] }[] = []
   let state = deal
   for (const { command, params } of changes) {

@@ -16,6 +16,7 @@ export const newDeal = (id: string = randomUUID()): Deal => ({
   price: 1250,
   currency: 'EUR',
   ownerId: 'alice',
+  ownerUserId: null,
   status: 'open',
   version: 1,
   sequence: 1,

@@ -57,6 +57,7 @@ const deal: fc.Arbitrary<Deal> = fc
     description: maybe(text),
     completionDate: maybe(day),
     ownerId: text,
+    ownerUserId: maybe(text),
     holdReasonCode: maybe(text),
     heldAt: maybe(time),
     heldBy: maybe(text),

@@ -16,7 +16,7 @@ const assignableUsers = new Map(
 
 const pureContext: DecisionContext = {
   now: pureNow,
-  actor: 'alice',
+  caller: { username: 'alice', userId: 'id of alice' },
   newId: () => '99999999-9999-4999-8999-999999999999',
   defaultCurrency: 'EUR',
   assignableUsers,

@@ -25,7 +25,7 @@ const rightSchema = z.strictObject({
   name: z
     .string()
     .max(100)
-    .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/, 'Expected a thing and a verb, such as invoice.approve'),
+    .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+(:own)?$/, 'Expected a thing and a verb, such as invoice.approve'),
   description: lineText(0, 200).default(''),
   readsOnly: z.boolean().default(false).meta({ description: 'True for a right that only reads.' }),
 })

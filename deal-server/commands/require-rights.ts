@@ -1,0 +1,8 @@
+import { type Caller, missingRights } from '../../shared/protocol/authentication/authenticate.ts'
+import { widthOf } from '../use-cases/own-deals.ts'
+
+/** Requires rights in either width. @throws ProblemError `missing-right` with the names of all missing rights */
+export function requireRights(caller: Caller, rights: readonly string[]): void {
+  const missing = rights.filter((right) => widthOf(caller.rights, right) === undefined)
+  if (missing.length > 0) throw missingRights(caller, missing)
+}

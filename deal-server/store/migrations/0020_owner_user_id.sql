@@ -1,0 +1,1 @@
+ALTER TABLE "deals"."deals" ADD COLUMN "owner_user_id" text;
