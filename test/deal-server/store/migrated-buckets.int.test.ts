@@ -6,7 +6,7 @@ import type { Database } from '../../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
 import { openTestEngine } from '../../support/processes/stores/embedded-engine.ts'
-import { dealMigrations, migrationsUpTo } from '../../support/stores/migrations-up-to.ts'
+import { migrationsUpTo } from '../../support/stores/migrations-up-to.ts'
 import { createScratchDatabase } from '../../support/stores/scratch-database.ts'
 
 const schema = 'deals'
