@@ -247,7 +247,7 @@ function endpointPorts(
       clock,
       keyRing,
     }),
-    issueProxyToken: createProxyTokens(config, { ...tokens, apiKeys, clock, ids }),
+    issueProxyToken: createProxyTokens(config, { ...parts, ...tokens, apiKeys, clock, ids }),
     keyRing,
     origin,
     origins: config,

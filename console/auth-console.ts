@@ -11,6 +11,8 @@ import { auditExportPage } from './administration/audit-export.ts'
 import { type KeyRingPageParts, keyRingPage } from './administration/key-ring.tsx'
 import { createUserPage } from './administration/new-user.tsx'
 import { resetPasswordPage } from './administration/reset-password.tsx'
+import { resourceServerPage, resourceServersPage } from './administration/resource-servers.tsx'
+import { rolePage, rolesPage } from './administration/roles.tsx'
 import { userPage } from './administration/user.tsx'
 import { userApiKeysPage, userSessionsPage } from './administration/user-lists.tsx'
 import { usersPage } from './administration/users.tsx'
@@ -48,6 +50,10 @@ const administrationPages = ({ keyRules }: AuthConsoleSettings, { clock, downloa
   userSessionsPage(),
   userApiKeysPage(),
   userPage(),
+  rolesPage(),
+  rolePage(),
+  resourceServersPage(),
+  resourceServerPage(),
   auditPage(),
   auditExportPage(download),
   keyRingPage({ clock, rules: keyRules }),

@@ -3,6 +3,7 @@ import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
+import type { PrincipalReader } from '../principals/principal-reader.ts'
 import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 
 /** `client_id` of these tokens: they are issued to a proxy, not to a client of the user. */
@@ -16,6 +17,7 @@ export interface ProxyTokenPorts {
   readonly clock: Clock
   readonly ids: IdSource
   readonly apiKeys: Pick<ApiKeys, 'keepForTokens'>
+  readonly inCatalogue: PrincipalReader['inCatalogue']
   readonly issueAccessToken: IssueAccessToken
 }
 
@@ -31,6 +33,9 @@ export interface ProxyTokenSettings {
  * where the credential has one, the same id. A password and a Digest secret have neither login nor id; a token made
  * with them lasts until its expiry, unless the user is logged out everywhere or disabled.
  *
+ * A signature of a safe request can be repeated by anybody who has seen it. Its token has only rights that read, as the
+ * request itself.
+ *
  * @throws ProblemError `token-expired`, `login-ended` when the credential ended meanwhile; Unavailable
  */
 export type IssueProxyToken = (caller: Caller, audience: string | null) => Promise<string>
@@ -38,7 +43,9 @@ export type IssueProxyToken = (caller: Caller, audience: string | null) => Promi
 /** Creates the issuer. */
 export function createProxyTokens(settings: ProxyTokenSettings, ports: ProxyTokenPorts): IssueProxyToken {
   const ttlSeconds = Math.min(maxTtlSeconds, settings.accessTokenTtlSeconds, settings.sessionIdleTtlSeconds)
-  return async function issueProxyToken({ username, scheme, generation, credential }, audience) {
+  return async function issueProxyToken(caller, audience) {
+    const { username, scheme, generation, credential } = caller
+    const isRepeatable = scheme === 'signed-request' && credential.signature === undefined
     const issuedAt = unixSeconds(ports.clock.now())
     const endsAt = credential.expiresAt === undefined ? Number.POSITIVE_INFINITY : unixSeconds(credential.expiresAt)
     const expiresAt = Math.min(issuedAt + ttlSeconds, endsAt)
@@ -53,9 +60,15 @@ export function createProxyTokens(settings: ProxyTokenSettings, ports: ProxyToke
       clientId: proxyClientId,
       tokenId: credential.tokenId,
       audience,
-      rights: credential.rights,
+      rights: isRepeatable ? await readingRights(caller, ports) : credential.rights,
       issuedAt,
       expiresAt,
     })
   }
+}
+
+/** The rights of a caller that only read. */
+async function readingRights({ username, rights }: Caller, { inCatalogue }: ProxyTokenPorts): Promise<string[]> {
+  const known = await inCatalogue(username)
+  return (known?.catalogue.rights ?? []).flatMap(({ name, readsOnly }) => (readsOnly && rights.has(name) ? [name] : []))
 }

@@ -4,6 +4,7 @@ import type { ProblemDocument } from '../../shared/platform/problems/problem-doc
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 import { administration } from '../texts/administration.ts'
+import { RemovalForm } from './removal.tsx'
 import { type User, userPath } from './user-parts.tsx'
 
 const { user: texts } = administration
@@ -32,7 +33,12 @@ export function AccountActions({ user, refused }: AccountActionsParts) {
       <Action {...of} name="reset" title={texts.reset} hint={texts.resetHint} button={texts.resetMake} />
       <ProvedAction {...of} name="digest" title={texts.digest} hint={texts.digestHint} button={texts.digestMake} />
       <ProvedAction {...of} name="factors" title={texts.factors} hint={texts.factorsHint} button={texts.factorsMake} />
-      <RemoveAction {...of} />
+      <RemovalForm
+        name={user.username}
+        path={userPath(user.username)}
+        texts={{ title: texts.remove, hint: texts.removeHint }}
+        problem={refused?.action === 'delete' ? refused.problem : undefined}
+      />
     </>
   )
 }
@@ -44,18 +50,6 @@ function ProvedAction(parts: ActionParts) {
   return (
     <Action {...parts} fields={[{ name: 'password', label: proofLabel, form: name }]}>
       <ProofField form={name} error={error} />
-    </Action>
-  )
-}
-
-function RemoveAction({ user, refused }: AccountActionsParts) {
-  const name = 'delete'
-  const field = { name: 'confirm', label: texts.removeName(user.username), form: name, isRequired: true }
-  const error = refused?.action === name ? fieldErrors(refused.problem).confirm : undefined
-  const of = { user, refused, name, fields: [field] } as const
-  return (
-    <Action {...of} title={texts.remove} hint={texts.removeHint} button={texts.removeYes}>
-      <Field {...field} error={error} autocomplete="off" maxLength={64} />
     </Action>
   )
 }
@@ -79,7 +73,7 @@ function Action({ user, refused, name, title, hint, button, fields, children }: 
         <input type="hidden" name="action" value={name} />
         <p class="hint">{hint}</p>
         {children}
-        <button type="submit" class={name === 'delete' || name === 'disable' ? 'danger' : 'quiet'}>
+        <button type="submit" class={name === 'disable' ? 'danger' : 'quiet'}>
           {button}
         </button>
       </form>

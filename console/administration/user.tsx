@@ -7,12 +7,13 @@ import type { PageResult, ShownPage } from '../frame/console.tsx'
 import { Time } from '../frame/content.tsx'
 import { ErrorSummary, fieldErrors } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
-import { type Done, doneAt, formProblem, textOf } from '../parts/forms.ts'
+import { type Done, doneAt, textOf } from '../parts/forms.ts'
 import { chosenRights } from '../parts/rights.tsx'
 import { shownOnce } from '../parts/show-once.tsx'
 import { strings } from '../texts/account.ts'
 import { administration } from '../texts/administration.ts'
 import { chosenRoles, GrantFields } from './new-user.tsx'
+import { removalProblem } from './removal.tsx'
 import { AccountActions, type ActionName } from './user-actions.tsx'
 import { UserFrame } from './user-frame.tsx'
 import { rolesOf, type User, userPath, usersPath, usersRight } from './user-parts.tsx'
@@ -110,10 +111,11 @@ const makeResetLink: Work = async (visit, user) => {
 }
 
 const remove: Work = async (visit, user) => {
-  const refused = (problem: ProblemDocument) => shownUser(visit, user, { action: 'delete', problem })
-  if (visit.form.get('confirm') !== user.username) return refused(formProblem({ confirm: texts.removeWrong }))
-  const reply = await visit.api.call('DELETE /users/:username', { path: { username: user.username } })
-  return reply.ok ? doneAt(usersPath, 'user-deleted') : refused(reply.problem)
+  const { api, form } = visit
+  const path = { username: user.username }
+  const reply = removalProblem(form, user.username) ?? (await api.call('DELETE /users/:username', { path }))
+  if (reply.ok) return doneAt(usersPath, 'user-deleted')
+  return shownUser(visit, user, { action: 'delete', problem: reply.problem })
 }
 
 const work: Readonly<Record<ActionName, Work>> = {

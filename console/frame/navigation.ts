@@ -28,6 +28,14 @@ export const navigation: readonly NavigationEntry[] = [
   { server: 'deal', path: '/console/tasks', text: texts.tasks },
   { server: 'auth', path: '/account', text: texts.account },
   { server: 'auth', path: '/account/users', text: texts.users, right: 'user.manage', isAdministration: true },
+  { server: 'auth', path: '/account/roles', text: texts.roles, right: 'user.manage', isAdministration: true },
+  {
+    server: 'auth',
+    path: '/account/resource-servers',
+    text: texts.resourceServers,
+    right: 'resource-server.manage',
+    isAdministration: true,
+  },
   {
     server: 'auth',
     path: '/account/all-api-keys',

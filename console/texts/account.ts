@@ -123,6 +123,12 @@ export const strings = {
     'user-factors-removed': 'The second factors of the user are removed. The user can set up new ones.',
     'user-password-changed': 'The password is changed. The sessions and logins of the user have ended.',
     'user-deleted': 'The user is deleted.',
+    'role-created': 'The role is created.',
+    'role-changed': 'The role is saved.',
+    'role-deleted': 'The role is deleted.',
+    'server-created': 'The resource server is registered.',
+    'server-changed': 'The resource server is saved.',
+    'server-deleted': 'The resource server is deleted.',
   },
   tabs: {
     overview: 'Overview',

@@ -53,6 +53,8 @@ export const strings = {
     webhooks: 'Webhooks',
     account: 'Account',
     users: 'Users',
+    roles: 'Roles',
+    resourceServers: 'Services',
     allApiKeys: 'API keys',
     audit: 'Audit',
     keys: 'Signing keys',

@@ -205,6 +205,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     'node:timers',
     'node:util',
   ],
+  examples: ['verify/src/index.ts', 'verify/src/adapters', 'hono', '@hono/node-server', 'zod', 'node:crypto'],
   'verify/build.mjs': ['scripts/build-package.mjs', '*'],
   cli: [
     'client/src',

@@ -34,6 +34,12 @@ it('shows each page only to holders of its right, names the right, and hides the
     '/account/users/bob': 'user.manage',
     '/account/users/bob/sessions': 'session.manage',
     '/account/users/bob/api-keys': 'api-key.manage',
+    '/account/roles': 'user.manage',
+    '/account/roles?new=yes': 'user.manage',
+    '/account/roles/viewer': 'user.manage',
+    '/account/resource-servers': 'resource-server.manage',
+    '/account/resource-servers?new=yes': 'resource-server.manage',
+    '/account/resource-servers/deals': 'resource-server.manage',
     '/account/all-api-keys': 'api-key.manage',
     '/account/all-api-keys/new': 'api-key.manage',
     '/account/audit': 'audit.read',
@@ -51,6 +57,10 @@ it('shows each page only to holders of its right, names the right, and hides the
     ['/account/users', { username: 'eve', password }],
     ['/account/users/bob', { action: 'disable' }],
     ['/account/users/bob/sessions', { action: 'end-all' }],
+    ['/account/roles', { name: 'own' }],
+    ['/account/roles/viewer', { action: 'change' }],
+    ['/account/resource-servers', { id: 'own' }],
+    ['/account/resource-servers/deals', { action: 'delete', confirm: 'deals' }],
     ['/account/all-api-keys/new', { material: 'hmac', reach: 'all', username: 'bob' }],
   ] as const)
     expectPage(await alice.post(path, fields), 403)
@@ -275,4 +285,70 @@ it('shows the key ring with states, the next step and what an operator runs', as
   const page = await admin.get('/account/keys')
   expectPage(page, 200, 'active', 'Make its successor', 'ops keys rotate', 'ops keys generate --use jwt')
   expect(page.text).not.toMatch(/<button type="submit"(?! class="quiet">Sign out)/)
+})
+
+describe('roles and resource servers', () => {
+  const servers = '/account/resource-servers'
+  const invoices = { id: 'invoices', name: 'Invoices', audience: 'urn:example:invoices' }
+  const rights = {
+    readingRights: 'invoice.read Read invoices\n\n',
+    rights: ' invoice.approve  Approve <b>invoices</b>\r\ninvoice.create',
+  }
+
+  it('of a service are registered, with errors at the field at fault, and changed', async () => {
+    for (const [fields, field] of [
+      [{ id: 'In Voices' }, 'id'],
+      [{ audience: 'none' }, 'audience'],
+      [{ name: '' }, 'name'],
+      [{ rights: 'approve' }, 'rights'],
+    ] as const) {
+      const page = await admin.post(servers, { ...invoices, ...rights, ...fields })
+      expect([page.status, Object.keys(shownErrors(page.text))], field).toEqual([422, [field]])
+    }
+    expect((await admin.post(servers, { ...invoices, ...rights })).headers.get('location')).toBe(
+      '/account/resource-servers/invoices?done=server-created',
+    )
+    expectPage(await admin.post(servers, { ...invoices, ...rights }), 409)
+    const page = await admin.get(`${servers}/invoices`)
+    expectPage(page, 200, 'invoice.read Read invoices', 'invoice.create')
+    expect(showsAsText(page.text, 'invoice.approve Approve <b>invoices</b>')).toBe(true)
+    expectPage(await admin.get(servers), 200, 'urn:example:invoices')
+    const change = { action: 'change', ...invoices, ...rights, name: 'Bills', readingRights: '' }
+    expect((await admin.post(`${servers}/invoices`, change)).status).toBe(303)
+    expect((await admin.get(`${servers}/invoices`)).text).not.toContain('invoice.read')
+  })
+
+  it('of the pair keep their audience and rights', async () => {
+    const page = await admin.get(`${servers}/deals`)
+    expectPage(page, 200, 'deal.read Read deals')
+    expectPage(
+      await admin.post(`${servers}/deals`, { action: 'change', name: 'Deals', audience: 'deals', rights: '' }),
+      409,
+    )
+    expectPage(await admin.post(`${servers}/deals`, { action: 'delete', confirm: 'deals' }), 409)
+  })
+
+  it('are given by roles, which are created, changed and deleted by their typed name', async () => {
+    expect(Object.keys(shownErrors((await admin.post('/account/roles', { name: 'A b' })).text))).toEqual(['name'])
+    const role = { name: 'approver', description: 'Approves', 'rights.invoice.approve': 'true' }
+    expect((await admin.post('/account/roles', role)).headers.get('location')).toBe(
+      '/account/roles/approver?done=role-created',
+    )
+    expect(Object.keys(shownErrors((await admin.post('/account/roles', role)).text))).toEqual(['name'])
+    const path = '/account/roles/approver'
+    expect((await admin.get(path)).text).toMatch(/name="rights\.invoice\.approve"[^>]* checked/)
+    const change = { action: 'change', description: 'Creates', 'rights.invoice.create': 'true' }
+    expect((await admin.post(path, change)).status).toBe(303)
+    const { text } = await admin.get(path)
+    expect(text).toMatch(/name="rights\.invoice\.create"[^>]* checked/)
+    expect(text).not.toMatch(/name="rights\.invoice\.approve"[^>]* checked/)
+    expectPage(await admin.get('/account/users?new=yes'), 200, 'approver')
+    expectPage(await admin.post('/account/roles/admin', { action: 'change' }), 409)
+    const wrong = await admin.post(path, { action: 'delete', confirm: 'viewer' })
+    expect(Object.keys(shownErrors(wrong.text))).toEqual(['delete-confirm'])
+    expect((await admin.post(path, { action: 'delete', confirm: 'approver' })).status).toBe(303)
+    expect((await admin.get(path)).status).toBe(404)
+    expect((await admin.post(`${servers}/invoices`, { action: 'delete', confirm: 'invoices' })).status).toBe(303)
+    expect((await admin.get(`${servers}/invoices`)).status).toBe(404)
+  })
 })

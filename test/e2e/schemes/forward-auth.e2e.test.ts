@@ -272,6 +272,16 @@ describeOnce('GET /verify', (openBackend) => {
     await withinASecond(() => ask(dave, query), { from: 200, to: 403 })
   })
 
+  it('gives a token that only reads for a signature that can be repeated', async () => {
+    const key = await makeKey(stack, 'carol')
+    const deal = (token: string) => stack.deal.send('/rest/v1/deals', { token, json: { name: 'deal', price: 1 } })
+    const reading = await tokenFor(signed(key, 'GET'))
+    expect(String(decodeJwt(reading).scope).split(' ').sort()).toEqual(['deal.history.read', 'deal.read'])
+    expect((await atDeals(reading)).status).toBe(200)
+    expectProblem(await deal(reading), 403, 'missing-right')
+    expect((await deal(await tokenFor(signed(key, 'DELETE'), 'token=1&bodyLength=0'))).status).toBe(201)
+  })
+
   it('gives no token that outlives or exceeds the credential', async () => {
     const expiresAt = new Date(stack.clock.now() + 20_000).toISOString()
     const key = await makeKey(stack, 'carol', { rights: ['deal.read'], expiresAt })

@@ -1,0 +1,38 @@
+/** The form that removes something for ever, when the reader has typed its name. */
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import { ErrorSummary, Field, fieldErrors } from '../frame/fields.tsx'
+import { formProblem } from '../parts/forms.ts'
+import { administration } from '../texts/administration.ts'
+
+const { removal: shared } = administration
+
+interface RemovalParts {
+  readonly name: string
+  /** Where the form is sent, with the action `delete`. */
+  readonly path: string
+  readonly texts: { readonly title: string; readonly hint: string }
+  readonly problem: ProblemDocument | undefined
+}
+
+/** The refusal of a form without the right name; undefined for a form that has it. */
+export const removalProblem = (form: ReadonlyMap<string, string>, name: string) =>
+  form.get('confirm') === name ? undefined : { ok: false as const, problem: formProblem({ confirm: shared.wrong }) }
+
+/** The form, closed until the reader opens it. */
+export function RemovalForm({ name, path, texts, problem }: RemovalParts) {
+  const field = { name: 'confirm', label: shared.typeName(name), form: 'delete', isRequired: true }
+  return (
+    <details open={problem !== undefined} class="action">
+      <summary>{texts.title}</summary>
+      <ErrorSummary problem={problem} fields={[field]} />
+      <form method="post" action={path} class="stack">
+        <input type="hidden" name="action" value="delete" />
+        <p class="hint">{texts.hint}</p>
+        <Field {...field} error={fieldErrors(problem).confirm} autocomplete="off" maxLength={64} />
+        <button type="submit" class="danger">
+          {shared.yes}
+        </button>
+      </form>
+    </details>
+  )
+}
