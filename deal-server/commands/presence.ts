@@ -18,6 +18,10 @@ export const presentOf = (deal: Deal | undefined): Deal | undefined => (isPresen
 /** True for a caller who may see all deleted deals. */
 export const seesDeleted = ({ rights }: Pick<Caller, 'rights'>): boolean => rights.has(restoreDeal.right)
 
+/** True for a caller who may see own deleted deals. */
+export const seesOwnDeleted = ({ rights }: Pick<Caller, 'rights'>): boolean =>
+  widthOf(rights, restoreDeal.right) !== undefined
+
 /** True for a caller who may see this deleted deal. */
 export const seesDeletion = (caller: Caller, deal: Owned): boolean => reaches(caller, restoreDeal.right, deal)
 

@@ -52,6 +52,7 @@ export interface DealEventData {
     readonly old: string
     readonly new: string
     /** Like `ownerUserId`. */
+    readonly oldUserId?: string
     readonly newUserId?: string
   }
   'deal.task-added': {

@@ -4,6 +4,7 @@
  * `store/event-log.ts` implements it.
  */
 import type { History } from '../../shared/platform/history/history.ts'
+import type { Owned } from '../use-cases/own-deals.ts'
 import type { LogHistory, Place } from './position.ts'
 
 /** An event as it was stored. Amounts in `data` are minor units of `currency`. */
@@ -31,6 +32,8 @@ export interface StoredEvent extends Place {
 export interface LoggedEvent extends StoredEvent {
   /** True for events of a deleted or purged deal, except the deletion. Set only for reads with `hidesDeleted`. */
   readonly isHidden?: boolean
+  /** Whose the deal is now; null for a purged deal. Set only in reads of the log. */
+  readonly owner?: Owned | null
 }
 
 /** The id of one run of one database. When it changes, the database was restarted, or another server took over. */

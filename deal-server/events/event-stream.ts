@@ -7,8 +7,10 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { BodyStream } from '../../shared/platform/http/stream.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { UserIdentity } from '../use-cases/define-use-case.ts'
 import type { EventLog, EventPage, LoggedEvent, RunId } from './event-log.ts'
-import type { EncodedPage, EventReader, Follower } from './event-reader.ts'
+import type { EncodedEvent, EncodedPage, EventReader, Follower } from './event-reader.ts'
+import { seenByOwner } from './own-events.ts'
 import { beginning, isBefore, type Place } from './position.ts'
 import type { StreamStart } from './stream-request.ts'
 import { Trail } from './trail.ts'
@@ -40,6 +42,8 @@ export interface StreamOptions {
 export interface Visibility {
   /** False: of the past events of a deleted deal, only the deletion is visible. New events are always visible. */
   readonly seesDeleted: boolean
+  /** Set for a caller who reads own deals alone: the caller. */
+  readonly own?: UserIdentity | undefined
 }
 
 /** A stream that can begin: its start, its deal and its caller's rights. */
@@ -49,15 +53,14 @@ export interface OpenedStream {
   readonly dealId: string | undefined
   /** True for an event that the client asked for. */
   isWanted(event: LoggedEvent): boolean
+  /** True for an event of a deal that the client asked for, of whatever type. */
+  isAbout(event: LoggedEvent): boolean
   /** Checks the caller's right again. @throws ProblemError without the right; Unavailable when it cannot be checked */
   mayRead(): Promise<Visibility>
 }
 
-/** The texts of a page that are to be sent. */
-interface Batch {
-  readonly texts: readonly Uint8Array[]
-  readonly end: Place
-}
+/** The events of a page that are to be sent, if the caller may see them then. */
+type Batch = EncodedPage
 
 /** How many events a stream remembers that it has read by itself. */
 const maxOwnPlaces = 200
@@ -109,7 +112,7 @@ export class EventStream implements Follower {
     try {
       this.#write(preamble)
       const { place, isReset } = this.#opened.start
-      if (isReset) await this.#send([this.#ports.encodeReset(place)])
+      if (isReset) await this.#sendReset(place)
       while (!this.#hasEnded()) {
         if (this.#isOutdated) await this.#reset()
         else {
@@ -128,9 +131,9 @@ export class EventStream implements Follower {
 
   onPage(page: EncodedPage): void {
     if (this.#isBehind || this.#isEnded) return
-    const texts = page.events.filter(({ event }) => this.#isWanted(event)).map(({ text }) => text)
-    this.#queue.push({ texts, end: page.end })
-    this.#waitingBytes += lengthOf(texts)
+    const events = page.events.filter(({ event }) => this.#mayMatter(event))
+    this.#queue.push({ events, end: page.end })
+    this.#waitingBytes += lengthOf(events)
     if (this.#waitingBytes + this.#body.waitingBytes() > this.#options.maxWaitingBytes) this.#fallBehind()
     this.#wake()
   }
@@ -167,8 +170,19 @@ export class EventStream implements Follower {
     this.#waitingBytes = 0
   }
 
-  #isWanted(event: LoggedEvent): boolean {
-    return isBefore(this.#place, event) && this.#opened.isWanted(event)
+  /** True for an event that is wanted, and for one that may say that a deal was given away. */
+  #mayMatter(event: LoggedEvent): boolean {
+    const { isAbout, isWanted } = this.#opened
+    const isChangeOfOwner = event.type === 'deal.owner-assigned' && isAbout(event)
+    return isBefore(this.#place, event) && (isWanted(event) || isChangeOfOwner)
+  }
+
+  /** The text of an event for this caller; none for one that the caller does not see, or does not want. */
+  #textsOf({ event, text }: EncodedEvent, { own }: Visibility): readonly Uint8Array[] {
+    const seen = own ? seenByOwner(own, event) : event
+    if (seen === undefined) return []
+    if (seen !== event) return [this.#ports.encode(seen)]
+    return this.#opened.isWanted(event) ? [text] : []
   }
 
   /**
@@ -189,7 +203,7 @@ export class EventStream implements Follower {
     this.#place = { ...place, history: last.history }
     this.#runId = runId
     this.#isOutdated = false
-    await this.#send([this.#ports.encodeReset(this.#place)])
+    await this.#sendReset(this.#place)
   }
 
   /** The last event that the log of this history shares with what was sent. @throws Unavailable */
@@ -216,8 +230,8 @@ export class EventStream implements Follower {
       const { seesDeleted } = await this.#opened.mayRead()
       const page = await this.#readPage({ hidesDeleted: !seesDeleted })
       if (!page || this.#hasEnded()) continue
-      const events = page.events.filter((event) => !event.isHidden && this.#isWanted(event))
-      await this.#send(events.map(encode))
+      const events = page.events.filter((event) => !event.isHidden && this.#mayMatter(event))
+      await this.#send(events.map((event) => ({ event, text: encode(event) })))
       this.#place = page.end
       trail.add(page.events)
       if (!page.isLast) continue
@@ -257,10 +271,10 @@ export class EventStream implements Follower {
       const last = this.#queue.at(-1)
       if (last) {
         // All waiting events are sent together, after one check of the caller's right.
-        const texts = this.#queue.flatMap((batch) => batch.texts)
+        const events = this.#queue.flatMap((batch) => batch.events)
         this.#queue = []
         this.#waitingBytes = 0
-        await this.#send(texts)
+        await this.#send(events)
         if (isBefore(this.#place, last.end)) this.#place = last.end
       } else if (this.#isBehind) return
       else await this.#woken()
@@ -273,11 +287,18 @@ export class EventStream implements Follower {
     })
   }
 
-  async #send(texts: readonly Uint8Array[]): Promise<void> {
+  /** Sends the events that the caller may see now. */
+  async #send(events: readonly EncodedEvent[]): Promise<void> {
+    if (events.length === 0) return
+    const visibility = await this.#opened.mayRead()
+    const texts = events.flatMap((event) => this.#textsOf(event, visibility))
     const [first] = texts
-    if (first === undefined) return
+    if (first && !this.#hasEnded()) this.#write(texts.length === 1 ? first : Buffer.concat(texts))
+  }
+
+  async #sendReset(place: Place): Promise<void> {
     await this.#opened.mayRead()
-    if (!this.#hasEnded()) this.#write(texts.length === 1 ? first : Buffer.concat(texts))
+    if (!this.#hasEnded()) this.#write(this.#ports.encodeReset(place))
   }
 
   #write(piece: string | Uint8Array): void {
@@ -308,7 +329,7 @@ export class EventStream implements Follower {
   }
 }
 
-const lengthOf = (texts: readonly Uint8Array[]): number => texts.reduce((sum, { length }) => sum + length, 0)
+const lengthOf = (events: readonly EncodedEvent[]): number => events.reduce((sum, { text }) => sum + text.length, 0)
 
 /** Waits; returns early when `ended` is aborted. */
 const pause = (ms: number, ended: AbortSignal): Promise<void> =>

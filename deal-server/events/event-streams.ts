@@ -97,7 +97,13 @@ export function createEventStreams(
         throw error
       })
       if (!start) return void release()
-      const opened = { start, dealId: request.dealId, isWanted: isWantedBy(request), mayRead }
+      const opened = {
+        start,
+        dealId: request.dealId,
+        isWanted: isWantedBy(request),
+        isAbout: isWantedBy({ ...request, types: undefined }),
+        mayRead,
+      }
       const ports = { log, reader, encode, encodeReset, clock, logger }
       return (body) => new EventStream(ports, options, { opened, body }).run().finally(release)
     },

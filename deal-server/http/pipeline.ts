@@ -22,7 +22,7 @@ import type { ReportedChange } from '../../shared/protocol/internal-api/webhook-
 import type { ShownCommand } from '../commands/command-context.ts'
 import type { ExecuteCommand } from '../commands/execute.ts'
 import type { FindUserId } from '../commands/find-assignable-users.ts'
-import { seesDeleted } from '../commands/presence.ts'
+import { seesDeleted, seesOwnDeleted } from '../commands/presence.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
 import { requireRights } from '../commands/require-rights.ts'
 import type { EventStreams } from '../events/event-streams.ts'
@@ -107,11 +107,12 @@ function openStream(
   stream: StreamInvocation,
 ): Promise<HttpResponse> {
   const { rights } = stream
-  requireAllDeals(caller, rights) // right: 403; checked again while the stream is open
+  requireRights(caller, rights) // right: 403; checked again while the stream is open
   const mayRead = async () => {
     const now = await recheck(caller)
-    requireAllDeals(now, rights)
-    return { seesDeleted: seesDeleted(now) }
+    requireRights(now, rights)
+    const isOwn = rights.some((right) => widthOf(now.rights, right) === 'own')
+    return isOwn ? { seesDeleted: seesOwnDeleted(now), own: now } : { seesDeleted: seesDeleted(now) }
   }
   return stream.open(events, { principalId: caller.userId, mayRead })
 }

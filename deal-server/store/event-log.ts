@@ -5,6 +5,7 @@ import { type History, requirePrimary } from '../../shared/platform/history/hist
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { EventLog, EventPage, LoggedEvent, LogState, ReadOptions } from '../events/event-log.ts'
 import { beginning, isBefore, type LogHistory, type Place } from '../events/position.ts'
+import type { Owned } from '../use-cases/own-deals.ts'
 import {
   findLastStatement,
   lookStatement,
@@ -20,6 +21,7 @@ import type { events } from './schema.ts'
 export interface EventRow extends Omit<JsonRow<typeof events>, 'bucket' | 'number'> {
   readonly position: number
   readonly is_hidden?: boolean
+  readonly owner?: Owned | null
 }
 
 interface RunRow {
@@ -153,4 +155,5 @@ export const eventOfRow = (row: EventRow, history: History): LoggedEvent => ({
   correlationId: row.correlation_id,
   schemaVersion: row.schema_version,
   ...(row.is_hidden ? { isHidden: true } : {}),
+  ...(row.owner === undefined ? {} : { owner: row.owner }),
 })

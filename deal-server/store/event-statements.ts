@@ -111,6 +111,14 @@ export const findLastStatement = textOf(sql`
 export const isHidden = (id: SQLWrapper, bucket: SQLWrapper): SQL => sql`${e.type} <> 'deal.deleted' and not exists (
         select 1 from ${deals} ${d} where ${d.id} = ${id} and ${d.bucket} = ${bucket} and ${d.deletedAt} is null)`
 
+/** Whose the deal of a row of `deals.events e` is now. */
+export const ownerOf = (
+  id: SQLWrapper,
+  bucket: SQLWrapper,
+): SQL => sql`(select json_build_object('ownerId', ${d.ownerId},
+    'ownerUserId', ${d.ownerUserId}, 'createdAt', ${d.createdAt}) from ${deals} ${d}
+    where ${d.id} = ${id} and ${d.bucket} = ${bucket}) as owner`
+
 const after = sql`$1::text::bigint`
 const limit = sql`$2::text::int`
 const eventsOfPage = sql`(select json_agg(p order by p.position) from page p) as events`
@@ -126,7 +134,7 @@ const readAll = (more = sql``): SQL => sql`
     select s.*, r.position as reach from found s, reach r where ${s.lastPosition} - ${s.total} < r.position
   ),
   page as materialized (
-    select e.*${more} from (${eventsBetween(after, { slices: sql`taken`, upTo: sql`s.reach` })}) e
+    select e.*, ${ownerOf(e.dealId, e.bucket)}${more} from (${eventsBetween(after, { slices: sql`taken`, upTo: sql`s.reach` })}) e
   )
   select ${run}, ${logEnd}, to_json(${isAhead}) as "isAhead", null::json as last,
     to_json((select position from reach)) as "upTo",
@@ -138,7 +146,8 @@ const readAll = (more = sql``): SQL => sql`
 const readDeal = (more = sql``): SQL => sql`
   with asked as materialized (select ${lastPosition} as position), ${placesAt(sql`asked`)},
   stored as materialized (
-    select e.*${more} from ${events} ${e} where ${e.dealId} = $3::text::uuid and ${e.bucket} = $4::text::smallint
+    select e.*, ${ownerOf(sql`$3::text::uuid`, sql`$4::text::smallint`)}${more} from ${events} ${e}
+    where ${e.dealId} = $3::text::uuid and ${e.bucket} = $4::text::smallint
   ),
   page as materialized (
     select * from (select ${positionOfEvent} as position, e.* from stored e) e

@@ -23,7 +23,8 @@ export const assignOwner = defineDealCommand({
     // The owner may have been disabled since.
     if (isRefusal(owner)) return isSameUser(deal.ownerId, employeeId) ? [] : owner
     if (owns(owner, deal)) return []
-    const data = { old: deal.ownerId, new: owner.username, newUserId: owner.userId }
+    const ofOld = deal.ownerUserId == null ? {} : { oldUserId: deal.ownerUserId }
+    const data = { old: deal.ownerId, ...ofOld, new: owner.username, newUserId: owner.userId }
     return [{ type: 'deal.owner-assigned', data }]
   },
 })

@@ -1,10 +1,15 @@
 import { type DealEventType, eventAmounts } from '../../domain/events.ts'
 import { majorUnits } from '../../domain/money.ts'
 import type { StoredEvent } from '../../events/event-log.ts'
+import { givenAway } from '../../events/own-events.ts'
 import { markedPosition } from '../../events/position.ts'
 
 /** An event in responses: CloudEvents 1.0, with additional members (docs/deal-model.md#event-envelope). */
-export const representEvent = (event: StoredEvent) => ({
+export const representEvent = (event: StoredEvent) =>
+  event.type === givenAway ? { ...notice(event), data: {} } : { ...notice(event), ...whole(event), data: dataOf(event) }
+
+/** The id of the event, its deal and its time: all that somebody learns whose deal was given away. */
+const notice = (event: StoredEvent) => ({
   specversion: '1.0',
   id: event.id,
   source: '/rest/v1/deals',
@@ -13,16 +18,18 @@ export const representEvent = (event: StoredEvent) => ({
   time: event.occurredAt,
   datacontenttype: 'application/json',
   schemaversion: event.schemaVersion,
+  position: markedPosition(event),
+})
+
+const whole = (event: StoredEvent) => ({
   sequence: event.sequence,
   dealVersion: event.dealVersion,
-  position: markedPosition(event),
   commandid: event.commandId,
   correlationid: event.correlationId,
   actor: event.actor,
   actorUserId: event.actorUserId,
   useCase: event.useCase,
   style: event.style,
-  data: dataOf(event),
 })
 
 /** The data of an event, with amounts in major units. Events of a purged deal have no data. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { type EventClient, type EventClientOptions, openEvents } from '../../support/clients/event-client.ts'
 import { expectProblem } from '../../support/clients/http-client.ts'
@@ -295,5 +296,78 @@ describeDealStores('live events', (openBackend) => {
     stack.clock.advanceSeconds(1801)
     await client.until(({ hasEnded }) => hasEnded)
     alice = (await stack.logIn('alice')).access
+  })
+
+  it('shows a seller own deals alone, from the beginning on too, and says when one is given away, and nothing else', async () => {
+    const sam = await newUser(['seller'])
+    const give = async (id: string, employeeId: string) => {
+      const json = { employeeId }
+      const reply = await stack.deal.send(`/rest/v1/deals/${id}/assign-owner`, { token: alice, method: 'PUT', json })
+      expect(reply.status).toBe(200)
+    }
+    const [foreign, kept, given] = [await createDeal(), await createDeal(), await createDeal()]
+    await give(kept, sam.username)
+    await give(given, sam.username)
+    const clients = await Promise.all(stack.deals.map((server) => follow({ token: sam.token }, server)))
+    await rename(foreign, 'unseen')
+    await rename(given, 'seen')
+    await give(given, 'alice')
+    await rename(given, 'unseen')
+    await rename(kept, 'last')
+    const isLast = ({ events }: EventClient) => events.at(-1)?.data.subject === kept
+    for (const client of clients) {
+      await client.until(isLast)
+      // The rename that came before is seen when it is read before the deal is given away.
+      const seen = client.events.map(({ event, data }) => [event, data.subject])
+      const [first, ...others] = seen[0]?.[0] === 'deal.renamed' ? seen : [['deal.renamed', given], ...seen]
+      expect([first, ...others]).toEqual([
+        ['deal.renamed', given],
+        ['deal.given-away', given],
+        ['deal.renamed', kept],
+      ])
+      const notice = client.events.find(({ event }) => event === 'deal.given-away')?.data
+      expect(Object.keys(notice ?? {}).sort()).toEqual(
+        [
+          'specversion',
+          'id',
+          'source',
+          'type',
+          'subject',
+          'time',
+          'datacontenttype',
+          'schemaversion',
+          'position',
+          'data',
+        ].sort(),
+      )
+      expect(notice?.data).toEqual({})
+    }
+    const all = await follow({ token: sam.token, query: '?after=0' })
+    await all.until(isLast)
+    expect(new Set(subjects(all))).toEqual(new Set([kept, given]))
+    expect(all.events.filter(({ data }) => data.subject === given).map(({ event }) => event)).toEqual([
+      'deal.given-away',
+    ])
+    const ofForeign = await follow({ token: sam.token, query: `?after=0&deal=${foreign}` })
+    const ofTypes = await follow({ token: sam.token, query: '?type=deal.held' })
+    await give(kept, 'alice')
+    await ofTypes.until(({ events }) => events.length > 0)
+    expect(ofTypes.events.map(({ event }) => event)).toEqual(['deal.given-away'])
+    expect(ofForeign.events).toEqual([])
+  })
+
+  it('narrows when the right to read all deals becomes one of own deals', async () => {
+    const sam = await newUser(['viewer'])
+    const client = await follow({ token: sam.token })
+    const id = await createDeal()
+    await client.until((one) => subjects(one).includes(id))
+    await asAdmin(`/users/${sam.username}`, { roles: ['seller'] })
+    await sleep(1_000)
+    const foreign = await createDeal()
+    const json = { employeeId: sam.username }
+    await stack.deal.send(`/rest/v1/deals/${id}/assign-owner`, { token: alice, method: 'PUT', json })
+    await rename(id, 'own')
+    await client.until(({ events }) => events.at(-1)?.event === 'deal.renamed')
+    expect(subjects(client)).not.toContain(foreign)
   })
 })

@@ -1,0 +1,16 @@
+import type { UserIdentity } from '../use-cases/define-use-case.ts'
+import { owns } from '../use-cases/own-deals.ts'
+import type { LoggedEvent } from './event-log.ts'
+
+/** What a reader of own deals gets when one of them is given to another user: the id of the deal, and nothing else. */
+export const givenAway = 'deal.given-away'
+
+/**
+ * An event as a user sees it who reads own deals alone: that of a deal which the user owns now, or the notice that an
+ * own deal was given away; undefined for all others.
+ */
+export function seenByOwner(user: UserIdentity, event: LoggedEvent): LoggedEvent | undefined {
+  if (event.owner && owns(user, event.owner)) return event
+  if (event.type !== 'deal.owner-assigned' || event.data.oldUserId !== user.userId) return undefined
+  return { ...event, type: givenAway, data: {} }
+}
