@@ -1,7 +1,9 @@
 /** The form around a list of deals that changes those that are selected. */
+
 import type { Child } from 'hono/jsx'
 import type { Right } from '../../auth-server/principals/rights.ts'
 import { Field } from '../frame/fields.tsx'
+import { may } from '../frame/may.ts'
 import { batchTexts } from '../texts/batch.ts'
 import { bulkTexts as texts } from '../texts/lists.ts'
 
@@ -18,7 +20,7 @@ const rightOf: Readonly<Record<BulkAction, Right>> = {
 
 /** The actions that these rights allow, in order. */
 export const bulkActionsOf = (rights: ReadonlySet<string>): readonly BulkAction[] =>
-  bulkActions.filter((action) => rights.has(rightOf[action]))
+  bulkActions.filter((action) => may({ rights }, rightOf[action]))
 
 /** What was entered, for a form that is shown again. */
 export interface BulkEntries {

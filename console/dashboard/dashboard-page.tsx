@@ -3,6 +3,7 @@
 import { dealEventTypes } from '../../deal-server/domain/events.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { DealPage } from '../frame/deal-api.ts'
+import { may } from '../frame/may.ts'
 import { dayOf } from '../parts/deal-parts.tsx'
 import { dashboardTexts as texts } from '../texts/lists.ts'
 import { createReadFigures } from './figures.ts'
@@ -15,11 +16,11 @@ export const dashboardPage = (clock: Clock, readFigures = createReadFigures(cloc
   methods: ['GET'],
   path: '/console',
   render: async ({ request, api, caller, reader }) => {
-    if (!caller.rights.has('deal.read')) return { redirect: '/console/tasks' }
+    if (!may(caller, 'deal.read')) return { redirect: '/console/tasks' }
     const period: Period = request.query.get('period') === 'week' ? 'week' : 'month'
     const now = clock.now()
     const { sums, lists, tasks } = await readFigures({ api, caller, period })
-    const isFollowed = caller.rights.has('deal.history.read')
+    const isFollowed = may(caller, 'deal.history.read')
     return {
       title: texts.title,
       scripts: ['live.js'],
@@ -38,7 +39,7 @@ export const dashboardPage = (clock: Clock, readFigures = createReadFigures(cloc
             id="live"
             {...(isFollowed && { 'data-events': `/rest/v1/events`, 'data-types': dealEventTypes.join(' ') })}
           >
-            {sums?.groups.length === 0 && caller.rights.has('deal.create') && (
+            {sums?.groups.length === 0 && may(caller, 'deal.create') && (
               <p class="notice">
                 {texts.noDeals} <a href="/console/deals/new">{texts.firstDeal}</a>
               </p>

@@ -40,7 +40,11 @@ export function createReadFigures(clock: Pick<Clock, 'now' | 'monotonic'>): Read
   const sumsOf = createReadSums(clock)
   const listsOf = shareReading(clock, readLists)
   return async function readFigures({ api, caller, period }) {
-    const [sums, lists, tasks] = await Promise.all([sumsOf(api, period), listsOf(api), readTasks(api, caller.username)])
+    const [sums, lists, tasks] = await Promise.all([
+      sumsOf({ api, caller }, period),
+      listsOf(api, caller),
+      readTasks(api, caller.username),
+    ])
     return { sums, lists, tasks }
   }
 }

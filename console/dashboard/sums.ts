@@ -1,5 +1,6 @@
 /** The sums of the dashboard: deals by state, and the value of new deals. They read all deals. */
 import type { Clock } from '../../shared/platform/clock.ts'
+import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { DealApi, DealReply } from '../frame/deal-api.ts'
 import { dayMs, dayOf } from '../parts/deal-parts.tsx'
 import { shareReading } from './share-reading.ts'
@@ -28,7 +29,10 @@ export interface Sums {
 }
 
 /** Reads the sums, or gives those that were just read. Undefined when they take too long now. */
-export type ReadSums = (api: DealApi, period: Period) => Promise<Sums | undefined>
+export type ReadSums = (
+  of: { readonly api: DealApi; readonly caller: Pick<Caller, 'rights'> },
+  period: Period,
+) => Promise<Sums | undefined>
 
 /** How many spans the chart has. */
 const spanCount = 6
@@ -51,7 +55,7 @@ export function lastSpans(period: Period, now: number): readonly Span[] {
 export function createReadSums(clock: Pick<Clock, 'now' | 'monotonic'>): ReadSums {
   const shared = (period: Period) => shareReading(clock, (api) => readSums(api, lastSpans(period, clock.now())))
   const readings = { month: shared('month'), week: shared('week') }
-  return (api, period) => readings[period](api)
+  return ({ api, caller }, period) => readings[period](api, caller)
 }
 
 /** One after the other: a server runs only few sums at once. @throws RefusedCall */

@@ -9,6 +9,7 @@ import type { ProblemDocument } from '../../shared/platform/problems/problem-doc
 import type { PageResult } from '../frame/console.tsx'
 import type { DealPage, DealVisit } from '../frame/deal-api.ts'
 import { ErrorSummary } from '../frame/fields.tsx'
+import { may } from '../frame/may.ts'
 import { pathOfDeal } from '../parts/deal-parts.tsx'
 import { commandHints, pageTitles, dealTexts as texts } from '../texts/deal.ts'
 import {
@@ -74,7 +75,7 @@ async function send(visit: DealVisit, command: DealCommand, ids: IdSource): Prom
   })
   const reply = outcomeOf(sent)
   if (reply.ok) {
-    const isGone = command.name === 'DeleteDeal' && !caller.rights.has('deal.restore')
+    const isGone = command.name === 'DeleteDeal' && !may(caller, 'deal.restore')
     const done = reply.isChanged ? command.verb : 'unchanged'
     return { redirect: `${isGone ? '/console/deals' : pathOfDeal(id)}?done=${encodeURIComponent(done)}` }
   }

@@ -6,6 +6,7 @@
 import { dealEventTypes } from '../../deal-server/domain/events.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { AssetName } from '../frame/assets.ts'
+import { may } from '../frame/may.ts'
 import { pathOfDeal } from '../parts/deal-parts.tsx'
 import { dealTexts as texts } from '../texts/deal.ts'
 import type { DealView } from './deal-view.ts'
@@ -15,7 +16,7 @@ const followingRight = 'deal.history.read'
 
 /** The scripts of a page that follows a deal. */
 export const follower = ({ rights }: Pick<Caller, 'rights'>): readonly AssetName[] =>
-  rights.has(followingRight) ? ['follow.js'] : []
+  may({ rights }, followingRight) ? ['follow.js'] : []
 
 interface FollowingParts {
   readonly deal: DealView
@@ -26,7 +27,7 @@ interface FollowingParts {
 
 /** The place of notices, with the addresses that the script reads. */
 export function Following({ deal, caller, isForm = false }: FollowingParts) {
-  if (!caller.rights.has(followingRight)) return null
+  if (!may(caller, followingRight)) return null
   const { id, version } = deal
   return (
     <p

@@ -1,4 +1,5 @@
 /** The page of a deal: its state, facts, tasks and history, and what the reader can do. */
+
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { Suggestions } from '../deal-forms/command-form.tsx'
 import { type DealView, findDeal, peopleOf, stateOf } from '../deal-forms/deal-view.ts'
@@ -6,6 +7,7 @@ import { Following, follower } from '../deal-forms/following.tsx'
 import { RefusedCall } from '../frame/api.ts'
 import { Notice, Pager } from '../frame/content.tsx'
 import type { DealPage, DealReply, DealVisit } from '../frame/deal-api.ts'
+import { may } from '../frame/may.ts'
 import { pathOfDeal } from '../parts/deal-parts.tsx'
 import { dealTexts as texts } from '../texts/deal.ts'
 import { Commands } from './commands.tsx'
@@ -42,7 +44,7 @@ type HistoryPage = DealReply<'GET /rest/v1/deals/:id/history'>
 
 /** Undefined for a reader who may not read it. @throws RefusedCall */
 async function readHistory({ api, caller, request }: DealVisit, id: string): Promise<HistoryPage | undefined> {
-  if (!caller.rights.has(historyRight)) return undefined
+  if (!may(caller, historyRight)) return undefined
   const cursor = request.query.get('cursor') ?? undefined
   const reply = await api.call('GET /rest/v1/deals/:id/history', {
     path: { id },

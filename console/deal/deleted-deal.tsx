@@ -8,6 +8,7 @@ import { type ApiRefusal, RefusedCall } from '../frame/api.ts'
 import type { PageResult } from '../frame/console.tsx'
 import { Notice, Time } from '../frame/content.tsx'
 import type { DealVisit } from '../frame/deal-api.ts'
+import { may } from '../frame/may.ts'
 import { commandHints, dealTexts as texts } from '../texts/deal.ts'
 import { doneText } from './done-text.ts'
 import { type EventView, History } from './history.tsx'
@@ -26,7 +27,7 @@ export function deletedDealPage({ visit, refusal, events, ids }: DeletedParts): 
   if (typeof deletedAt !== 'string' || typeof purgeAt !== 'string') throw new RefusedCall(refusal)
   const { reader, request, caller } = visit
   const id = request.pathParameters.id ?? ''
-  const restoring = commands.filter(({ onDeleted, right }) => onDeleted && caller.rights.has(right))
+  const restoring = commands.filter(({ onDeleted, right }) => onDeleted && may(caller, right))
   const name = nameIn(events)
   return {
     title: name,

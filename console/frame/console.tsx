@@ -3,6 +3,7 @@
  * without JavaScript. The only credential is the session cookie. Each form meets the cross-site rule before anything
  * else, and is read when its sender is known.
  */
+
 import type { Child } from 'hono/jsx'
 import type { Right } from '../../auth-server/principals/rights.ts'
 import { isForm, readForm } from '../../shared/platform/http/content/form-body.ts'
@@ -27,6 +28,7 @@ import { strings } from '../texts/common.ts'
 import { type Api, type ApiRefusal, createApi, innerRequestOf, RefusedCall, type RouteTable } from './api.ts'
 import { type AssetName, consoleAssets } from './assets.ts'
 import { renderFrame } from './frame.tsx'
+import { may } from './may.ts'
 import { signInPath } from './navigation.ts'
 import { type Reader, readerOf } from './reader.ts'
 
@@ -180,7 +182,7 @@ function createConsole<Routes extends RouteTable>(settings: ConsoleSettings, por
       refuseCrossSite(request)
       if (page.isOpen) return show(await page.render({ ...visit, ...(await formOf(request)), api: apiOf(request) }))
       caller = await findCaller(request)
-      if (page.right !== undefined && !caller.rights.has(page.right)) return show(withoutRight(page.right))
+      if (page.right !== undefined && !may(caller, page.right)) return show(withoutRight(page.right))
       const sent = await formOf(request, page.maxFileBytes)
       return show(await page.render({ ...visit, ...sent, api: apiOf(request, requireSession), caller }))
     } catch (error) {

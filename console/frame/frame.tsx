@@ -1,10 +1,12 @@
 /** The frame of all pages of the console: head, header with navigation, the place of the content, footer. */
+
 import type { Child } from 'hono/jsx'
 import { projectVersion } from '../../shared/platform/project-folder.ts'
 import type { ServerName } from '../../shared/protocol/problems/catalogue.ts'
 import { firstPages } from '../../shared/server/pages/first-pages.ts'
 import { strings } from '../texts/common.ts'
 import { type AssetName, consoleAssets } from './assets.ts'
+import { may } from './may.ts'
 import { type NavigationEntry, navigation, signedOutPath } from './navigation.ts'
 
 /** The parts in which pages differ. */
@@ -54,7 +56,7 @@ function Frame(parts: FrameParts) {
 }
 
 function Header({ server, publicOrigins, path, reader }: FrameParts) {
-  const shown = navigation.filter(({ right }) => right === undefined || reader?.rights.has(right))
+  const shown = navigation.filter(({ right }) => right === undefined || (reader !== undefined && may(reader, right)))
   const url = (entry: Pick<NavigationEntry, 'server' | 'path'>) =>
     entry.server === server ? entry.path : publicOrigins[entry.server] + entry.path
   const current = currentOf(shown, server, path)

@@ -1,9 +1,11 @@
 /** `/console/deals`: the list of deals. The URL has the filters, the order and the page. */
+
 import type { Clock } from '../../shared/platform/clock.ts'
 import { BulkBar, bulkActionsOf } from '../bulk/bulk-bar.tsx'
 import type { PageResult } from '../frame/console.tsx'
 import { Pager, Table } from '../frame/content.tsx'
 import type { DealPage, DealReply, DealVisit } from '../frame/deal-api.ts'
+import { may } from '../frame/may.ts'
 import { dayOf } from '../parts/deal-parts.tsx'
 import { activeFilters, apiQuery, cleanQuery, defaults } from '../parts/filters.ts'
 import { listTexts as texts } from '../texts/lists.ts'
@@ -59,7 +61,7 @@ interface ListParts {
 function Head({ visit, list }: { readonly visit: DealVisit; readonly list: DealList | undefined }) {
   const { caller, reader } = visit
   const count = list?.totalCount
-  const mayCreate = caller.rights.has('deal.create')
+  const mayCreate = may(caller, 'deal.create')
   return (
     <div class="head">
       <h1>

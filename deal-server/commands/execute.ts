@@ -13,7 +13,7 @@ import { commitDecision } from './commit.ts'
 import { type DecisionPorts, decide } from './decide.ts'
 import { createKeyedQueue, type KeyedQueue } from './keyed-queue.ts'
 import type { DealRepository, Loaded } from './ports.ts'
-import { isForeign, isPresent, noSuchDeal, presentOf } from './presence.ts'
+import { isHidden, isPresent, noSuchDeal, presentOf } from './presence.ts'
 import { replay } from './replay.ts'
 import { refusalTo, shownTo, withheldIfForeign } from './withhold-deal.ts'
 
@@ -137,15 +137,16 @@ function load(repository: DealRepository, { request, dealId, key }: CommandConte
 }
 
 /**
- * Checks the rights by the deal or, for a replay, by the use cases that ran. A caller who reads own deals alone learns
- * of another deal only by commands that reach it.
+ * Checks the rights by the deal or, for a replay, by the use cases that ran. A caller whose rights are for own deals
+ * gets the same refusal for a foreign deal and for one that never was.
  */
 function requireRightsOn({ deal, command }: Loaded, { request: { bound, caller }, dealId }: CommandContext): void {
   const outcome = command?.outcome
   const known = bound.onDeleted || command ? deal : presentOf(deal)
   const missing = bound.missingRights(known, caller, outcome?.state === 'succeeded' ? outcome.useCases : undefined)
-  const isHidden = deal !== undefined && isForeign(deal, caller)
-  if (isHidden && (missing.length > 0 || bound.target === 'collection')) throw noSuchDeal(undefined, { dealId, caller })
+  const isRefused = missing.length > 0 || bound.target === 'collection'
+  if (isRefused && deal && isHidden(deal, caller, [...bound.rights, ...missing]))
+    throw noSuchDeal(undefined, { dealId, caller })
   if (missing.length > 0) throw missingRights(caller, missing)
 }
 

@@ -25,6 +25,12 @@ export const seesOwnDeleted = ({ rights }: Pick<Caller, 'rights'>): boolean =>
 /** True for a caller who may see this deleted deal. */
 export const seesDeletion = (caller: Caller, deal: Owned): boolean => reaches(caller, restoreDeal.right, deal)
 
+/** True for a deal of somebody else, when the caller has reading, or one of these rights, for own deals alone. */
+export const isHidden = (deal: Owned, caller: Caller, rights: readonly string[]): boolean =>
+  !owns(caller, deal) &&
+  widthOf(caller.rights, readingRight) !== 'all' &&
+  [readingRight, ...rights].some((right) => widthOf(caller.rights, right) === 'own')
+
 /** True for a deal of somebody else, when the caller reads own deals alone. */
 export const isForeign = (deal: Owned, caller: Caller): boolean =>
   widthOf(caller.rights, readingRight) === 'own' && !owns(caller, deal)

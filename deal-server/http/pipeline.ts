@@ -13,7 +13,6 @@ import {
   type Authenticate,
   type Caller,
   type Recheck,
-  requireRights as requireAllDeals,
   signatureUsed,
 } from '../../shared/protocol/authentication/authenticate.ts'
 import { requireOwnAccount } from '../../shared/protocol/authentication/own-account.ts'
@@ -124,7 +123,7 @@ async function manageWebhooks(
   { rights, action, proof, answer }: WebhookInvocation,
 ): Promise<HttpResponse> {
   if (caller.credential.signature?.isReused) throw signatureUsed(clock)
-  requireAllDeals(caller, rights) // right: 403
+  requireRights(caller, rights) // right: 403
   if (proof) {
     requireOwnAccount(caller) // narrowed credential: 403
     await requireRecentProof(caller, { ...proof, clientAddress: request.peer.address }) // 403, 429

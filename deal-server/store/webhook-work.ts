@@ -11,7 +11,7 @@ import { historySql, requirePrimary } from '../../shared/platform/history/histor
 import type { BlockedDeal, LoadedWebhook, PauseReason, Progress, WebhookHead, WebhookWork } from '../webhooks/ports.ts'
 import { a, b, e, w } from './aliases.ts'
 import { type EventRow, eventOfRow } from './event-log.ts'
-import { isHidden, positionOfEvent } from './event-statements.ts'
+import { isHidden, ownerOf, positionOfEvent } from './event-statements.ts'
 import { bucketOf } from './events/bucket.ts'
 import { rfc3339OfRow } from './rows.ts'
 import { events, webhookAttempts, webhookBlocked, webhooks } from './schema.ts'
@@ -139,7 +139,8 @@ const saveStatement = textOf(sql`
  */
 const waitingStatement = textOf(sql`
   with stored as materialized (
-    select e.*, $5::text::boolean and ${isHidden(sql`$1::text::uuid`, sql`$6::text::smallint`)} as is_hidden
+    select e.*, $5::text::boolean and ${isHidden(sql`$1::text::uuid`, sql`$6::text::smallint`)} as is_hidden,
+      ${ownerOf(sql`$1::text::uuid`, sql`$6::text::smallint`)}
     from ${events} ${e}
     where ${e.dealId} = $1::text::uuid and ${e.bucket} = $6::text::smallint and ${e.sequence} >= $2::text::int
     order by ${e.sequence} limit $4::text::int

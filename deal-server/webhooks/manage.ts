@@ -11,6 +11,7 @@ import type { Caller } from '../../shared/protocol/authentication/authenticate.t
 import type { EventLog } from '../events/event-log.ts'
 import { parsePosition } from '../events/position.ts'
 import { isOfPresent, outdatedPosition } from '../events/stream-request.ts'
+import { widthOf } from '../use-cases/own-deals.ts'
 import type { Delivered, Delivery, Receiver } from './deliver.ts'
 import type {
   Attempt,
@@ -99,7 +100,7 @@ export function createWebhookManagement(ports: ManagementPorts): WebhookManageme
   const responsibleOf = ({ username, userId, rights, generation }: Who): Responsible => ({
     username,
     userId,
-    seesDeleted: rights.has(restoring),
+    seesDeleted: widthOf(rights, restoring) !== undefined,
     generation,
   })
   const announced = <Result>(result: Result): Result => {

@@ -4,13 +4,15 @@
  */
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
+import type { Visibility } from '../events/event-stream.ts'
+import { widthOf } from '../use-cases/own-deals.ts'
 import type { LoadedWebhook, PauseReason, Responsible, WebhookWork } from './ports.ts'
 
-/** What this user must be allowed to, all the time. */
+/** What this user must be allowed to, all the time; deals in either width. */
 export const webhookRights = ['webhook.manage', 'deal.read', 'deal.history.read'] as const
 
 /** What the responsible user may see now, or why nothing may be sent any more. */
-export type Standing = { readonly seesDeleted: boolean } | { readonly pause: PauseReason }
+export type Standing = Visibility | { readonly pause: PauseReason }
 
 /** Looks at the user's rights. @throws Unavailable when they cannot be known */
 export type FindStanding = (responsible: Responsible) => Promise<Standing>
@@ -22,8 +24,11 @@ export const createFindStanding =
     const record = await principals.get(username)
     if (!record?.enabled || record.userId !== userId) return { pause: 'responsible-disabled' }
     if (generation !== null && record.generation > generation) return { pause: 'responsible-logged-out' }
-    if (webhookRights.some((right) => !record.rights.includes(right))) return { pause: 'responsible-lacks-right' }
-    return { seesDeleted: seesDeleted && record.rights.includes(restoring) }
+    const rights = new Set(record.rights)
+    const widths = webhookRights.map((right) => widthOf(rights, right))
+    if (widths.includes(undefined)) return { pause: 'responsible-lacks-right' }
+    const own = widths.includes('own') ? { username: record.username, userId } : undefined
+    return { seesDeleted: seesDeleted && widthOf(rights, restoring) !== undefined, own }
   }
 
 /** The same, as a question that has an answer at any time: undefined while it cannot be known. */

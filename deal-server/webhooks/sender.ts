@@ -10,6 +10,8 @@ import type { Permits } from '../../shared/platform/concurrency/permits.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { EventLog, EventPage, LoggedEvent } from '../events/event-log.ts'
+import type { Visibility } from '../events/event-stream.ts'
+import { seenByOwner } from '../events/own-events.ts'
 import type { Place } from '../events/position.ts'
 import { pauseAfter } from './back-off.ts'
 import { BlockedDeals, type NextEvent, type WaitingDeal } from './blocked-deals.ts'
@@ -169,7 +171,7 @@ export class WebhookSender {
     }
     const page = await this.#readPage(!standing.seesDeleted)
     if (!page) return 0
-    await this.#sendPage(page)
+    await this.#sendPage(page, standing)
     this.#place = page.end
     this.#progress.position = page.end.position
     await this.#saveIfDue()
@@ -177,7 +179,7 @@ export class WebhookSender {
   }
 
   /** What the responsible user may see; undefined when that cannot be known, or when the webhook is paused for it. */
-  async #standing(): Promise<{ readonly seesDeleted: boolean } | undefined> {
+  async #standing(): Promise<Visibility | undefined> {
     const standing = await standingNow(this.#ports.findStanding, this.webhook.responsible)
     if (standing && 'pause' in standing) {
       this.#pause = standing.pause
@@ -211,9 +213,9 @@ export class WebhookSender {
   }
 
   /** Sends the events of a page. What cannot be sent now waits in its deal. */
-  async #sendPage(page: EventPage): Promise<void> {
+  async #sendPage(page: EventPage, standing: Visibility): Promise<void> {
     this.#taken = page.end
-    const groups = this.#groupsOf(page)
+    const groups = this.#groupsOf(page, standing)
     this.#pageSince = groups[0]?.[0]?.occurredAt
     const running = new Set<Promise<void>>()
     for (const group of groups) {
@@ -226,10 +228,11 @@ export class WebhookSender {
   }
 
   /** The wanted events of each deal, in order, without deals that wait. */
-  #groupsOf({ events }: EventPage): LoggedEvent[][] {
+  #groupsOf({ events }: EventPage, standing: Visibility): LoggedEvent[][] {
     const groups = new Map<string, LoggedEvent[]>()
-    for (const event of events) {
-      if (!this.#isWanted(event) || this.#blocked.takes(event.dealId)) continue
+    for (const read of events) {
+      const event = this.#wanted(read, standing)
+      if (!event || this.#blocked.takes(event.dealId)) continue
       const group = groups.get(event.dealId)
       if (group) group.push(event)
       else groups.set(event.dealId, [event])
@@ -237,9 +240,13 @@ export class WebhookSender {
     return [...groups.values()]
   }
 
-  #isWanted({ type, dealId, isHidden }: LoggedEvent): boolean {
+  /** The event as the responsible user sees it; undefined when it is not to be sent. */
+  #wanted(event: LoggedEvent, { own }: Visibility): LoggedEvent | undefined {
     const { types, deals } = this.webhook
-    return !isHidden && (types.length === 0 || types.includes(type)) && (deals.length === 0 || deals.includes(dealId))
+    if (event.isHidden || (deals.length > 0 && !deals.includes(event.dealId))) return undefined
+    const seen = own ? seenByOwner(own, event) : event
+    const isNotice = seen !== event
+    return isNotice || types.length === 0 || types.includes(event.type) ? seen : undefined
   }
 
   async #sendGroup(events: readonly LoggedEvent[]): Promise<void> {
@@ -299,7 +306,7 @@ export class WebhookSender {
         limit: waitingLimit,
         hidesDeleted: !standing.seesDeleted,
       })
-      for (const event of events) if (!(await this.#retryEvent(deal, event))) return this.#saveIfDue()
+      for (const event of events) if (!(await this.#retryEvent(deal, event, standing))) return this.#saveIfDue()
       if (events.length > 0) continue
       if (!deal.hasMore) break
     }
@@ -308,9 +315,10 @@ export class WebhookSender {
   }
 
   /** True when the next event of the deal may follow. */
-  async #retryEvent(deal: WaitingDeal, event: LoggedEvent): Promise<boolean> {
-    deal.since = event.occurredAt
-    if (this.#isWanted(event)) {
+  async #retryEvent(deal: WaitingDeal, read: LoggedEvent, standing: Visibility): Promise<boolean> {
+    deal.since = read.occurredAt
+    const event = this.#wanted(read, standing)
+    if (event) {
       const sent = this.hasEnded || this.#isHeldOff() ? undefined : await this.#send(event, deal.attempts + 1)
       if (!sent) {
         deal.nextAttemptAt = this.#ports.clock.now() + outagePauseMs
@@ -323,7 +331,7 @@ export class WebhookSender {
         return false
       }
     }
-    deal.sequence = event.sequence + 1
+    deal.sequence = read.sequence + 1
     deal.attempts = 0
     this.#blocked.touch(deal)
     return true

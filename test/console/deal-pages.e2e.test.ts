@@ -28,6 +28,28 @@ afterAll(() => world.close())
 const run = (name: string, json: object) => runCommand(world.stack, token, name, json)
 const pathOf = (id: string) => `/console/deals/${id}`
 
+it('shows a seller own deals alone, on every page', async () => {
+  const admin = (await world.stack.logIn('admin')).access
+  const json = { roles: ['seller'] }
+  expect((await world.stack.auth.send('/users/dave', { method: 'PATCH', token: admin, json })).status).toBe(200)
+  const [foreign, own] = [await makeDeal(world.stack, token, 'HELD'), await makeDeal(world.stack, token, 'OPEN')]
+  await run('RenameDeal', { id: foreign, newName: 'a foreign deal' })
+  await run('RenameDeal', { id: own, newName: 'an own deal' })
+  await run('AssignOwner', { id: own, employeeId: 'dave' })
+  await run('HoldDeal', { id: own, reason: 'waits' })
+  // The dashboard of a reader of all deals is kept for a moment, and not for sellers.
+  expectPage(await reader.get('/console'), 200, 'a foreign deal')
+  const dave = await world.readAs('dave')
+  for (const path of ['/console', '/console/deals', '/console/deals?q=deal']) {
+    const page = await dave.get(path)
+    expectPage(page, 200, 'an own deal')
+    expect(page.text, path).not.toContain('a foreign deal')
+  }
+  expectPage(await dave.get(pathOf(own)), 200, 'an own deal')
+  expect((await dave.get(pathOf(foreign))).status).toBe(404)
+  expect((await dave.get(`${pathOf(foreign)}/commands/rename`)).status).toBe(404)
+})
+
 it('shows hostile texts as text, wherever they are shown', async () => {
   for (const [index, text] of hostileTexts.entries()) {
     const id = await makeDeal(world.stack, token, 'OPEN')

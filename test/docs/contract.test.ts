@@ -191,5 +191,7 @@ function rolesMade(): Map<string, string[]> {
   const files = ['0020_catalogue.sql', '0021_own_deals.sql']
   const migration = files.map((name) => readFileSync(join(folder, name), 'utf8')).join()
   const rows = migration.matchAll(/\('([a-z]+)', '[^']+', ARRAY\[([^\]]*)\]/g)
-  return new Map([...rows].map(([, name = '', rights = '']) => [name, rights.match(/[a-z-]+(\.[a-z-]+)+(:own)?/g) ?? []]))
+  return new Map(
+    [...rows].map(([, name = '', rights = '']) => [name, rights.match(/[a-z-]+(\.[a-z-]+)+(:own)?/g) ?? []]),
+  )
 }

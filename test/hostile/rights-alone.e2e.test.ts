@@ -187,8 +187,22 @@ async function walkEvents(): Promise<void> {
   expect(JSON.stringify(ofDeleted)).not.toMatch(planted)
 }
 
+/** The end of a right for own deals alone. All deals here are foreign to dave. */
+const own = ':own'
+
+/** Asks one route about a deal. */
+async function askAbout(route: string, entry: Entry, { right, id }: { right: string; id: string }): Promise<Reply> {
+  const [method = '', path = ''] = route.split(' ')
+  const target = pathOf(path, id, randomUUID())
+  if ('reads' in entry) return send(dave, method, target)
+  const { json } = requestOf(entry, right.slice(0, -own.length), id)
+  const chosen = path === '/commands/{commandId}' ? { deal: id } : path === '/rest/v1/deals' ? { id } : {}
+  return send(dave, method, target, { json: { ...json, ...chosen } })
+}
+
 /** The rights under which something of the deal is shown at least. */
-const dealRights = builtInRights.filter((right) => /^(deal|task)\./.test(right))
+const dealRights = builtInRights.filter((right) => /^(deal|task)\./.test(right) && !right.endsWith(own))
+const ownRights = builtInRights.filter((right) => right.endsWith(own))
 
 describeOnce('a right alone', (openBackend) => {
   beforeAll(async () => {
@@ -221,8 +235,26 @@ describeOnce('a right alone', (openBackend) => {
     for (const [route, entry] of routeTable) await walk(route, entry, right)
   })
 
-  it.each(builtInRights.filter((right) => !dealRights.includes(right)))('%s shows nothing of a deal', async (right) => {
+  it.each(ownRights)('%s shows nothing of a foreign deal, and does not tell it from none', async (right) => {
     await giveDave(right)
-    for (const [route, entry] of routeTable) if (!('open' in entry)) await walk(route, entry, right)
+    for (const [route, entry] of routeTable) {
+      if ('open' in entry || 'manages' in entry || 'batch' in entry || route === 'GET /rest/v1/events') continue
+      for (const id of [held, closed, deleted]) {
+        const foreign = await askAbout(route, entry, { right, id })
+        expect(textOf(foreign), route).not.toMatch(planted)
+        expect(textOf(foreign), route).not.toMatch(ofState)
+        const none = await askAbout(route, entry, { right, id: randomUUID() })
+        if (none.status < 300) expect([route, foreign.status]).toEqual([route, 404])
+        else expect([route, foreign.status, foreign.body.code]).toEqual([route, none.status, none.body.code])
+      }
+    }
   })
+
+  it.each(builtInRights.filter((right) => !/^(deal|task)\./.test(right)))(
+    '%s shows nothing of a deal',
+    async (right) => {
+      await giveDave(right)
+      for (const [route, entry] of routeTable) if (!('open' in entry)) await walk(route, entry, right)
+    },
+  )
 })

@@ -100,8 +100,10 @@ const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
  * deals and without any right that attributes can ask for gets the same refusal for every deal, existing or not.
  */
 function missingRights(caller: CommandCaller, deal: Deal | undefined, involved: readonly Command[]): readonly string[] {
-  const possible = attributeCommands.map(({ right }) => right)
-  if (![readingRight, ...possible].some((right) => widthOf(caller.rights, right))) return [readingRight]
+  const possible = [readingRight, ...attributeCommands.map(({ right }) => right)]
+  const held = possible.filter((right) => widthOf(caller.rights, right))
+  if (held.length === 0) return [readingRight]
+  if (deal && !held.some((right) => reaches(caller, right, deal))) return held
   const has = (right: string) => (deal ? reaches(caller, right, deal) : widthOf(caller.rights, right) !== undefined)
   return [...new Set(involved.map(({ right }) => right))].filter((right) => !has(right))
 }

@@ -21,7 +21,10 @@ function world({ tookMs = 100, fails = false } = {}) {
   const pass = (ms: number) => {
     time += ms
   }
-  return { api, seen, pass, readSums: createReadSums({ now: () => Date.UTC(2026, 10, 23), monotonic: () => time }) }
+  const readAll = createReadSums({ now: () => Date.UTC(2026, 10, 23), monotonic: () => time })
+  const readSums = (by: DealApi, period: 'month' | 'week', right = 'deal.read') =>
+    readAll({ api: by, caller: { rights: new Set([right]) } }, period)
+  return { api, seen, pass, readSums }
 }
 
 it('reads all sums once for readers who come at the same time, one after the other', async () => {
@@ -39,6 +42,13 @@ it('shows them for ten times as long as reading them took, then reads them again
   expect(seen.calls).toBe(7)
   pass(200)
   await readSums(api, 'month')
+  expect(seen.calls).toBe(14)
+})
+
+it('shares nothing with a reader of own deals alone', async () => {
+  const { api, seen, readSums } = world()
+  const shared = await readSums(api, 'month')
+  expect(await readSums(api, 'month', 'deal.read:own')).not.toBe(shared)
   expect(seen.calls).toBe(14)
 })
 
