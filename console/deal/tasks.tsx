@@ -1,9 +1,9 @@
 /** The tasks of a deal, the open ones first, with what the reader can do with each; and the form for a new one. */
 
+import { widthOf } from '../../deal-server/domain/own-deals.ts'
 import { isSameUser } from '../../deal-server/use-cases/assignable-users.ts'
 import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
 import { commands } from '../../deal-server/use-cases/index.ts'
-import { widthOf } from '../../deal-server/use-cases/own-deals.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import { isOnTask, titleOf } from '../deal-forms/command-form.tsx'

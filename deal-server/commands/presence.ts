@@ -1,8 +1,8 @@
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
+import { type Owned, owns, reaches, widthOf } from '../domain/own-deals.ts'
 import { readingRight } from '../use-cases/define-use-case.ts'
-import { type Owned, owns, reaches, widthOf } from '../use-cases/own-deals.ts'
 import { restoreDeal } from '../use-cases/restore-deal.ts'
 
 /** A deal, or what is read of it. */

@@ -1,5 +1,5 @@
 import { type Caller, missingRights } from '../../shared/protocol/authentication/authenticate.ts'
-import { widthOf } from '../use-cases/own-deals.ts'
+import { widthOf } from '../domain/own-deals.ts'
 
 /** Requires rights in either width. @throws ProblemError `missing-right` with the names of all missing rights */
 export function requireRights(caller: Caller, rights: readonly string[]): void {

@@ -6,8 +6,8 @@
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
+import { widthOf } from '../domain/own-deals.ts'
 import { readingRight } from '../use-cases/define-use-case.ts'
-import { widthOf } from '../use-cases/own-deals.ts'
 import type { CommandContext, CommandResult, ShownCommand } from './command-context.ts'
 import { isForeign } from './presence.ts'
 import { ReplayedRefusal } from './replay.ts'
@@ -47,7 +47,8 @@ export function refusalTo(caller: Caller, error: unknown): unknown {
 }
 
 /**
- * Does the work on a deal. When the deal is foreign to the caller, neither the result nor a refusal tells anything of it.
+ * Does the work on a deal. When the deal is foreign to the caller, neither the result nor a refusal tells anything
+ * of it.
  */
 export async function withheldIfForeign<Result extends CommandResult | undefined>(
   deal: Deal | undefined,

@@ -4,7 +4,7 @@
  * `store/event-log.ts` implements it.
  */
 import type { History } from '../../shared/platform/history/history.ts'
-import type { Owned } from '../use-cases/own-deals.ts'
+import type { Owned } from '../domain/own-deals.ts'
 import type { LogHistory, Place } from './position.ts'
 
 /** An event as it was stored. Amounts in `data` are minor units of `currency`. */

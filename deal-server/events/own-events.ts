@@ -1,5 +1,5 @@
-import type { UserIdentity } from '../use-cases/define-use-case.ts'
-import { owns } from '../use-cases/own-deals.ts'
+import type { UserIdentity } from '../domain/own-deals.ts'
+import { owns } from '../domain/own-deals.ts'
 import type { LoggedEvent } from './event-log.ts'
 
 /** What a reader of own deals gets when one of them is given to another user: the id of the deal, and nothing else. */

@@ -2,7 +2,7 @@
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import { isPresent, noSuchDeal, seesDeleted, seesDeletion } from '../commands/presence.ts'
 import type { Deal } from '../domain/deal.ts'
-import type { Owned } from '../use-cases/own-deals.ts'
+import type { Owned } from '../domain/own-deals.ts'
 import type { DealReader } from './ports.ts'
 
 /** The requested deal and the caller. */

@@ -1,7 +1,7 @@
 import { eq, isNull, type SQL, sql } from 'drizzle-orm'
 import { timeOfId } from '../../shared/platform/ids.ts'
+import type { UserIdentity } from '../domain/own-deals.ts'
 import type { DealFilter } from '../queries/ports.ts'
-import type { UserIdentity } from '../use-cases/define-use-case.ts'
 import { deals } from './schema.ts'
 
 /** True for a deal that the user owns: `owns`, for sets of deals. The index by owner serves it. */

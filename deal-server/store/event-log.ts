@@ -3,9 +3,9 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import type { JsonRow } from '../../shared/platform/database/statement.ts'
 import { type History, requirePrimary } from '../../shared/platform/history/history.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { Owned } from '../domain/own-deals.ts'
 import type { EventLog, EventPage, LoggedEvent, LogState, ReadOptions } from '../events/event-log.ts'
 import { beginning, isBefore, type LogHistory, type Place } from '../events/position.ts'
-import type { Owned } from '../use-cases/own-deals.ts'
 import {
   findLastStatement,
   lookStatement,

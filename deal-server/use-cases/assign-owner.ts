@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { requireOpen } from '../domain/deal.ts'
+import { owns } from '../domain/own-deals.ts'
 import { isRefusal } from '../domain/refusal.ts'
 import { assignableUserOf, isSameUser } from './assignable-users.ts'
 import { defineDealCommand } from './define-use-case.ts'
-import { owns } from './own-deals.ts'
 import { username } from './parameters.ts'
 
 /** Gives a deal another owner, who must be an enabled user. */

@@ -7,19 +7,13 @@ import { checkValue } from '../../shared/platform/problems/check-value.ts'
 import { type AccountUser, actsForItsUser } from '../../shared/protocol/authentication/own-account.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
+import { owns, reaches, type UserIdentity, widthOf } from '../domain/own-deals.ts'
 import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/refusal.ts'
-import { owns, reaches, widthOf } from './own-deals.ts'
 
 /** The right to read deals. A caller without it sees only the outcomes of its own commands. */
 export const readingRight = 'deal.read'
 
-/** A user by name and immutable id. */
-export interface UserIdentity {
-  /** In the spelling of its creation. */
-  readonly username: string
-  /** Immutable: when a name is used again for a new user, that user has another id. */
-  readonly userId: string
-}
+export type { UserIdentity }
 
 /** The facts of a decision besides deal and parameters. They are passed in, so that the decision stays pure. */
 export interface DecisionContext {

@@ -8,10 +8,10 @@ import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { addressInHost, mayReach, type Network } from '../../shared/platform/webhooks/reachable-address.ts'
 import { newWebhookSecret } from '../../shared/platform/webhooks/sign-message.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
+import { widthOf } from '../domain/own-deals.ts'
 import type { EventLog } from '../events/event-log.ts'
 import { parsePosition } from '../events/position.ts'
 import { isOfPresent, outdatedPosition } from '../events/stream-request.ts'
-import { widthOf } from '../use-cases/own-deals.ts'
 import type { Delivered, Delivery, Receiver } from './deliver.ts'
 import type {
   Attempt,

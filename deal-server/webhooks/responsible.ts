@@ -4,8 +4,8 @@
  */
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
+import { widthOf } from '../domain/own-deals.ts'
 import type { Visibility } from '../events/event-stream.ts'
-import { widthOf } from '../use-cases/own-deals.ts'
 import type { LoadedWebhook, PauseReason, Responsible, WebhookWork } from './ports.ts'
 
 /** What this user must be allowed to, all the time; deals in either width. */

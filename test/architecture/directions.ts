@@ -3,7 +3,11 @@
  * `*` stands for every package. What is not listed here belongs nowhere yet: decide where before adding it.
  */
 export const directions: Readonly<Record<string, readonly string[]>> = {
-  'deal-server/domain': ['shared/platform/problems/errors.ts', 'shared/platform/pagination.ts'],
+  'deal-server/domain': [
+    'shared/platform/problems/errors.ts',
+    'shared/platform/pagination.ts',
+    'shared/platform/ids.ts',
+  ],
   'deal-server/use-cases': ['deal-server/domain', 'shared', 'zod', 'node:util'],
   'deal-server/commands': [
     'deal-server/use-cases',
@@ -31,7 +35,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     '*',
   ],
   'deal-server/replicas': ['deal-server/store', 'deal-server/queries', 'shared'],
-  'deal-server/webhooks': ['deal-server/events', 'shared', '*'],
+  'deal-server/webhooks': ['deal-server/events', 'deal-server/domain', 'shared', '*'],
   'deal-server/events': ['deal-server/domain', 'shared', '*'],
   'deal-server/retention': ['deal-server/store', 'shared', '*'],
   'deal-server/files': ['shared', 'csv-parse', 'csv-stringify', 'node:crypto'],

@@ -1,4 +1,4 @@
-/** A caller who reads and works on own deals alone: a foreign deal is as one that never was, in every style and scheme. */
+/** A caller who works on own deals alone: a foreign deal is as one that never was, in every style and scheme. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Reply } from '../support/clients/http-client.ts'

@@ -48,6 +48,7 @@ it('shows a seller own deals alone, on every page', async () => {
   expectPage(await dave.get(pathOf(own)), 200, 'an own deal')
   expect((await dave.get(pathOf(foreign))).status).toBe(404)
   expect((await dave.get(`${pathOf(foreign)}/commands/rename`)).status).toBe(404)
+  await world.stack.auth.send('/users/dave', { method: 'PATCH', token: admin, json: { roles: [] } })
 })
 
 it('shows hostile texts as text, wherever they are shown', async () => {

@@ -8,6 +8,7 @@ import type { MemberError } from '../../../shared/platform/problems/problem-docu
 import type { Deal } from '../../domain/deal.ts'
 import type { DealEvent } from '../../domain/events.ts'
 import { foldEvents } from '../../domain/evolve.ts'
+import { reaches, widthOf } from '../../domain/own-deals.ts'
 import { type DealRefusal, isRefusal, refuseMember } from '../../domain/refusal.ts'
 import { assignOwner } from '../assign-owner.ts'
 import {
@@ -19,7 +20,6 @@ import {
   type Steps,
 } from '../define-use-case.ts'
 import { commands } from '../index.ts'
-import { reaches, widthOf } from '../own-deals.ts'
 import {
   type Attributes,
   attributesSchema,

@@ -391,30 +391,4 @@ describeDealStores('webhooks', (openBackend) => {
     expect(new Set(replies.slice(0, 100).map(({ status }) => status))).toEqual(new Set([201]))
     expectProblem(replies[100] as Reply, 409, 'too-many-webhooks')
   })
-
-  it('send own deals alone for a user who reads own deals alone, and say when one is given away', async () => {
-    const owner = await newUser(['webhook.manage', 'deal.read:own', 'deal.history.read:own'])
-    await create({}, owner.token)
-    const give = async (id: string, employeeId: string) => {
-      const json = { employeeId }
-      const reply = await stack.deal.send(`/rest/v1/deals/${id}/assign-owner`, { token: admin, method: 'PUT', json })
-      expect(reply.status, reply.text).toBe(200)
-    }
-    const [foreign, given] = [await createDeal(), await createDeal()]
-    await rename(foreign, 'unseen')
-    await give(given, owner.username)
-    await eventually(() => expect(ofDeal(receiver.taken(), given).at(-1)?.data.type).toBe('deal.owner-assigned'))
-    await rename(given, 'seen')
-    await eventually(() => expect(ofDeal(receiver.taken(), given).at(-1)?.data.type).toBe('deal.renamed'))
-    await give(given, 'admin')
-    await eventually(() => expect(ofDeal(receiver.taken(), given).at(-1)?.data.type).toBe('deal.given-away'))
-    await rename(given, 'unseen')
-    await rename(foreign, 'unseen again')
-    const last = await createDeal()
-    await give(last, owner.username)
-    await eventually(() => expect(ofDeal(receiver.taken(), last)).not.toEqual([]))
-    expect(ofDeal(receiver.taken(), foreign)).toEqual([])
-    const notice = ofDeal(receiver.taken(), given).at(-1)?.data
-    expect([notice?.type, notice?.data, notice?.actor]).toEqual(['deal.given-away', {}, undefined])
-  })
 })

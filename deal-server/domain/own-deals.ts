@@ -4,9 +4,15 @@
  * predicate for sets of deals.
  */
 import { timeOfId } from '../../shared/platform/ids.ts'
-import type { Deal } from '../domain/deal.ts'
-import { isSameUser } from './assignable-users.ts'
-import type { UserIdentity } from './define-use-case.ts'
+import type { Deal } from './deal.ts'
+
+/** A user by name and immutable id. */
+export interface UserIdentity {
+  /** In the spelling of its creation. */
+  readonly username: string
+  /** Immutable: when a name is used again for a new user, that user has another id. */
+  readonly userId: string
+}
 
 /** How far a right of a caller reaches. */
 export type Width = 'all' | 'own'
@@ -30,7 +36,7 @@ export function widthOf(rights: Rights, right: string): Width | undefined {
  * true for a user who existed when the deal was made, by the time in the user's id.
  */
 export function owns({ username, userId }: UserIdentity, { ownerId, ownerUserId, createdAt }: Owned): boolean {
-  if (!isSameUser(ownerId, username)) return false
+  if (ownerId.toLowerCase() !== username.toLowerCase()) return false
   return ownerUserId == null ? timeOfId(userId) <= Date.parse(createdAt) : ownerUserId === userId
 }
 
