@@ -62,8 +62,8 @@ export function createAudiences(settings: AudiencesSettings, database: Pick<Data
 }
 
 /** The row of the pair does not count: its audience is the setting. */
-const others = sql`select ${r.audience}, array(select ${accessRights.name} from ${accessRights}
-  where ${accessRights.resourceServer} = ${r.id}) as rights from ${resourceServers} ${r}
+const others = sql`select ${r.audience}, to_json(array(select ${accessRights.name} from ${accessRights}
+  where ${accessRights.resourceServer} = ${r.id})) as rights from ${resourceServers} ${r}
   where ${r.id} <> ${sql.raw(`'${ownResourceServer}'`)}`
 
 const byNameSql = textOf(sql`${others} and ${r.audience} = $1`)
