@@ -13,6 +13,7 @@ export function createOwnReader(reader: DealReader, user: UserIdentity): DealRea
     filter: { ...request.filter, owner: user },
   })
   return {
+    owner: user,
     load: async (...given) => {
       const { deal, command } = await reader.load(...given)
       const visible = own(deal)

@@ -125,6 +125,8 @@ export interface DealText extends Owned {
 
 /** Reads for queries. */
 export interface DealReader extends Pick<DealRepository, 'load'> {
+  /** Set where every deal of another owner is as one that never was: the user whose deals are read. */
+  readonly owner?: UserIdentity
   /** One deal, also a deleted deal; undefined without such a deal. @throws Unavailable */
   loadText(dealId: string): Promise<DealText | undefined>
   /**

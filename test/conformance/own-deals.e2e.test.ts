@@ -134,4 +134,22 @@ describeBackends('own deals', (openBackend) => {
       }
     })
   })
+
+  it('hide the outcome of a command that another right let pass, also from a user who may restore all deals', async () => {
+    const foreign = await makeTwin(alice, 'OPEN')
+    await grant({ roles: [], rights: ['deal.read:own', 'deal.history.read:own', 'deal.hold', 'deal.restore'] })
+    const send = sendAs(stack.deal, (await stack.logIn('dave')).access)
+    const commandId = `own-${randomUUID()}`
+    const json = { reason: 'by another right' }
+    const sent = { method: 'PUT', json, headers: { 'idempotency-key': commandId } }
+    for (const _ of ['first', 'replay']) {
+      const held = await send({ path: `${foreign.path}/hold`, sent })
+      expect([held.status, held.text]).toEqual([204, ''])
+    }
+    for (const path of [`/commands/${commandId}`, `${foreign.path}/commands/${commandId}`, `${foreign.path}/history`]) {
+      const reply = await send({ path, sent: {} })
+      expect([path, reply.status]).toEqual([path, 404])
+    }
+    await grant({ roles: ['seller'], rights: [] })
+  })
 })
