@@ -13,7 +13,7 @@ import { commitDecision } from './commit.ts'
 import { type DecisionPorts, decide } from './decide.ts'
 import { createKeyedQueue, type KeyedQueue } from './keyed-queue.ts'
 import type { DealRepository, Loaded } from './ports.ts'
-import { isHidden, isPresent, noSuchDeal, presentOf } from './presence.ts'
+import { isForeign, isPresent, noSuchDeal, presentOf } from './presence.ts'
 import { replay } from './replay.ts'
 import { refusalTo, shownTo, withheldIfForeign } from './withhold-deal.ts'
 
@@ -145,7 +145,7 @@ function requireRightsOn({ deal, command }: Loaded, { request: { bound, caller }
   const known = bound.onDeleted || command ? deal : presentOf(deal)
   const missing = bound.missingRights(known, caller, outcome?.state === 'succeeded' ? outcome.useCases : undefined)
   const isRefused = missing.length > 0 || bound.target === 'collection'
-  if (isRefused && deal && isHidden(deal, caller, [...bound.rights, ...missing]))
+  if (isRefused && deal && isForeign(deal, caller, [...bound.rights, ...missing]))
     throw noSuchDeal(undefined, { dealId, caller })
   if (missing.length > 0) throw missingRights(caller, missing)
 }

@@ -1,7 +1,7 @@
 import type { Traced } from '../../shared/platform/trace-context.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
 import { foldUsername, isAnonymous, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
-import type { UserIdentity } from '../use-cases/define-use-case.ts'
+import type { UserIdentity } from '../domain/own-deals.ts'
 
 /** Finds the enabled users among these names: folded name → the user. @throws Unavailable without a current record */
 export type FindAssignableUsers = (

@@ -1,7 +1,7 @@
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
-import { type Owned, owns, reaches, widthOf } from '../domain/own-deals.ts'
+import { type Owned, owns, reaches, type Width, widthOf } from '../domain/own-deals.ts'
 import { readingRight } from '../use-cases/define-use-case.ts'
 import { restoreDeal } from '../use-cases/restore-deal.ts'
 
@@ -15,25 +15,20 @@ export const isPresent = <Found extends Deletable>(deal: Found | undefined): dea
 /** The deal, unless it is deleted. */
 export const presentOf = (deal: Deal | undefined): Deal | undefined => (isPresent(deal) ? deal : undefined)
 
-/** True for a caller who may see all deleted deals. */
-export const seesDeleted = ({ rights }: Pick<Caller, 'rights'>): boolean => rights.has(restoreDeal.right)
-
-/** True for a caller who may see own deleted deals. */
-export const seesOwnDeleted = ({ rights }: Pick<Caller, 'rights'>): boolean =>
-  widthOf(rights, restoreDeal.right) !== undefined
+/** True for a caller who may see the deleted ones among all deals, or among own deals. */
+export function seesDeleted({ rights }: Pick<Caller, 'rights'>, among: Width | undefined = 'all'): boolean {
+  const width = widthOf(rights, restoreDeal.right)
+  return width === 'all' || (width === 'own' && among === 'own')
+}
 
 /** True for a caller who may see this deleted deal. */
 export const seesDeletion = (caller: Caller, deal: Owned): boolean => reaches(caller, restoreDeal.right, deal)
 
 /** True for a deal of somebody else, when the caller has reading, or one of these rights, for own deals alone. */
-export const isHidden = (deal: Owned, caller: Caller, rights: readonly string[]): boolean =>
-  !owns(caller, deal) &&
+export const isForeign = (deal: Owned, caller: Caller, rights: readonly string[] = []): boolean =>
   widthOf(caller.rights, readingRight) !== 'all' &&
-  [readingRight, ...rights].some((right) => widthOf(caller.rights, right) === 'own')
-
-/** True for a deal of somebody else, when the caller reads own deals alone. */
-export const isForeign = (deal: Owned, caller: Caller): boolean =>
-  widthOf(caller.rights, readingRight) === 'own' && !owns(caller, deal)
+  [readingRight, ...rights].some((right) => widthOf(caller.rights, right) === 'own') &&
+  !owns(caller, deal)
 
 /** The refusal for a missing deal. A caller who may restore deals gets the times of a deletion. */
 export function noSuchDeal(

@@ -21,10 +21,10 @@ import type { ReportedChange } from '../../shared/protocol/internal-api/webhook-
 import type { ShownCommand } from '../commands/command-context.ts'
 import type { ExecuteCommand } from '../commands/execute.ts'
 import type { FindUserId } from '../commands/find-assignable-users.ts'
-import { seesDeleted, seesOwnDeleted } from '../commands/presence.ts'
+import { seesDeleted } from '../commands/presence.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
 import { requireRights } from '../commands/require-rights.ts'
-import { widthOf } from '../domain/own-deals.ts'
+import { widthOfAll } from '../domain/own-deals.ts'
 import type { EventStreams } from '../events/event-streams.ts'
 import { createOwnReader } from '../queries/own-reader.ts'
 import type { WebhookManagement } from '../webhooks/manage.ts'
@@ -81,7 +81,7 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     const isQuery = invocation.kind === 'query'
     const rights = isQuery ? invocation.rights(caller) : invocation.bound.rights
     requireRights(caller, rights) // right: 403
-    const isOwn = rights.some((right) => widthOf(caller.rights, right) === 'own')
+    const isOwn = widthOfAll(caller.rights, rights) === 'own'
     return await ports.withReader(request, (reader) =>
       isQuery
         ? invocation.answer(isOwn ? createOwnReader(reader, caller) : reader, caller, ports.findUserId)
@@ -110,8 +110,8 @@ function openStream(
   const mayRead = async () => {
     const now = await recheck(caller)
     requireRights(now, rights)
-    const isOwn = rights.some((right) => widthOf(now.rights, right) === 'own')
-    return isOwn ? { seesDeleted: seesOwnDeleted(now), own: now } : { seesDeleted: seesDeleted(now) }
+    const width = widthOfAll(now.rights, rights)
+    return { seesDeleted: seesDeleted(now, width), own: width === 'own' ? now : undefined }
   }
   return stream.open(events, { principalId: caller.userId, mayRead })
 }

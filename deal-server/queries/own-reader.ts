@@ -1,5 +1,4 @@
-import { type Owned, owns } from '../domain/own-deals.ts'
-import type { UserIdentity } from '../use-cases/define-use-case.ts'
+import { type Owned, owns, type UserIdentity } from '../domain/own-deals.ts'
 import type { DealList, DealReader } from './ports.ts'
 
 /**

@@ -4,9 +4,8 @@ import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { CommandRecord, DealRepository } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { MinorUnits } from '../domain/money.ts'
-import type { Owned } from '../domain/own-deals.ts'
+import type { Owned, UserIdentity } from '../domain/own-deals.ts'
 import type { StoredEvent } from '../events/event-log.ts'
-import type { UserIdentity } from '../use-cases/define-use-case.ts'
 
 /**
  * The filter of a list: a deal must meet every condition that is set. Bounds are inclusive, except the ends of times,

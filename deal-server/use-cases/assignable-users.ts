@@ -1,8 +1,9 @@
 import { timeOfId } from '../../shared/platform/ids.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
+import type { UserIdentity } from '../domain/own-deals.ts'
 import { type DealRefusal, refuseMember } from '../domain/refusal.ts'
 import type { Task } from '../domain/task.ts'
-import type { DecisionContext, UserIdentity } from './define-use-case.ts'
+import type { DecisionContext } from './define-use-case.ts'
 
 /** True for two spellings of one user name, and for null twice. */
 export const isSameUser = (a: string | null, b: string | null): boolean =>

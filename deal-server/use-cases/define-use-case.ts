@@ -13,8 +13,6 @@ import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/ref
 /** The right to read deals. A caller without it sees only the outcomes of its own commands. */
 export const readingRight = 'deal.read'
 
-export type { UserIdentity }
-
 /** The facts of a decision besides deal and parameters. They are passed in, so that the decision stays pure. */
 export interface DecisionContext {
   /** RFC 3339. */

@@ -4,7 +4,7 @@
  */
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
-import { widthOf } from '../domain/own-deals.ts'
+import { widthOf, widthOfAll } from '../domain/own-deals.ts'
 import type { Visibility } from '../events/event-stream.ts'
 import type { LoadedWebhook, PauseReason, Responsible, WebhookWork } from './ports.ts'
 
@@ -25,9 +25,9 @@ export const createFindStanding =
     if (!record?.enabled || record.userId !== userId) return { pause: 'responsible-disabled' }
     if (generation !== null && record.generation > generation) return { pause: 'responsible-logged-out' }
     const rights = new Set(record.rights)
-    const widths = webhookRights.map((right) => widthOf(rights, right))
-    if (widths.includes(undefined)) return { pause: 'responsible-lacks-right' }
-    const own = widths.includes('own') ? { username: record.username, userId } : undefined
+    const width = widthOfAll(rights, webhookRights)
+    if (width === undefined) return { pause: 'responsible-lacks-right' }
+    const own = width === 'own' ? { username: record.username, userId } : undefined
     return { seesDeleted: seesDeleted && widthOf(rights, restoring) !== undefined, own }
   }
 

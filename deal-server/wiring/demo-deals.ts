@@ -2,8 +2,8 @@
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { ExecuteCommand } from '../commands/execute.ts'
+import type { UserIdentity } from '../domain/own-deals.ts'
 import type { DealReader } from '../queries/ports.ts'
-import type { UserIdentity } from '../use-cases/define-use-case.ts'
 import { commands } from '../use-cases/index.ts'
 
 /** What the making of the demo deals uses. */

@@ -1,8 +1,8 @@
 /** GET /verify: a proxy asks whether a request to another service may pass (docs/forward-auth.md). */
 import * as z from 'zod'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
-import { requireRights } from '../../../../shared/protocol/authentication/authenticate.ts'
-import type { Audiences, OtherServer } from '../../../oauth/audiences.ts'
+import { narrowed, requireRights } from '../../../../shared/protocol/authentication/authenticate.ts'
+import type { Audiences } from '../../../oauth/audiences.ts'
 import type { IssueProxyToken } from '../../../oauth/proxy-token.ts'
 import { defineCredentialEndpoint } from '../../pipeline/endpoint.ts'
 import { forwardedCredential } from './forwarded-credential.ts'
@@ -65,14 +65,10 @@ export const verifyEndpoint = ({ audiences, issueProxyToken }: VerifyPorts) =>
       if (server === undefined) {
         throw new ProblemError('invalid-parameter', 'resource: No resource server has this audience.')
       }
-      const known = server ? { ...caller, rights: narrow(caller.rights, server) } : caller
+      const known = { ...caller, rights: narrowed(caller.rights, server?.rights) }
       requireRights(known, right)
       const headers = identityHeaders(known, right)
       if (token === undefined) return { headers }
       return { headers: { ...headers, 'keyhold-token': await issueProxyToken(caller, server?.audience ?? null) } }
     },
   })
-
-/** The rights of a caller that are those of a resource server. */
-const narrow = (rights: ReadonlySet<string>, server: OtherServer): ReadonlySet<string> =>
-  new Set(server.rights.filter((right) => rights.has(right)))
