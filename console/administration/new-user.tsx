@@ -5,11 +5,11 @@ import { atFields } from '../frame/at-fields.ts'
 import type { AuthPage, AuthVisit } from '../frame/auth-api.ts'
 import { allChosen, Checkboxes } from '../frame/choices.tsx'
 import type { ShownPage } from '../frame/console.tsx'
-import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { doneAt } from '../parts/forms.ts'
 import { chosenRights, RightsFields } from '../parts/rights.tsx'
-import { strings } from '../texts/account.ts'
 import { administration } from '../texts/administration.ts'
+import { creationPage } from './forms.tsx'
 import { type Role, rolesOf, userPath, usersPath, usersRight } from './user-parts.tsx'
 
 const { users: texts } = administration
@@ -85,35 +85,25 @@ export async function newUserForm(visit: AuthVisit, problem?: ProblemDocument): 
   const offered = await rolesOf(visit)
   const errors = fieldErrors(problem)
   const all = [...fields, { name: 'roles', label: texts.roles }, { name: 'rights', label: texts.directRights }]
-  return {
-    title: texts.create,
-    status: problem?.status ?? 200,
-    content: (
-      <section class="panel form">
-        <h1>{texts.create}</h1>
-        <ErrorSummary problem={problem} fields={all} />
-        <form method="post" action={usersPath} class="stack" autocomplete="off">
-          {fields.map((field) => (
-            <Field
-              {...field}
-              value={form.get(field.name)}
-              error={errors[field.name]}
-              autocomplete={field.kind === 'password' ? 'new-password' : 'off'}
-            />
-          ))}
-          <GrantFields offered={offered} roles={chosenRoles(form)} rights={chosenRights(form)} errors={errors} />
-          <Field
-            name="enabled"
-            label={texts.isEnabled}
-            kind="checkbox"
-            value={problem === undefined ? 'true' : form.get('enabled')}
-          />
-          <p class="actions">
-            <button type="submit">{texts.create}</button>
-            <a href={usersPath}>{strings.cancel}</a>
-          </p>
-        </form>
-      </section>
-    ),
-  }
+  return creationPage(
+    { title: texts.create, list: usersPath, fields: all },
+    problem,
+    <>
+      {fields.map((field) => (
+        <Field
+          {...field}
+          value={form.get(field.name)}
+          error={errors[field.name]}
+          autocomplete={field.kind === 'password' ? 'new-password' : 'off'}
+        />
+      ))}
+      <GrantFields offered={offered} roles={chosenRoles(form)} rights={chosenRights(form)} errors={errors} />
+      <Field
+        name="enabled"
+        label={texts.isEnabled}
+        kind="checkbox"
+        value={problem === undefined ? 'true' : form.get('enabled')}
+      />
+    </>,
+  )
 }

@@ -4,11 +4,11 @@ import { atFields } from '../frame/at-fields.ts'
 import type { AuthPage, AuthReply, AuthVisit } from '../frame/auth-api.ts'
 import type { ShownPage } from '../frame/console.tsx'
 import { type Column, Notice, Table } from '../frame/content.tsx'
-import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { doneAt, doneText } from '../parts/forms.ts'
-import { strings } from '../texts/account.ts'
 import { administration } from '../texts/administration.ts'
-import { RemovalForm, removalProblem } from './removal.tsx'
+import { changePage, creationPage, problemOfChange, type Refused } from './forms.tsx'
+import { removalProblem } from './removal.tsx'
 
 type ResourceServer = AuthReply<'GET /resource-servers/:id'>
 type Form = AuthVisit['form']
@@ -139,59 +139,21 @@ function ValueFields({ values, problem }: ValueParts) {
 }
 
 function newServer({ form }: AuthVisit, problem?: ProblemDocument): ShownPage {
-  return {
-    title: texts.create,
-    status: problem?.status ?? 200,
-    content: (
-      <section class="panel form">
-        <h1>{texts.create}</h1>
-        <ErrorSummary problem={problem} fields={[idField, ...fields]} />
-        <form method="post" action={serversPath} class="stack" autocomplete="off">
-          <Field {...idField} value={form.get('id')} error={fieldErrors(problem).id} />
-          <ValueFields values={form} problem={problem} />
-          <p class="actions">
-            <button type="submit">{texts.create}</button>
-            <a href={serversPath}>{strings.cancel}</a>
-          </p>
-        </form>
-      </section>
-    ),
-  }
-}
-
-interface Refused {
-  readonly action: 'change' | 'delete'
-  readonly problem: ProblemDocument
+  return creationPage(
+    { title: texts.create, list: serversPath, fields: [idField, ...fields] },
+    problem,
+    <>
+      <Field {...idField} value={form.get('id')} error={fieldErrors(problem).id} />
+      <ValueFields values={form} problem={problem} />
+    </>,
+  )
 }
 
 function shownServer({ request, form }: AuthVisit, server: ResourceServer, refused?: Refused): ShownPage {
-  const change = refused?.action === 'change' ? refused.problem : undefined
-  const removal = refused?.action === 'delete' ? refused.problem : undefined
-  return {
-    title: server.name,
-    status: refused?.problem.status ?? 200,
-    content: (
-      <>
-        <div class="head">
-          <h1>{server.name}</h1>
-          <a href={serversPath}>{texts.title}</a>
-        </div>
-        <Notice>{doneText(request)}</Notice>
-        <section class="panel form">
-          <ErrorSummary problem={change} fields={fields} />
-          <form method="post" action={serverPath(server.id)} class="stack">
-            <input type="hidden" name="action" value="change" />
-            <ValueFields values={change ? form : new Map(Object.entries(fieldsOfText(server)))} problem={change} />
-            <button type="submit">{strings.save}</button>
-          </form>
-        </section>
-        <RemovalForm
-          name={server.id}
-          path={serverPath(server.id)}
-          texts={{ title: texts.remove, hint: texts.removeHint }}
-          problem={removal}
-        />
-      </>
-    ),
-  }
+  const problem = problemOfChange(refused)
+  return changePage(
+    { title: server.name, list: serversPath, fields, name: server.id, texts },
+    { request, refused },
+    <ValueFields values={problem ? form : new Map(Object.entries(fieldsOfText(server)))} problem={problem} />,
+  )
 }

@@ -4,12 +4,12 @@ import { atFields } from '../frame/at-fields.ts'
 import type { AuthPage, AuthVisit } from '../frame/auth-api.ts'
 import type { ShownPage } from '../frame/console.tsx'
 import { type Column, Notice, Table } from '../frame/content.tsx'
-import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { doneAt, doneText } from '../parts/forms.ts'
 import { chosenRights, RightsFields } from '../parts/rights.tsx'
-import { strings } from '../texts/account.ts'
 import { administration } from '../texts/administration.ts'
-import { RemovalForm, removalProblem } from './removal.tsx'
+import { changePage, creationPage, problemOfChange, type Refused } from './forms.tsx'
+import { removalProblem } from './removal.tsx'
 import { type Role, rolesOf, usersRight } from './user-parts.tsx'
 
 const { roles: texts } = administration
@@ -115,63 +115,25 @@ function ValueFields({ values, offered, problem }: ValueParts) {
 }
 
 function newRole({ form, caller }: AuthVisit, problem?: ProblemDocument): ShownPage {
-  return {
-    title: texts.create,
-    status: problem?.status ?? 200,
-    content: (
-      <section class="panel form">
-        <h1>{texts.create}</h1>
-        <ErrorSummary problem={problem} fields={fields} />
-        <form method="post" action={rolesPath} class="stack" autocomplete="off">
-          <Field {...nameField} value={form.get('name')} error={fieldErrors(problem).name} />
-          <ValueFields values={valuesOf(form)} offered={caller.rights} problem={problem} />
-          <p class="actions">
-            <button type="submit">{texts.create}</button>
-            <a href={rolesPath}>{strings.cancel}</a>
-          </p>
-        </form>
-      </section>
-    ),
-  }
-}
-
-interface Refused {
-  readonly action: 'change' | 'delete'
-  readonly problem: ProblemDocument
+  return creationPage(
+    { title: texts.create, list: rolesPath, fields },
+    problem,
+    <>
+      <Field {...nameField} value={form.get('name')} error={fieldErrors(problem).name} />
+      <ValueFields values={valuesOf(form)} offered={caller.rights} problem={problem} />
+    </>,
+  )
 }
 
 function shownRole({ request, form, caller }: AuthVisit, role: Role, refused?: Refused): ShownPage {
-  const change = refused?.action === 'change' ? refused.problem : undefined
-  const removal = refused?.action === 'delete' ? refused.problem : undefined
-  return {
-    title: role.name,
-    status: refused?.problem.status ?? 200,
-    content: (
-      <>
-        <div class="head">
-          <h1>{role.name}</h1>
-          <a href={rolesPath}>{texts.title}</a>
-        </div>
-        <Notice>{doneText(request)}</Notice>
-        <section class="panel">
-          <ErrorSummary problem={change} fields={fields} />
-          <form method="post" action={rolePath(role.name)} class="stack">
-            <input type="hidden" name="action" value="change" />
-            <ValueFields
-              values={change ? valuesOf(form) : role}
-              offered={new Set([...role.rights, ...caller.rights])}
-              problem={change}
-            />
-            <button type="submit">{strings.save}</button>
-          </form>
-        </section>
-        <RemovalForm
-          name={role.name}
-          path={rolePath(role.name)}
-          texts={{ title: texts.remove, hint: texts.removeHint }}
-          problem={removal}
-        />
-      </>
-    ),
-  }
+  const problem = problemOfChange(refused)
+  return changePage(
+    { title: role.name, list: rolesPath, fields, name: role.name, texts },
+    { request, refused },
+    <ValueFields
+      values={problem ? valuesOf(form) : role}
+      offered={new Set([...role.rights, ...caller.rights])}
+      problem={problem}
+    />,
+  )
 }

@@ -1,0 +1,93 @@
+/** The pages that hold one form: for something new, and for one thing that can be changed and deleted. */
+import type { Child } from 'hono/jsx'
+import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
+import type { AuthVisit } from '../frame/auth-api.ts'
+import type { ShownPage } from '../frame/console.tsx'
+import { Notice } from '../frame/content.tsx'
+import { ErrorSummary, type FieldParts } from '../frame/fields.tsx'
+import { doneText } from '../parts/forms.ts'
+import { strings } from '../texts/account.ts'
+import { RemovalForm } from './removal.tsx'
+
+interface FormPageParts {
+  readonly title: string
+  /** Of the list, where the form for something new is sent too. */
+  readonly list: string
+  /** What errors lead to. */
+  readonly fields: readonly Pick<FieldParts, 'name' | 'label' | 'form'>[]
+}
+
+/** The form for something new. `children` are its fields. */
+export const creationPage = (
+  { title, list, fields }: FormPageParts,
+  problem: ProblemDocument | undefined,
+  children: Child,
+): ShownPage => ({
+  title,
+  status: problem?.status ?? 200,
+  content: (
+    <section class="panel form">
+      <h1>{title}</h1>
+      <ErrorSummary problem={problem} fields={fields} />
+      <form method="post" action={list} class="stack" autocomplete="off">
+        {children}
+        <p class="actions">
+          <button type="submit">{title}</button>
+          <a href={list}>{strings.cancel}</a>
+        </p>
+      </form>
+    </section>
+  ),
+})
+
+/** A form that was refused, by its action. */
+export interface Refused {
+  readonly action: 'change' | 'delete'
+  readonly problem: ProblemDocument
+}
+
+/** The problem of the form that changes; undefined when that form was not sent. */
+export const problemOfChange = (refused: Refused | undefined): ProblemDocument | undefined =>
+  refused?.action === 'change' ? refused.problem : undefined
+
+interface OneParts extends FormPageParts {
+  /** What the reader types to delete it. */
+  readonly name: string
+  readonly texts: { readonly title: string; readonly remove: string; readonly removeHint: string }
+}
+
+/** One thing, with the form that changes it, whose fields are `children`, and the form that deletes it. */
+export function changePage(
+  { title, list, fields, name, texts }: OneParts,
+  { request, refused }: { readonly request: AuthVisit['request']; readonly refused: Refused | undefined },
+  children: Child,
+): ShownPage {
+  const path = `${list}/${encodeURIComponent(name)}`
+  return {
+    title,
+    status: refused?.problem.status ?? 200,
+    content: (
+      <>
+        <div class="head">
+          <h1>{title}</h1>
+          <a href={list}>{texts.title}</a>
+        </div>
+        <Notice>{doneText(request)}</Notice>
+        <section class="panel form">
+          <ErrorSummary problem={problemOfChange(refused)} fields={fields} />
+          <form method="post" action={path} class="stack">
+            <input type="hidden" name="action" value="change" />
+            {children}
+            <button type="submit">{strings.save}</button>
+          </form>
+        </section>
+        <RemovalForm
+          name={name}
+          path={path}
+          texts={{ title: texts.remove, hint: texts.removeHint }}
+          problem={refused?.action === 'delete' ? refused.problem : undefined}
+        />
+      </>
+    ),
+  }
+}
