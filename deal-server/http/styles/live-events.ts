@@ -41,7 +41,8 @@ that position follow. Without a position the stream begins now. Events of one de
 Events of different deals come in an order that never changes. A comment every 15 seconds shows that the connection is
 open. The stream ends when the credential is no longer valid, when the right is removed, and when PostgreSQL was
 restarted. New events are always sent. Of the past events of a deleted deal, a caller without the right \`deal.restore\`
-gets only the deletion.`,
+gets only the deletion. A caller with the right \`deal.history.read:own\` gets the events of own deals, and the event
+\`deal.given-away\`, which has the id of the deal and no data, when such a deal is given to another user.`,
   tags: ['resource', 'reading'],
   query: parameters,
   headers: ['LastEventId'],

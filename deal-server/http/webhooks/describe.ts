@@ -16,7 +16,7 @@ const ofBody = [...ofOne, 'invalid-body', 'invalid-value', 'unsupported-media-ty
 const proves = `It is lasting access: it needs the password or a login younger than five minutes, and no credential of
 narrowed rights makes it. It is paused when its responsible user is logged out of everything.`
 const proofProblems = ['narrowed-credential', 'recent-login-required']
-const needs = 'Needs the rights `webhook.manage`, `deal.read` and `deal.history.read`.'
+const needs = 'Needs the rights `webhook.manage`, `deal.read` and `deal.history.read`, the last two in either width.'
 
 /** POST of a webhook. */
 export const createOperation: Operation = {
