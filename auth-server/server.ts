@@ -298,6 +298,10 @@ function internalRoutesOf(config: AuthConfig, resources: AuthResources, parts: P
       requireRecentProof: logins.requireRecentProof,
       verifyBasic: (received) => verifyBasic({ database, loginThrottle, hashing, audit }, received),
       noteRefusal: recordRefusals(audit),
+      declareRights: (rights, requestId) => {
+        const origin = { actor: null, scheme: null, address: null, requestId }
+        return audit.during(origin, undefined, () => parts.resourceServers.declareOwn(rights))
+      },
       noteWebhookPauses: recordWebhookPauses(audit),
       noteWebhookChanges: recordWebhookChanges(audit),
     },

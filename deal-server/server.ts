@@ -31,6 +31,7 @@ import type { AuthClient } from '../verify/src/auth-client/auth-client.ts'
 import type { PrincipalFeed } from '../verify/src/principals/principal-feed.ts'
 import type { ServiceAuthentication } from '../verify/src/service/service-authentication.ts'
 import { askForRecentProof } from './auth-client/ask-for-recent-proof.ts'
+import { createRightsDeclaration, type RightsDeclaration } from './auth-client/declare-rights.ts'
 import { type ChangeReports, createChangeReports } from './auth-client/report-changes.ts'
 import { createRefusalReports, type RefusalReports } from './auth-client/report-refusals.ts'
 import { createExecuteCommand } from './commands/execute.ts'
@@ -52,7 +53,7 @@ import { dealHousekeepingJobs } from './store/housekeeping.ts'
 import { dealSearchIndex } from './store/search-index.ts'
 import { createWebhookWork } from './store/webhook-work.ts'
 import { createWebhookStore } from './store/webhooks.ts'
-import { commands } from './use-cases/index.ts'
+import { commands, rightsOfCommands } from './use-cases/index.ts'
 import { restoreDeal } from './use-cases/restore-deal.ts'
 import type { UnreportedPause } from './webhooks/ports.ts'
 import { createWebhooks, type Webhooks, type WebhookTuning } from './webhooks/webhooks.ts'
@@ -107,6 +108,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
   })
   const { authClient, keys, feed, principals, authenticate, recheck, refuseCrossSite } = authentication
   const { refusalReports, changeReports } = createReports(authClient, resources)
+  const rightsDeclaration = createRightsDeclaration(rightsOfCommands, { authClient, log })
   const eventLog = createEventLog(database)
   const webhooks = openWebhooks(config, resources, { authClient, principals, eventLog, metrics, serviceSecrets })
   const { events, wakeUps } = createLiveEvents(config, resources, { feed, eventLog, webhooks })
@@ -147,7 +149,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     log,
   })
   const searchIndex = createBackgroundIndex({ database, log }, dealSearchIndex)
-  const background = { wakeUps, housekeeping, searchIndex, webhooks, refusalReports, changeReports }
+  const background = { wakeUps, housekeeping, searchIndex, webhooks, rightsDeclaration, refusalReports, changeReports }
   const parts = { authentication, ...background }
   return { app, executeCommand, reader: repository, start: () => startParts(parts), stop: () => stopParts(parts) }
 }
@@ -182,20 +184,24 @@ interface Parts {
   readonly changeReports: ChangeReports
   readonly searchIndex: BackgroundIndex
   readonly webhooks: Webhooks
+  readonly rightsDeclaration: RightsDeclaration
 }
 
 /** Starts to follow the auth server, and the work in the background. Does not wait for an auth server that is down. */
-async function startParts({ authentication, wakeUps, housekeeping, searchIndex, webhooks }: Parts): Promise<void> {
+async function startParts({ authentication, wakeUps, housekeeping, ...parts }: Parts): Promise<void> {
+  const { searchIndex, webhooks, rightsDeclaration } = parts
   await Promise.all([authentication.start(), wakeUps.start()])
   housekeeping.start()
   searchIndex.start()
   webhooks.start()
+  rightsDeclaration.start()
 }
 
 async function stopParts({ authentication, wakeUps, housekeeping, ...parts }: Parts): Promise<void> {
-  const { refusalReports, changeReports, searchIndex, webhooks } = parts
+  const { refusalReports, changeReports, searchIndex, webhooks, rightsDeclaration } = parts
   searchIndex.stop()
   await webhooks.stop()
+  await rightsDeclaration.stop()
   await refusalReports.stop()
   await changeReports.stop()
   await wakeUps.stop()

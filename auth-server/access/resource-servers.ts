@@ -51,6 +51,11 @@ export interface ResourceServers {
   create(server: NewResourceServer): Promise<ResourceServer>
   /** @throws ProblemError as `create`; `not-found`, `reserved-resource-server` */
   patch(id: string, patch: ResourceServerPatch): Promise<ResourceServer>
+  /**
+   * Adds those of these rights that the pair itself lacks. @throws ProblemError `right-exists` when another resource
+   * server has one, `too-many-rights`
+   */
+  declareOwn(rights: readonly ServerRight[]): Promise<void>
   /** Deletes it with its rights and services. @throws ProblemError `not-found`, `reserved-resource-server` */
   delete(id: string): Promise<void>
 }
@@ -77,6 +82,7 @@ export function createResourceServers(ports: ResourceServersPorts): ResourceServ
     read: (id) => readServer(database.drizzle, id),
     create: (server) => whenPublished(publisher, createServer(ports, server)),
     patch: (id, patch) => whenPublished(publisher, patchServer(ports, id, patch)),
+    declareOwn: (rights) => whenPublished(publisher, declareOwnRights(ports, rights)),
     delete: (id) => whenPublished(publisher, deleteServer(ports, id)),
   }
 }
@@ -141,6 +147,18 @@ const patchServer = (ports: ResourceServersPorts, id: string, patch: ResourceSer
     const isKnown = (right: ServerRight) => rights.some((known) => known.name === right.name)
     await addRights(transaction, before, { id, rights: after.rights.filter((right) => !isKnown(right)) })
     return { result: await readServer(transaction, id), isChanged: true, ...outcome }
+  })
+
+const declareOwnRights = (ports: ResourceServersPorts, rights: readonly ServerRight[]) =>
+  changeServers(ports, undefined, async (transaction, before) => {
+    const { rights: present } = await readServer(transaction, ownResourceServer)
+    const missing = rights.filter(({ name }) => !present.some((known) => known.name === name))
+    if (missing.length === 0) return { result: undefined, isChanged: false }
+    await addRights(transaction, before, { id: ownResourceServer, rights: missing })
+    const values = { updatedAt: new Date(ports.clock.now()) }
+    await transaction.update(resourceServers).set(values).where(eq(resourceServers.id, ownResourceServer))
+    const entries = [{ action: 'resource-server.changed', target: ownResourceServer }]
+    return { result: undefined, isChanged: true, entries }
   })
 
 const deleteServer = (ports: ResourceServersPorts, id: string) =>

@@ -1,6 +1,6 @@
 /** `/console`: how the deals stand. With a script the page follows changes while the reader works on it. */
 
-import { dealEventTypes } from '../../deal-server/domain/events.ts'
+import { dealEventTypes } from '../../deal-server/use-cases/apply-events.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { DealPage } from '../frame/deal-api.ts'
 import { may } from '../frame/may.ts'

@@ -4,7 +4,7 @@ import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { strings as common } from '../texts/common.ts'
-import { choices, commandTexts, hints, labels, dealTexts as texts } from '../texts/deal.ts'
+import { choices, hints, labels, dealTexts as texts } from '../texts/deal.ts'
 import { type FormField, fieldsOf } from './form-fields.ts'
 
 /** The names of the fields that carry the form itself. No parameter begins with `_`. */
@@ -41,8 +41,8 @@ interface CommandFormParts extends FormContext {
   readonly button?: string
 }
 
-/** What the command is called on buttons and in lists. */
-export const titleOf = ({ name, summary }: Command): string => commandTexts[name]?.title ?? summary
+/** The title of a page for the command alone. */
+export const pageTitleOf = ({ words }: Command): string => words.pageTitle ?? words.title
 
 /** The ids of the lists of suggestions, which stand once on a page: `Suggestions`. */
 const suggestionLists = { people: 'people', currencies: 'currencies' } as const
@@ -78,7 +78,7 @@ export function CommandForm(parts: CommandFormParts) {
         <Field {...field} />
       ))}
       <button type="submit" class={command.name === 'DeleteDeal' ? 'danger' : undefined}>
-        {button ?? titleOf(command)}
+        {button ?? command.words.title}
       </button>
     </form>
   )

@@ -11,15 +11,15 @@ import type { DealPage, DealVisit } from '../frame/deal-api.ts'
 import { ErrorSummary } from '../frame/fields.tsx'
 import { may } from '../frame/may.ts'
 import { pathOfDeal } from '../parts/deal-parts.tsx'
-import { commandHints, pageTitles, dealTexts as texts } from '../texts/deal.ts'
+import { dealTexts as texts } from '../texts/deal.ts'
 import {
   CommandForm,
   fieldPartsOf,
   hiddenFields,
   isOnTask,
+  pageTitleOf,
   Suggestions,
   shownFieldsOf,
-  titleOf,
 } from './command-form.tsx'
 import { Conflict } from './conflict.tsx'
 import { type DealView, pathOfCommand, peopleOf, readDeal } from './deal-view.ts'
@@ -94,7 +94,7 @@ interface OpenForm {
 
 function showForm(visit: DealVisit, { command, deal, values, commandId, faults }: OpenForm): PageResult {
   const { reader, caller, form } = visit
-  const title = pageTitles[command.name] ?? titleOf(command)
+  const title = pageTitleOf(command)
   const reason = reasonsOf(deal).get(command.name)
   const isConflict = faults?.status === 412
   const taskId = values.get('taskId') || undefined
@@ -135,7 +135,7 @@ function showForm(visit: DealVisit, { command, deal, values, commandId, faults }
           {reason !== undefined && <p class="warning">{reason}</p>}
           {(reason === undefined || faults !== undefined) && (
             <>
-              {commandHints[command.name] !== undefined && <p>{commandHints[command.name]}</p>}
+              {command.words.hint !== undefined && <p>{command.words.hint}</p>}
               <CommandForm
                 {...parts}
                 action={pathOfCommand(deal.id, command.verb)}

@@ -3,7 +3,7 @@
  * as it was when the page was read.
  */
 
-import { dealEventTypes } from '../../deal-server/domain/events.ts'
+import { dealEventTypes } from '../../deal-server/use-cases/apply-events.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { AssetName } from '../frame/assets.ts'
 import { may } from '../frame/may.ts'

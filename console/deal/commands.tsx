@@ -3,11 +3,11 @@
 import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
 import { commands } from '../../deal-server/use-cases/index.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
-import { CommandForm, isOnTask, titleOf } from '../deal-forms/command-form.tsx'
+import { CommandForm, isOnTask, pageTitleOf } from '../deal-forms/command-form.tsx'
 import { type DealView, pathOfCommand } from '../deal-forms/deal-view.ts'
 import { reasonsOf } from '../deal-forms/reasons.ts'
 import { initialValues, snapshotOf } from '../deal-forms/snapshot.ts'
-import { commandHints, commandTexts, pageTitles, dealTexts as texts, titlesOnHold } from '../texts/deal.ts'
+import { dealTexts as texts } from '../texts/deal.ts'
 
 interface CommandsParts {
   readonly deal: DealView
@@ -34,7 +34,7 @@ export function Commands({ deal, ids }: CommandsParts) {
           <dl>
             {blocked.map((command) => (
               <>
-                <dt>{pageTitles[command.name] ?? titleOf(command)}</dt>
+                <dt>{pageTitleOf(command)}</dt>
                 <dd class="hint">{reasons.get(command.name)}</dd>
               </>
             ))}
@@ -45,9 +45,20 @@ export function Commands({ deal, ids }: CommandsParts) {
   )
 }
 
-const order = Object.keys(commandTexts)
+/** The order of the panel. A command that is not here stands before those that end a deal. */
+const order = [
+  'HoldDeal',
+  'UnholdDeal',
+  'CompleteDeal',
+  'ReopenDeal',
+  'ChangePrice',
+  'ChangeCompletionDate',
+  'AssignOwner',
+  'RenameDeal',
+  'CancelDeal',
+  'DeleteDeal',
+]
 
-/** Commands that the texts do not name stand before those that end a deal. */
 const placeOf = ({ name }: Command): number =>
   order.includes(name) ? order.indexOf(name) : order.indexOf('CancelDeal') - 0.5
 
@@ -59,12 +70,12 @@ interface InlineParts extends CommandsParts {
 
 /** The form of a command, folded. What it was refused for is shown on a page of its own. */
 export function InlineCommand({ command, deal, ids }: InlineParts) {
-  const { name, verb } = command
-  const title = (deal.held ? titlesOnHold[name] : undefined) ?? titleOf(command)
+  const { verb, words } = command
+  const title = (deal.held ? words.titleOnHold : undefined) ?? words.title
   return (
     <details class="fold" id={`fold-${verb}`}>
       <summary>{title}</summary>
-      {commandHints[name] !== undefined && <p class="hint">{commandHints[name]}</p>}
+      {words.hint !== undefined && <p class="hint">{words.hint}</p>}
       <CommandForm
         command={command}
         values={initialValues(command, deal)}

@@ -9,7 +9,7 @@ import type { PageResult } from '../frame/console.tsx'
 import { Notice, Time } from '../frame/content.tsx'
 import type { DealVisit } from '../frame/deal-api.ts'
 import { may } from '../frame/may.ts'
-import { commandHints, dealTexts as texts } from '../texts/deal.ts'
+import { dealTexts as texts } from '../texts/deal.ts'
 import { doneText } from './done-text.ts'
 import { type EventView, History } from './history.tsx'
 
@@ -49,7 +49,7 @@ export function deletedDealPage({ visit, refusal, events, ids }: DeletedParts): 
           </p>
           {restoring.map((command) => (
             <>
-              <p class="hint">{commandHints[command.name]}</p>
+              <p class="hint">{command.words.hint}</p>
               <CommandForm command={command} action={pathOfCommand(id, command.verb)} commandId={ids.uuid()} />
             </>
           ))}

@@ -1,10 +1,10 @@
 /** Events of a deal in words: what somebody did, and the details of it. */
 
-import type { DealEventType } from '../../deal-server/domain/events.ts'
+import type { EventFacts } from '../../deal-server/domain/events.ts'
+import { eventNamed } from '../../deal-server/use-cases/apply-events.ts'
 import { isDay } from '../deal-forms/deal-view.ts'
 import type { Reader } from '../frame/reader.ts'
-import { dealTexts } from '../texts/deal.ts'
-import { eventTexts as texts } from '../texts/events.ts'
+import { dealTexts as texts } from '../texts/deal.ts'
 
 /** An event in words. */
 export interface EventWords {
@@ -20,127 +20,43 @@ interface WordsContext {
   readonly titles: ReadonlyMap<string, string>
 }
 
-/** The data of an event with ways to read it. Members may be missing: old and purged events have fewer. */
-interface Data {
-  text(name: string): string
-  money(name: string): string
-  /** A day. */
-  date(name: string): string
-  /** The reason and code of a hold: in the data, or in a member of it. */
-  hold(name?: string): string
-  /** The title of the task. */
-  task(): string
-  raw(name: string): unknown
-}
-
-type Write = (data: Data, context: WordsContext) => readonly string[]
-
-const { phrases, change } = texts
-const labelled = (label: string, value: string): readonly string[] => (value === '' ? [] : [`${label}: ${value}`])
-const changed = (old: string, now: string) => [change(old || texts.none, now || texts.none)]
-
-const writers: Readonly<Record<DealEventType, readonly [phrase: string, write: Write]>> = {
-  'deal.created': [phrases.created, (data) => [`${data.text('name')}, ${data.money('price')}`]],
-  'deal.renamed': [phrases.renamed, (data) => changed(data.text('old'), data.text('new'))],
-  'deal.price-changed': [
-    phrases.priceChanged,
-    (data) => [...changed(data.money('old'), data.money('new')), data.text('reason')],
-  ],
-  'deal.completion-date-changed': [
-    phrases.dateChanged,
-    (data) => [...changed(data.date('old'), data.date('new')), data.text('why')],
-  ],
-  'deal.penalty-charged': [
-    phrases.penalty,
-    (data) => [`${data.money('amount')} ${texts.causes[data.text('cause') as keyof typeof texts.causes] ?? ''}`],
-  ],
-  'deal.held': [phrases.held, (data) => [data.hold()]],
-  'deal.hold-reason-changed': [phrases.holdReasonChanged, (data) => changed(data.hold('old'), data.hold('new'))],
-  'deal.unheld': [
-    phrases.unheld,
-    (data, { reader }) => labelled(texts.heldFor, durationOf(Number(data.raw('heldForSeconds')), reader)),
-  ],
-  'deal.completed': [
-    phrases.completed,
-    (data) => [
-      ...labelled(dealTexts.completedOn, data.date('completedOn')),
-      ...labelled(dealTexts.finalPrice, data.money('finalPrice')),
-      ...labelled(dealTexts.documentNumber, data.text('documentNumber')),
-      data.text('comment'),
-    ],
-  ],
-  'deal.cancelled': [
-    phrases.cancelled,
-    (data) => [data.text('reason'), data.raw('wasHeld') === true ? texts.wasHeld : ''],
-  ],
-  'deal.reopened': [phrases.reopened, (data) => [data.text('reason')]],
-  'deal.owner-assigned': [phrases.ownerAssigned, (data) => changed(data.text('old'), data.text('new'))],
-  'deal.task-added': [
-    phrases.taskAdded,
-    (data) => [
-      data.text('title'),
-      ...labelled(dealTexts.assignee, data.text('assigneeId')),
-      ...labelled(dealTexts.dueDate, data.date('dueDate')),
-    ],
-  ],
-  'deal.task-assigned': [phrases.taskAssigned, (data) => [data.task(), ...changed(data.text('old'), data.text('new'))]],
-  'deal.task-unassigned': [
-    phrases.taskUnassigned,
-    (data) => [data.task(), ...labelled(dealTexts.assignee, data.text('old')), data.text('reason')],
-  ],
-  'deal.task-completed': [
-    phrases.taskCompleted,
-    (data) => [data.task(), ...labelled(dealTexts.result, data.text('result'))],
-  ],
-  'deal.task-dropped': [
-    phrases.taskDropped,
-    (data) => [data.task(), texts.dropCauses[data.text('cause') as keyof typeof texts.dropCauses] ?? ''],
-  ],
-  'deal.deleted': [
-    phrases.deleted,
-    (data, { reader }) => labelled(texts.purgeAt, data.text('purgeAt') && reader.time(data.text('purgeAt'))),
-  ],
-  'deal.restored': [phrases.restored, () => []],
-}
+type EventData = Readonly<Record<string, unknown>>
 
 /** An event in words. An event of a type that is not known here is shown by its type and its data. */
 export function wordsOf(
-  { type, data }: { readonly type: string; readonly data: Readonly<Record<string, unknown>> },
+  { type, data }: { readonly type: string; readonly data: EventData },
   context: WordsContext,
 ): EventWords {
-  const [phrase, write] = Object.hasOwn(writers, type) ? writers[type as DealEventType] : [type, undefined]
-  const isEmpty = Object.keys(data).length === 0
-  if (isEmpty && type !== 'deal.restored') return { phrase, details: [texts.nothingKept] }
-  const details = write ? write(dataOf(data, context), context) : Object.entries(data).map(describe)
-  return { phrase, details: details.filter((detail) => detail !== '') }
+  const event = eventNamed(type)
+  if (!event) return { phrase: type, details: Object.entries(data).map(describe) }
+  const { phrase, details } = event
+  if (!details) return { phrase, details: [] }
+  if (Object.keys(data).length === 0) return { phrase, details: [texts.nothingKept] }
+  return { phrase, details: details(factsOf(data, context)).filter((detail) => detail !== '') }
 }
 
 const describe = ([name, value]: [string, unknown]): string =>
   `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`
 
-function dataOf(data: Readonly<Record<string, unknown>>, { reader, titles }: WordsContext): Data {
-  const textIn = (members: unknown, name: string): string => {
-    const value = (members as Readonly<Record<string, unknown>> | null | undefined)?.[name]
+function factsOf(data: EventData, { reader, titles }: WordsContext): EventFacts {
+  const textOf = (members: EventData) => (name: string) => {
+    const value = members[name]
     return typeof value === 'string' ? value : ''
   }
+  const text = textOf(data)
   return {
-    text: (name) => textIn(data, name),
+    text,
     money: (name) => {
       const amount = data[name]
-      const currency = textIn(data, 'currency')
+      const currency = text('currency')
       return typeof amount === 'number' && currency !== '' ? reader.money(amount, currency) : ''
     },
-    date: (name) => {
-      const day = textIn(data, name)
-      return isDay(day) ? reader.date(day) : day
-    },
-    hold: (name) => {
-      const hold = name === undefined ? data : data[name]
-      const code = textIn(hold, 'code')
-      return textIn(hold, 'reason') + (code === '' ? '' : ` (${code})`)
-    },
-    task: () => titles.get(textIn(data, 'taskId')) ?? '',
-    raw: (name) => data[name],
+    date: (name) => (isDay(text(name)) ? reader.date(text(name)) : text(name)),
+    time: (name) => (text(name) === '' ? '' : reader.time(text(name))),
+    duration: (name) => durationOf(Number(data[name]), reader),
+    is: (name) => data[name] === true,
+    of: (name) => ({ text: textOf((data[name] ?? {}) as EventData) }),
+    task: () => titles.get(text('taskId')) ?? '',
   }
 }
 

@@ -6,7 +6,7 @@ import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
 import { commands } from '../../deal-server/use-cases/index.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
-import { isOnTask, titleOf } from '../deal-forms/command-form.tsx'
+import { isOnTask } from '../deal-forms/command-form.tsx'
 import { type DealView, pathOfCommand, type TaskView } from '../deal-forms/deal-view.ts'
 import { type Column, Table } from '../frame/content.tsx'
 import type { Reader } from '../frame/reader.ts'
@@ -124,7 +124,7 @@ function TaskActions({ dealId, task, actions }: ActionsParts) {
     <span class="actions">
       {actions.map((command) => (
         <a href={`${pathOfCommand(dealId, command.verb)}?${new URLSearchParams({ taskId: task.id })}`}>
-          {titleOf(command)}
+          {command.words.title}
           <span class="unseen">{` ${shortened(task.title)}`}</span>
         </a>
       ))}

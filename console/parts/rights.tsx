@@ -1,5 +1,6 @@
 /** Rights in words, in groups. */
 
+import { commands } from '../../deal-server/use-cases/index.ts'
 import { allChosen, Checkboxes, type ChoiceGroup } from '../frame/choices.tsx'
 import { strings } from '../texts/account.ts'
 
@@ -17,10 +18,15 @@ function groupOf(right: string): Group {
   return Object.hasOwn(strings.rights, right) ? 'administration' : 'others'
 }
 
-/** The right in words; a right of another service by its name. */
+const words: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(strings.rights),
+  ...commands.map(({ declaredRight: { name, description } }): [string, string] => [name, description]),
+])
+
+/** The right in words, in either width; a right of another service by its name. */
 function inWords(right: string): string {
   const wider = right.startsWith('deal.') && right.endsWith(own) ? right.slice(0, -own.length) : right
-  return Object.hasOwn(strings.rights, wider) ? strings.rights[wider as keyof typeof strings.rights] : right
+  return words.get(wider) ?? right
 }
 
 /** The groups that are not empty, each with its rights. */

@@ -1,25 +1,9 @@
 /** The texts of the pages of the account, and those that administration has in common with them. */
-import type { Right } from '../../auth-server/principals/rights.ts'
 
-/** Rights of own deals have the text of their wider form. */
-const rights: Readonly<Record<Exclude<Right, `${string}:own`>, string>> = {
+/** The rights that no command on a deal needs; `parts/rights.tsx` has the others. */
+const rights: Readonly<Record<string, string>> = {
   'deal.read': 'Read deals',
   'deal.history.read': 'Read the history of deals',
-  'deal.create': 'Create deals',
-  'deal.rename': 'Rename deals',
-  'deal.change-price': 'Change prices',
-  'deal.change-completion-date': 'Change completion dates',
-  'deal.hold': 'Hold deals',
-  'deal.unhold': 'Release held deals',
-  'deal.assign-owner': 'Assign owners',
-  'deal.complete': 'Complete deals',
-  'deal.cancel': 'Cancel deals',
-  'deal.reopen': 'Reopen deals',
-  'deal.delete': 'Delete deals',
-  'deal.restore': 'Restore deleted deals',
-  'deal.task.add': 'Add tasks',
-  'deal.task.assign': 'Assign tasks',
-  'deal.task.complete': 'Complete tasks',
   'task.read-any': 'Read the tasks of everybody',
   'user.manage': 'Manage users and roles',
   'api-key.manage': 'Manage API keys of everybody',

@@ -52,6 +52,7 @@ export const dealTexts = {
   morePages: 'Pages of tasks',
   page: (page: number) => `Page ${page}`,
   historyTitle: 'History',
+  nothingKept: 'What it was about is no longer kept.',
   historyPages: 'Pages of the history',
   noHistory: (right: string) => `You need the right ${right} to read the history.`,
   commands: 'What you can do',
@@ -61,7 +62,6 @@ export const dealTexts = {
   withoutEffect: 'It would change nothing now.',
   notNow: 'This is not possible now.',
   unchanged: 'Nothing was changed: the deal is as you want it already.',
-  doneOther: (summary: string) => `Done: ${summary}.`,
   chooseTask: 'Choose a task',
   noChoice: 'No choice',
   notOpen: 'not open any more',
@@ -84,60 +84,6 @@ export const dealTexts = {
   sendOnNow: 'Do it all the same',
   openTasksOf: (open: string, all: string) => `${open} open, ${all} in all`,
 } as const
-
-/** The texts of a use case: its name in lists, the words of its button, the notice after it. */
-interface CommandTexts {
-  readonly title: string
-  readonly done: string
-}
-
-/** Use-case name → texts, in the order of the page of a deal. A use case that is not here has its summary. */
-export const commandTexts: Readonly<Record<string, CommandTexts | undefined>> = {
-  CreateDeal: { title: 'Create the deal', done: 'The deal is created.' },
-  RestoreDeal: { title: 'Restore', done: 'The deal is restored.' },
-  HoldDeal: { title: 'Hold', done: 'The deal is on hold.' },
-  UnholdDeal: { title: 'End the hold', done: 'The deal is no longer on hold.' },
-  CompleteDeal: { title: 'Complete', done: 'The deal is completed.' },
-  ReopenDeal: { title: 'Reopen', done: 'The deal is open again.' },
-  ChangePrice: { title: 'Change the price', done: 'The price is changed.' },
-  ChangeCompletionDate: { title: 'Change the completion date', done: 'The completion date is changed.' },
-  AssignOwner: { title: 'Assign the owner', done: 'The deal has its new owner.' },
-  RenameDeal: { title: 'Rename', done: 'The deal has its new name.' },
-  AddTask: { title: 'Add a task', done: 'The task is added.' },
-  AssignTask: { title: 'Assign', done: 'The task is assigned.' },
-  UnassignTask: { title: 'Unassign', done: 'The task has no assignee any more.' },
-  CompleteTask: { title: 'Complete', done: 'The task is completed.' },
-  CancelDeal: { title: 'Cancel the deal', done: 'The deal is cancelled.' },
-  DeleteDeal: { title: 'Delete', done: 'The deal is deleted.' },
-}
-
-/** The same for a deal that is on hold, where it differs. */
-export const titlesOnHold: Readonly<Record<string, string | undefined>> = {
-  HoldDeal: 'Change the reason of the hold',
-}
-
-/** Titles that say of what, for pages of their own. */
-export const pageTitles: Readonly<Record<string, string | undefined>> = {
-  AssignTask: 'Assign a task',
-  UnassignTask: 'Unassign a task',
-  CompleteTask: 'Complete a task',
-  CompleteDeal: 'Complete the deal',
-  HoldDeal: 'Hold the deal',
-  DeleteDeal: 'Delete the deal',
-  RestoreDeal: 'Restore the deal',
-  RenameDeal: 'Rename the deal',
-  ReopenDeal: 'Reopen the deal',
-}
-
-/** What a use case does, for people who are about to do it. Most need no such words. */
-export const commandHints: Readonly<Record<string, string | undefined>> = {
-  DeleteDeal: 'Readers no longer see the deal. It can be restored for 30 days.',
-  RestoreDeal: 'The deal comes back as it was.',
-  UnholdDeal: 'Price and date can then be changed again, and the deal can be completed.',
-  HoldDeal: 'While a deal is on hold, its price and date stay as they are and it cannot be completed.',
-  CancelDeal: 'Open tasks are dropped, and a hold ends.',
-  ReopenDeal: 'Penalties stay charged, and dropped tasks stay dropped.',
-}
 
 /** `UseCase.parameter` or parameter → label. A parameter that is not here has its name, in words. */
 export const labels: Readonly<Record<string, string | undefined>> = {

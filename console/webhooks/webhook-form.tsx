@@ -1,6 +1,6 @@
 /** The form of a webhook, for a new one and for changes. */
 
-import { dealEventTypes } from '../../deal-server/domain/events.ts'
+import { dealEventTypes } from '../../deal-server/use-cases/apply-events.ts'
 import { Checkboxes, chosenOf } from '../frame/choices.tsx'
 import { Field, type FormFaults, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'

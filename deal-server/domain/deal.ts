@@ -2,10 +2,18 @@
  * The deal: its state, and the guards of the transition table (docs/deal-model.md#transitions) that several use cases
  * share. Pure: uses no clock, makes no identifiers, imports no library.
  */
-import type { Completion, DealEvent } from './events.ts'
 import { largestAmount, type MinorUnits } from './money.ts'
 import { type DealRefusal, refuse } from './refusal.ts'
 import type { Task } from './task.ts'
+
+/** How a deal was completed. */
+export interface Completion {
+  /** `YYYY-MM-DD`. */
+  readonly completedOn: string
+  readonly finalPrice: MinorUnits
+  readonly documentNumber: string | null
+  readonly comment: string | null
+}
 
 /** The state of a deal. */
 export interface Deal {
@@ -77,6 +85,14 @@ export const requirePenaltyFits = (deal: Deal, penalty: MinorUnits): DealRefusal
 /** The tasks that are not done or dropped. */
 export const openTasks = (deal: Deal): readonly Task[] => deal.tasks.filter(({ status }) => status === 'open')
 
-/** The events that drop the open tasks of a deal when it is completed or cancelled. */
-export const dropOpenTasks = (deal: Deal, cause: 'completed' | 'cancelled'): DealEvent[] =>
-  openTasks(deal).map(({ id }) => ({ type: 'deal.task-dropped', data: { taskId: id, cause } }))
+/** The members of a deal that is not held. */
+export const notHeld = { held: false, holdReason: null, holdReasonCode: null, heldAt: null, heldBy: null } as const
+
+/** The members of a deal that is not cancelled. */
+export const notCancelled = { cancelReason: null, cancelPenalty: null, cancelledAt: null } as const
+
+/** The deal after a change of one task. */
+export const withTask = (deal: Deal, taskId: string, change: Partial<Task>): Deal => ({
+  ...deal,
+  tasks: deal.tasks.map((task) => (task.id === taskId ? { ...task, ...change } : task)),
+})

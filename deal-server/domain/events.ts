@@ -1,119 +1,68 @@
 /**
- * The events of a deal: facts in the past tense. Each has just the data that folding the deal's state needs
- * (docs/deal-model.md#events). Amounts are minor units of the deal's currency.
+ * The form of an event: a fact about a deal in the past tense. Each has just the data that folding the deal's state
+ * needs (docs/deal-model.md#events). The use case that makes an event defines it, in its own file.
  */
-import type { MinorUnits } from './money.ts'
+import type { Deal } from './deal.ts'
 
-interface HoldReason {
-  readonly reason: string
-  readonly code: string | null
+/** An event of a deal. Amounts in `data` are minor units of the deal's currency. */
+export interface DealEvent<Data extends object = object> {
+  /** `deal.held` */
+  readonly type: string
+  readonly data: Data
 }
 
-/** How a deal was completed. */
-export interface Completion {
-  /** `YYYY-MM-DD`. */
-  readonly completedOn: string
-  readonly finalPrice: MinorUnits
-  readonly documentNumber: string | null
-  readonly comment: string | null
+/** The time and the actor of a command's events. */
+export interface Occasion {
+  readonly at: string
+  readonly actor: string
 }
 
-interface Creation {
-  readonly id: string
-  readonly name: string
-  readonly price: MinorUnits
-  readonly currency: string
-  readonly description: string | null
-  readonly completionDate: string | null
-  readonly ownerId: string
-  /** The user's immutable id; absent in old events, which were written without ids. */
-  readonly ownerUserId?: string
+/** The data of a stored event as texts for people. A missing member is empty: old and purged events have fewer. */
+export interface EventFacts {
+  text(name: string): string
+  money(name: string): string
+  /** A day. */
+  date(name: string): string
+  time(name: string): string
+  /** A number of seconds in its largest unit: `3 days`. */
+  duration(name: string): string
+  /** True for a member that is true. */
+  is(name: string): boolean
+  /** A member that has members itself. */
+  of(name: string): Pick<EventFacts, 'text'>
+  /** The title of the task that `taskId` names. */
+  task(): string
 }
 
-/** Event type → its data. */
-export interface DealEventData {
-  'deal.created': Creation
-  'deal.renamed': { readonly old: string; readonly new: string }
-  'deal.price-changed': { readonly old: MinorUnits; readonly new: MinorUnits; readonly reason: string }
-  'deal.completion-date-changed': {
-    readonly old: string | null
-    readonly new: string | null
-    readonly penalty: MinorUnits
-    readonly why: string
-  }
-  'deal.penalty-charged': { readonly amount: MinorUnits; readonly cause: 'completion-date-changed' | 'cancelled' }
-  'deal.held': HoldReason
-  'deal.hold-reason-changed': { readonly old: HoldReason; readonly new: HoldReason }
-  'deal.unheld': { readonly heldForSeconds: number }
-  'deal.completed': Completion
-  'deal.cancelled': { readonly penalty: MinorUnits; readonly reason: string; readonly wasHeld: boolean }
-  'deal.reopened': { readonly from: 'completed' | 'cancelled'; readonly reason: string }
-  'deal.owner-assigned': {
-    readonly old: string
-    readonly new: string
-    /** Like `ownerUserId`. */
-    readonly oldUserId?: string
-    readonly newUserId?: string
-  }
-  'deal.task-added': {
-    readonly taskId: string
-    readonly title: string
-    readonly dueDate: string | null
-    readonly assigneeId: string | null
-    /** Like `ownerUserId`. */
-    readonly assigneeUserId?: string | null
-  }
-  'deal.task-assigned': {
-    readonly taskId: string
-    readonly old: string | null
-    readonly new: string
-    /** Like `ownerUserId`. */
-    readonly newUserId?: string
-  }
-  'deal.task-unassigned': { readonly taskId: string; readonly old: string; readonly reason: string | null }
-  'deal.task-completed': { readonly taskId: string; readonly result: string | null }
-  'deal.task-dropped': { readonly taskId: string; readonly cause: 'completed' | 'cancelled' }
-  'deal.deleted': { readonly purgeAt: string }
-  'deal.restored': Readonly<Record<string, never>>
+/** The definition of an event, without the type of its data. */
+export interface KnownEvent {
+  readonly type: string
+  /** What the actor did, after its name: `renamed the deal`. */
+  readonly phrase: string
+  /** The members of the data that are amounts. */
+  readonly amounts?: readonly string[]
+  /** Each stands on a line of its own; empty ones are left out. Texts of users may be among them. */
+  details?(facts: EventFacts): readonly string[]
+  /** The state after the event. The first event of a deal finds no deal. */
+  apply(deal: Deal, data: object, occasion: Occasion): Deal
 }
 
-/** The name of an event: `deal.held`. */
-export type DealEventType = keyof DealEventData
-
-/** Event type → the members of its data that are amounts. */
-export const eventAmounts: { readonly [Type in DealEventType]?: readonly (keyof DealEventData[Type])[] } = {
-  'deal.created': ['price'],
-  'deal.price-changed': ['old', 'new'],
-  'deal.completion-date-changed': ['penalty'],
-  'deal.penalty-charged': ['amount'],
-  'deal.completed': ['finalPrice'],
-  'deal.cancelled': ['penalty'],
+interface EventParts<Data extends object> extends KnownEvent {
+  readonly amounts?: readonly (keyof Data & string)[]
+  apply(deal: Deal, data: Data, occasion: Occasion): Deal
 }
 
-/** One event with the data of its type. */
-export type DealEvent = {
-  [Type in DealEventType]: { readonly type: Type; readonly data: DealEventData[Type] }
-}[DealEventType]
+/** The definition of an event. Called with the data, it makes the event. */
+export interface DefinedEvent<Data extends object> extends EventParts<Data> {
+  (data: Data): DealEvent<Data>
+}
 
-/** All event types. */
-export const dealEventTypes = Object.keys({
-  'deal.created': true,
-  'deal.renamed': true,
-  'deal.price-changed': true,
-  'deal.completion-date-changed': true,
-  'deal.penalty-charged': true,
-  'deal.held': true,
-  'deal.hold-reason-changed': true,
-  'deal.unheld': true,
-  'deal.completed': true,
-  'deal.cancelled': true,
-  'deal.reopened': true,
-  'deal.owner-assigned': true,
-  'deal.task-added': true,
-  'deal.task-assigned': true,
-  'deal.task-unassigned': true,
-  'deal.task-completed': true,
-  'deal.task-dropped': true,
-  'deal.deleted': true,
-  'deal.restored': true,
-} satisfies Record<DealEventType, true>) as readonly DealEventType[]
+/** Defines an event. The type of its data is that of the second parameter of `apply`. */
+export const defineEvent = <Data extends object>(parts: EventParts<Data>): DefinedEvent<Data> =>
+  Object.assign((data: Data) => ({ type: parts.type, data }), parts)
+
+/** A former and a new value in words. */
+export const changed = (old: string, now: string): string => `${old || 'none'} → ${now || 'none'}`
+
+/** A value with its label; nothing for an empty value. */
+export const labelled = (label: string, value: string): string => (value === '' ? '' : `${label}: ${value}`)

@@ -11,7 +11,6 @@ import type { Reads } from '../../shared/platform/database/database.ts'
 import { statementOf } from '../../shared/platform/database/statement.ts'
 import type { Page, Position } from '../../shared/platform/pagination.ts'
 import type { Deal } from '../domain/deal.ts'
-import type { DealEventType } from '../domain/events.ts'
 import { type LogHistory, wasThereIn } from '../events/position.ts'
 import type { DealList, DealSort, DealSortKey } from '../queries/ports.ts'
 import { e } from './aliases.ts'
@@ -40,7 +39,7 @@ interface SortKey {
   /** Undefined for a value that never changes. */
   readonly changes?: {
     /** The events that change the value; undefined for all events. */
-    readonly types?: readonly DealEventType[]
+    readonly types?: readonly string[]
     /** The value before the first of these events, `changed`. */
     readonly before: SQL
   }
@@ -196,7 +195,7 @@ function listed({ filter, sort, page: { limit, after } }: DealList, begin: Begin
 }
 
 /** The first relevant one of these events of each deal. For a deal that is newer, it is the creation. */
-const changedIn = (types: readonly DealEventType[] | undefined): SQL =>
+const changedIn = (types: readonly string[] | undefined): SQL =>
   sql`select distinct on (${e.dealId}) ${e.dealId}, ${e.bucket}, ${e.sequence}, ${e.type}, ${e.data} from since e
     where ${types === undefined ? sql`true` : inArray(e.type, ['deal.created', ...types])}
     order by ${e.dealId}, ${e.sequence}`

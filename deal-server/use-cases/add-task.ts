@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { type Deal, openTasks, requireOpen } from '../domain/deal.ts'
+import { defineEvent, labelled } from '../domain/events.ts'
 import { type DealRefusal, isRefusal, refuse } from '../domain/refusal.ts'
 import { maxOpenTasks, maxTasks } from '../domain/task.ts'
+import { assigningTasks } from './assign-task.ts'
 import { assignableUserOf, isSameUser } from './assignable-users.ts'
 import { defineDealCommand } from './define-use-case.ts'
 import { calendarDate, nameText, username, uuid } from './parameters.ts'
@@ -13,6 +15,30 @@ const params = z.strictObject({
   assigneeId: username.nullable().optional(),
 })
 
+interface AddedTask {
+  readonly taskId: string
+  readonly title: string
+  readonly dueDate: string | null
+  readonly assigneeId: string | null
+  /** The immutable id of the assignee; absent in old events. */
+  readonly assigneeUserId?: string | null
+}
+
+const taskAdded = defineEvent({
+  type: 'deal.task-added',
+  phrase: 'added a task',
+  details: (facts) => [
+    facts.text('title'),
+    labelled('Assignee', facts.text('assigneeId')),
+    labelled('Due', facts.date('dueDate')),
+  ],
+  apply: (deal, { taskId: id, title, dueDate, assigneeId, assigneeUserId = null }: AddedTask, { at: createdAt }) => {
+    const assigned = { assigneeId, assigneeUserId, assignedAt: assigneeId && createdAt }
+    const task = { id, title, dueDate, createdAt, ...assigned, status: 'open', result: null, doneAt: null } as const
+    return { ...deal, tasks: [...deal.tasks, task] }
+  },
+})
+
 /**
  * Adds a task. A client that chooses `taskId` can retry: the same task again changes nothing. Parameters that are
  * left out count as equal: so whoever has the task by now, it is the same.
@@ -20,13 +46,15 @@ const params = z.strictObject({
 export const addTask = defineDealCommand({
   name: 'AddTask',
   summary: 'Add a task to a deal',
-  right: 'deal.task.add',
+  right: { name: 'deal.task.add', description: 'Add tasks', own: 'Add tasks to own deals' },
   verb: 'add-task',
   stateName: 'task-added',
   makes: 'taskId',
+  words: { title: 'Add a task', done: 'The task is added.' },
+  events: [taskAdded],
   refusals: ['deal-closed', 'task-exists', 'task-limit', 'employee-unknown'],
   params,
-  additionalRights: ({ assigneeId }) => (assigneeId ? ['deal.task.assign'] : []),
+  additionalRights: ({ assigneeId }) => (assigneeId ? [assigningTasks.name] : []),
   assignableUsers: ({ assigneeId }) => (assigneeId ? [assigneeId] : []),
   guard: requireOpen,
   limit: requireRoom,
@@ -36,7 +64,7 @@ export const addTask = defineDealCommand({
     const assignee = named === null ? null : assignableUserOf(named, 'assigneeId', context)
     if (isRefusal(assignee)) return assignee
     const given = { assigneeId: assignee?.username ?? null, assigneeUserId: assignee?.userId ?? null }
-    return [{ type: 'deal.task-added', data: { taskId: taskId ?? context.newId(), title, dueDate, ...given } }]
+    return [taskAdded({ taskId: taskId ?? context.newId(), title, dueDate, ...given })]
   },
 })
 

@@ -1,8 +1,9 @@
 import * as z from 'zod'
-import { type Deal, dropOpenTasks, openTasks, requireFree } from '../domain/deal.ts'
-import type { DealEvent } from '../domain/events.ts'
+import { type Completion, type Deal, openTasks, requireFree } from '../domain/deal.ts'
+import { defineEvent, labelled } from '../domain/events.ts'
 import { amountIn } from '../domain/money.ts'
 import { type DealRefusal, isRefusal, refuse, refuseMember } from '../domain/refusal.ts'
+import { dropOpenTasks, taskDropped } from '../domain/shared-events.ts'
 import { defineDealCommand } from './define-use-case.ts'
 import { amount, calendarDate, commentText, documentNumberText } from './parameters.ts'
 
@@ -14,13 +15,28 @@ const params = z.strictObject({
   openTasks: z.enum(['refuse', 'drop']).optional(),
 })
 
+const completed = defineEvent({
+  type: 'deal.completed',
+  phrase: 'completed the deal',
+  amounts: ['finalPrice'],
+  details: (facts) => [
+    labelled('Completed on', facts.date('completedOn')),
+    labelled('Final price', facts.money('finalPrice')),
+    labelled('Document number', facts.text('documentNumber')),
+    facts.text('comment'),
+  ],
+  apply: (deal, completion: Completion) => ({ ...deal, status: 'completed', completion }),
+})
+
 /** Completes a deal that is open and not held. With open tasks it is refused, unless the caller drops them. */
 export const completeDeal = defineDealCommand({
   name: 'CompleteDeal',
   summary: 'Complete a deal',
-  right: 'deal.complete',
+  right: { name: 'deal.complete', description: 'Complete deals', own: 'Complete own deals' },
   verb: 'complete',
   stateName: 'completed',
+  words: { title: 'Complete', done: 'The deal is completed.', pageTitle: 'Complete the deal' },
+  events: [completed, taskDropped],
   refusals: ['deal-closed', 'deal-held', 'open-tasks', 'date-out-of-range'],
   params,
   attributes: {
@@ -38,16 +54,13 @@ export const completeDeal = defineDealCommand({
     const finalPrice =
       given.finalPrice === undefined ? undefined : amountIn(deal.currency, given.finalPrice, 'finalPrice')
     if (isRefusal(finalPrice)) return finalPrice
-    const completed: DealEvent = {
-      type: 'deal.completed',
-      data: {
-        completedOn: given.completedOn ?? now.slice(0, 10),
-        finalPrice: finalPrice ?? deal.price,
-        documentNumber: given.documentNumber ?? null,
-        comment: given.comment ?? null,
-      },
+    const completion: Completion = {
+      completedOn: given.completedOn ?? now.slice(0, 10),
+      finalPrice: finalPrice ?? deal.price,
+      documentNumber: given.documentNumber ?? null,
+      comment: given.comment ?? null,
     }
-    return [completed, ...dropOpenTasks(deal, 'completed')]
+    return [completed(completion), ...dropOpenTasks(deal, 'completed')]
   },
 })
 

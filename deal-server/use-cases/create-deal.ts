@@ -1,17 +1,62 @@
 import * as z from 'zod'
-import { amountIn } from '../domain/money.ts'
+import { notCancelled, notHeld } from '../domain/deal.ts'
+import { defineEvent } from '../domain/events.ts'
+import { amountIn, type MinorUnits } from '../domain/money.ts'
 import { isRefusal, refuse } from '../domain/refusal.ts'
 import { assignableUserOf, isSameUser } from './assignable-users.ts'
 import { defineCreation } from './define-use-case.ts'
 import { amount, calendarDate, currency, descriptionText, nameText, username, uuid } from './parameters.ts'
 
+interface Creation {
+  readonly id: string
+  readonly name: string
+  readonly price: MinorUnits
+  readonly currency: string
+  readonly description: string | null
+  readonly completionDate: string | null
+  readonly ownerId: string
+  /** The owner's immutable id; absent in old events, which were written without ids. */
+  readonly ownerUserId?: string
+}
+
+/** The first event of each deal. */
+export const created = defineEvent({
+  type: 'deal.created',
+  phrase: 'created the deal',
+  amounts: ['price'],
+  details: (facts) => [`${facts.text('name')}, ${facts.money('price')}`],
+  apply: (_none, data: Creation, { at, actor }) => ({
+    ...data,
+    ...notHeld,
+    ...notCancelled,
+    ownerUserId: data.ownerUserId ?? null,
+    status: 'open',
+    priceReason: null,
+    completionDateReason: null,
+    completionDatePenalty: null,
+    completion: null,
+    penaltyTotal: 0,
+    tasks: [],
+    version: 0,
+    sequence: 0,
+    createdAt: at,
+    createdBy: actor,
+    updatedAt: at,
+    updatedBy: actor,
+    deletedAt: null,
+    purgeAt: null,
+  }),
+})
+
 /** Creates a deal, open and not held. A client that chooses `id` can retry: no second deal is created. */
 export const createDeal = defineCreation({
   name: 'CreateDeal',
   summary: 'Create a deal',
-  right: 'deal.create',
+  right: { name: 'deal.create', description: 'Create deals', own: 'Create deals as their owner' },
   verb: 'create',
   stateName: 'created',
+  words: { title: 'Create the deal', done: 'The deal is created.' },
+  events: [created],
   refusals: ['deal-exists', 'employee-unknown'],
   params: z.strictObject({
     id: uuid.optional(),
@@ -35,6 +80,6 @@ export const createDeal = defineCreation({
     const { username: ownerId, userId: ownerUserId } = owner
     const { name, description = null, completionDate = null } = params
     const data = { id: context.dealId, name, price, currency: code, description, completionDate, ownerId, ownerUserId }
-    return [{ type: 'deal.created', data }]
+    return [created(data)]
   },
 })

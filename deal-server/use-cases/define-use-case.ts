@@ -6,7 +6,7 @@ import type { z } from 'zod'
 import { checkValue } from '../../shared/platform/problems/check-value.ts'
 import { type AccountUser, actsForItsUser } from '../../shared/protocol/authentication/own-account.ts'
 import type { Deal } from '../domain/deal.ts'
-import type { DealEvent } from '../domain/events.ts'
+import type { DealEvent, KnownEvent } from '../domain/events.ts'
 import { owns, reaches, type UserIdentity, widthOf } from '../domain/own-deals.ts'
 import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/refusal.ts'
 
@@ -40,11 +40,37 @@ export interface CommandCaller extends AccountUser, UserIdentity {
   readonly rights: ReadonlySet<string>
 }
 
+/** A right of deals, as the auth server shows it. The deal server adds it to the catalogue when it starts. */
+export interface DealRight {
+  /** `deal.hold` */
+  readonly name: string
+  /** `Hold deals` */
+  readonly description: string
+  /** The description of its narrower form, `deal.hold:own`. */
+  readonly own: string
+}
+
+/** The words of a use case for people who work with deals. */
+export interface UseCaseWords {
+  /** On its button: `Hold`. */
+  readonly title: string
+  /** After it: `The deal is on hold.` */
+  readonly done: string
+  /** Says of what, for a page of its own, where `title` does not: `Hold the deal`. */
+  readonly pageTitle?: string
+  /** Instead of `title` for a deal that is on hold. */
+  readonly titleOnHold?: string
+  /** The effect, for people who are about to do it. Most need no such words. */
+  readonly hint?: string
+}
+
 interface CommandBase<Verb extends string> {
   /** The use-case name, which is also `action` and `{command_name}`: `HoldDeal`. */
   readonly name: string
   readonly summary: string
-  readonly right: string
+  readonly words: UseCaseWords
+  /** The events that it makes. */
+  readonly events: readonly KnownEvent[]
   /** Last path segment in the action style: `hold`. */
   readonly verb: Verb
   /** Last path segment in the state-named style: `holded`. */
@@ -56,6 +82,7 @@ interface CommandBase<Verb extends string> {
 }
 
 interface Definition<Schema extends z.ZodType, Verb extends string = string> extends CommandBase<Verb> {
+  readonly right: DealRight
   readonly params: Schema
   /** More rights than `right`, which these parameters need. */
   additionalRights?(params: z.output<Schema>): readonly string[]
@@ -129,6 +156,9 @@ export interface BoundCommand {
 /** A command as styles and documentation use it. */
 export interface Command<Verb extends string = string, Schema extends z.ZodType = z.ZodType> extends CommandBase<Verb> {
   readonly target: 'collection' | 'deal'
+  /** The name of the right that it needs. */
+  readonly right: string
+  readonly declaredRight: DealRight
   readonly params: Schema
   readonly onDeleted: boolean
   /** The refusal by the deal's state, for all parameters that would change something. */
@@ -152,7 +182,8 @@ const isOwner = (deal: Deal, user: UserIdentity): boolean => owns(user, deal)
 export function defineDealCommand<Schema extends z.ZodType<Params>, const Verb extends string>(
   definition: DealCommandDefinition<Schema, Verb>,
 ): Command<Verb, Schema> {
-  const { name, right, onDeleted = false, ownNeedsNoRight = false, isOwn = isOwner } = definition
+  const { name, onDeleted = false, ownNeedsNoRight = false, isOwn = isOwner } = definition
+  const right = definition.right.name
   const mayRun = (deal: Deal, caller: CommandCaller, params?: z.output<Schema>): boolean => {
     const width = widthOf(caller.rights, right)
     const mayOwn = width === 'own' || (ownNeedsNoRight && actsForItsUser(caller))
@@ -160,6 +191,8 @@ export function defineDealCommand<Schema extends z.ZodType<Params>, const Verb e
   }
   return {
     ...definition,
+    right,
+    declaredRight: definition.right,
     target: 'deal',
     onDeleted,
     mayRun: (deal, caller) => mayRun(deal, caller),
@@ -210,8 +243,11 @@ export function defineCreation<Schema extends z.ZodType<Params>, const Verb exte
   definition: CreationDefinition<Schema, Verb>,
 ): Command<Verb, Schema> {
   const { name, decide } = definition
+  const right = definition.right.name
   return {
     ...definition,
+    right,
+    declaredRight: definition.right,
     target: 'collection',
     onDeleted: false,
     mayRun: () => false,
@@ -223,9 +259,7 @@ export function defineCreation<Schema extends z.ZodType<Params>, const Verb exte
         target: 'collection',
         onDeleted: false,
         missingRights: (_, caller) =>
-          definition.isOwn(params, caller) || widthOf(caller.rights, definition.right) === 'all'
-            ? []
-            : [definition.right],
+          definition.isOwn(params, caller) || widthOf(caller.rights, right) === 'all' ? [] : [right],
         chosenDealId: definition.dealId(params),
         decide: (existing, context) => asSteps(name, decide(existing, params, context)),
       }
@@ -242,7 +276,7 @@ const boundParts = <Schema extends z.ZodType<Params>>(
   makes,
   at,
   params,
-  rights: [right, ...(additionalRights?.(params) ?? [])],
+  rights: [right.name, ...(additionalRights?.(params) ?? [])],
   assignableUsers: () => assignableUsers?.(params) ?? [],
   isFulfilledBy: () => false,
 })

@@ -1,4 +1,6 @@
 /** All commands of the deal server. Queries are in `queries/queries.ts`. */
+import type { DeclaredRight } from '../../shared/protocol/internal-api/declared-rights.ts'
+import { ownWidth } from '../domain/own-deals.ts'
 import { addTask } from './add-task.ts'
 import { assignOwner } from './assign-owner.ts'
 import { assignTask } from './assign-task.ts'
@@ -40,6 +42,14 @@ export type CommandOnDeal = (typeof onDeals)[number]
 
 /** Every style and the documentation serve the commands in this list. */
 export const commands: readonly Command[] = [createDeal, ...onDeals]
+
+/** The rights that commands need, in both widths, each once. */
+export const rightsOfCommands: readonly DeclaredRight[] = [
+  ...new Map(commands.map(({ declaredRight: right }) => [right.name, right])).values(),
+].flatMap(({ name, description, own }) => [
+  { name, description, readsOnly: false },
+  { name: ownWidth(name), description: own, readsOnly: false },
+])
 
 /** True for a command on an existing deal. */
 export const isOnDeal = (command: Command): command is Command<CommandOnDeal['verb']> => command.target === 'deal'

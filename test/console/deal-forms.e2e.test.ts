@@ -14,7 +14,9 @@ import { dealStates, freeTask, takenTask, transitionTable } from '../support/wor
 const labelDeal = defineDealCommand({
   name: 'LabelDeal',
   summary: 'Stick labels on a deal',
-  right: 'deal.rename',
+  right: { name: 'deal.rename', description: 'Rename deals', own: 'Rename own deals' },
+  words: { title: 'Stick labels on a deal', done: 'The deal has its labels.' },
+  events: [],
   verb: 'label',
   stateName: 'labelled',
   refusals: [],

@@ -1,6 +1,7 @@
 /** All endpoints for deal servers and other services. */
 
 import type { Route } from '../../../shared/platform/http/server/routes.ts'
+import { type DeclaredRight, declaredRightsExchange } from '../../../shared/protocol/internal-api/declared-rights.ts'
 import { limitRefusalsExchange } from '../../../shared/protocol/internal-api/limit-refusals.ts'
 import {
   type NoteWebhookChanges,
@@ -23,6 +24,8 @@ export interface InternalEndpointPorts
   readonly feedReader: FeedStreamPorts['feedReader']
   readonly services: FeedStreamPorts['services']
   readonly noteRefusal: NoteRefusal
+  /** Adds rights that the pair lacks. @throws ProblemError */
+  readonly declareRights: (rights: readonly DeclaredRight[], requestId: string) => Promise<void>
   readonly noteWebhookPauses: NoteWebhookPauses
   readonly noteWebhookChanges: NoteWebhookChanges
 }
@@ -36,6 +39,10 @@ export const createInternalRoutes = (access: InternalPorts, ports: InternalEndpo
     ...serviceEndpoints({ ...ports, clock: access.clock }),
     defineInternalEndpoint(limitRefusalsExchange, async ({ body: { refusals } }) => {
       await Promise.all(refusals.map(ports.noteRefusal))
+      return { body: undefined }
+    }),
+    defineInternalEndpoint(declaredRightsExchange, async ({ body: { rights }, request: { requestId } }) => {
+      await ports.declareRights(rights, requestId)
       return { body: undefined }
     }),
     defineInternalEndpoint(webhookPausesExchange, async ({ body: { pauses } }) => {

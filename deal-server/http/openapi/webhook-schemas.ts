@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import type { JsonSchema } from '../../../shared/platform/http/operation.ts'
 import { componentSchemas, ref } from '../../../shared/platform/openapi/json-schema.ts'
-import { dealEventTypes } from '../../domain/events.ts'
+import { dealEventTypes } from '../../use-cases/apply-events.ts'
 import { nameText, uuid } from '../../use-cases/parameters.ts'
 import { eventSchema } from './response-schemas.ts'
 

@@ -1,8 +1,8 @@
-import { type DealEventType, eventAmounts } from '../../domain/events.ts'
 import { majorUnits } from '../../domain/money.ts'
 import type { StoredEvent } from '../../events/event-log.ts'
 import { givenAway } from '../../events/own-events.ts'
 import { markedPosition } from '../../events/position.ts'
+import { eventNamed } from '../../use-cases/apply-events.ts'
 
 /** An event in responses: CloudEvents 1.0, with additional members (docs/deal-model.md#event-envelope). */
 export const representEvent = (event: StoredEvent) =>
@@ -34,7 +34,7 @@ const whole = (event: StoredEvent) => ({
 
 /** The data of an event, with amounts in major units. Events of a purged deal have no data. */
 function dataOf({ type, data, currency }: StoredEvent) {
-  const names: readonly string[] | undefined = eventAmounts[type as DealEventType]
+  const names = eventNamed(type)?.amounts
   if (!names || Object.keys(data).length === 0) return data
   const inMajorUnits = names.map((name) => [name, majorUnits(Number(data[name]), currency)])
   return { ...data, ...Object.fromEntries(inMajorUnits), currency }

@@ -4,11 +4,11 @@ import { readQuery } from '../../../shared/platform/http/content/query-parameter
 import type { Operation } from '../../../shared/platform/http/operation.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import { dealEventTypes } from '../../domain/events.ts'
 import type { EventStreams } from '../../events/event-streams.ts'
 import { parsePosition } from '../../events/position.ts'
 import type { StreamRequest } from '../../events/stream-request.ts'
 import { dealHistoryQuery } from '../../queries/queries.ts'
+import { dealEventTypes } from '../../use-cases/apply-events.ts'
 import { uuid } from '../../use-cases/parameters.ts'
 import type { Invocation, StyleRoute } from '../requests/invocation.ts'
 

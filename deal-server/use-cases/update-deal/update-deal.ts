@@ -7,9 +7,9 @@ import { checkValue } from '../../../shared/platform/problems/check-value.ts'
 import type { MemberError } from '../../../shared/platform/problems/problem-document.ts'
 import type { Deal } from '../../domain/deal.ts'
 import type { DealEvent } from '../../domain/events.ts'
-import { foldEvents } from '../../domain/evolve.ts'
 import { reaches, widthOf } from '../../domain/own-deals.ts'
 import { type DealRefusal, isRefusal, refuseMember } from '../../domain/refusal.ts'
+import { foldEvents } from '../apply-events.ts'
 import { assignOwner } from '../assign-owner.ts'
 import {
   type BoundCommand,

@@ -3,6 +3,7 @@ import { storeSecondFactorRoles } from '../../../auth-server/access/change-catal
 import { readCatalogue } from '../../../auth-server/principals/catalogue.ts'
 import { builtInRights } from '../../../auth-server/principals/rights.ts'
 import type { Grantor } from '../../../auth-server/users/granting-rights.ts'
+import { rightsOfCommands } from '../../../deal-server/use-cases/index.ts'
 import type { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { needsSecondFactor } from '../../../shared/protocol/principal/record.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
@@ -64,6 +65,31 @@ describeOnDatabases('the catalogue of rights and roles', (open) => {
     expect(rights.map(({ name }) => name)).toEqual(builtInRights)
     expect(roles.map(({ name }) => name)).toEqual(['viewer', 'agent', 'manager', 'admin', 'seller'])
     expect(roles.find(({ name }) => name === 'admin')?.rights).toEqual(builtInRights)
+  })
+
+  it('has each right that use cases of deals need, in the same words', async () => {
+    const { rights } = await core.resourceServers.read('deals')
+    expect(rights).toEqual(expect.arrayContaining([...rightsOfCommands]))
+  })
+
+  it('takes rights that use cases need and it lacks, once, for the role admin and nobody else', async () => {
+    const before = (await core.resourceServers.read('deals')).rights
+    const [administrator, manager] = [await newUser({ roles: ['admin'] }), await newUser({ roles: ['manager'] })]
+    const stamping = { name: 'deal.stamp', description: 'Stamp deals', readsOnly: false }
+    await core.resourceServers.declareOwn([...rightsOfCommands, stamping])
+    await core.resourceServers.declareOwn([{ ...stamping, description: 'In other words' }])
+    expect((await core.resourceServers.read('deals')).rights).toEqual([...before, stamping])
+    expect(await rightsOf(administrator)).toContain('deal.stamp')
+    expect(await rightsOf(manager)).not.toContain('deal.stamp')
+    await core.resourceServers.patch('deals', { rights: before })
+    expect(await rightsOf(administrator)).not.toContain('deal.stamp')
+  })
+
+  it('takes no right of another resource server for one of use cases, and none of the others with it', async () => {
+    await core.resourceServers.create(invoices('invoice.approve'))
+    const declared = [right('deal.stamp'), right('invoice.approve')]
+    expect(await codeOf(core.resourceServers.declareOwn(declared))).toBe('right-exists')
+    expect((await readCatalogue(opened.database)).rights.map(({ name }) => name)).not.toContain('deal.stamp')
   })
 
   it('gives each holder of a role what the role has now', async () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { wordsOf } from '../../../console/deal/event-words.ts'
 import { readerOf } from '../../../console/frame/reader.ts'
-import { dealEventTypes } from '../../../deal-server/domain/events.ts'
+import { dealEventTypes } from '../../../deal-server/use-cases/apply-events.ts'
 
 const context = { reader: readerOf({ header: () => 'en-GB' }), titles: new Map([['t1', 'Call them']]) }
 const words = (type: string, data: object) => wordsOf({ type, data: { currency: 'EUR', ...data } }, context)

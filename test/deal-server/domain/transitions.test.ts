@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { applyEvents } from '../../../deal-server/domain/evolve.ts'
 import { isRefusal } from '../../../deal-server/domain/refusal.ts'
+import { applyEvents } from '../../../deal-server/use-cases/apply-events.ts'
 import { commandNamed, commands } from '../../../deal-server/use-cases/index.ts'
 import { afterAllOf, decidePure, doPure, pureDeal, pureNow } from '../../support/worlds/pure-deals.ts'
 import {

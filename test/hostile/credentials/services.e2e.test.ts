@@ -56,6 +56,7 @@ describeOnce('a hostile service', (openBackend) => {
       ['POST', '/verify-password'],
       ['POST', '/recent-proof'],
       ['POST', '/limit-refusals'],
+      ['POST', '/declared-rights'],
       ['POST', '/webhook-pauses'],
       ['POST', '/webhook-changes'],
     ] as const

@@ -2,8 +2,8 @@
 import { expect } from 'vitest'
 import type { Deal } from '../../../deal-server/domain/deal.ts'
 import type { DealEvent } from '../../../deal-server/domain/events.ts'
-import { applyEvents } from '../../../deal-server/domain/evolve.ts'
 import { createDealRepository } from '../../../deal-server/store/deals.ts'
+import { applyEvents } from '../../../deal-server/use-cases/apply-events.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 
 /** Reads what is stored. */

@@ -1,8 +1,8 @@
 /** Deals made by the pure decisions alone: no server, no store. */
 import type { Deal } from '../../../deal-server/domain/deal.ts'
 import type { DealEvent } from '../../../deal-server/domain/events.ts'
-import { applyEvents } from '../../../deal-server/domain/evolve.ts'
 import { type DealRefusal, isRefusal } from '../../../deal-server/domain/refusal.ts'
+import { applyEvents } from '../../../deal-server/use-cases/apply-events.ts'
 import type { DecisionContext } from '../../../deal-server/use-cases/define-use-case.ts'
 import { commandNamed } from '../../../deal-server/use-cases/index.ts'
 import { type DealState, waysInto } from './transition-table.ts'
