@@ -196,7 +196,7 @@ it('makes parameters of each kind from a form', async () => {
     sidesUp: ['left', 'top'],
     extra: { a: [1] },
   })
-  expectPage(await reader.get(`/console/deals/${id}?done=label`), 200, 'Done: Stick labels on a deal.', 'fold-label')
+  expectPage(await reader.get(`/console/deals/${id}?done=label`), 200, 'The deal has its labels.', 'fold-label')
 })
 
 it('creates one deal, also when a form is sent again after it was corrected', async () => {

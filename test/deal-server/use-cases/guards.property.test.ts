@@ -5,7 +5,7 @@ import type { Deal } from '../../../deal-server/domain/deal.ts'
 import { isRefusal } from '../../../deal-server/domain/refusal.ts'
 import { commandNamed, commands } from '../../../deal-server/use-cases/index.ts'
 import { decidePure, pureDeal } from '../../support/worlds/pure-deals.ts'
-import { freeTask, newTask, takenTask } from '../../support/worlds/transition-table.ts'
+import { freeTask, newTask, takenTask, transitionTable } from '../../support/worlds/transition-table.ts'
 
 /** Refusals by the deal's state alone: the guard of a command says them, and its decision never does. */
 const codesOfState = ['deal-closed', 'deal-held', 'deal-completed', 'task-limit']
@@ -43,7 +43,7 @@ const some = (required: Record<string, fc.Arbitrary<unknown>>, optional: Record<
   fc.record({ ...required, ...optional }, { requiredKeys: Object.keys(required) })
 
 /** Parameters of every command on a deal: some of them say what is so already. */
-const parameters: Readonly<Record<string, fc.Arbitrary<Readonly<Record<string, unknown>>>>> = {
+const firstParameters: Readonly<Record<string, fc.Arbitrary<Readonly<Record<string, unknown>>>>> = {
   DeleteDeal: some({}),
   RestoreDeal: some({}),
   RenameDeal: some({ newName: fc.constantFrom('deal', 'deal123', 'other') }),
@@ -72,6 +72,13 @@ const parameters: Readonly<Record<string, fc.Arbitrary<Readonly<Record<string, u
   UnassignTask: some({ taskId: task }, { reason: maybe(text) }),
   CompleteTask: some({ taskId: task }, { result: maybe(text) }),
 }
+
+/** A use case that came later has the parameters of the transition table. */
+const laterParameters = transitionTable.flatMap(({ useCase, params }) =>
+  useCase === 'CreateDeal' || Object.hasOwn(firstParameters, useCase) ? [] : [[useCase, fc.constant(params)] as const],
+)
+
+const parameters = { ...firstParameters, ...Object.fromEntries(laterParameters) }
 
 const rights = new Set(commands.map(({ right }) => right))
 const asking = { username: 'alice', userId: 'id of alice', rights, credential: {} }

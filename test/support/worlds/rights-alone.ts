@@ -1,4 +1,6 @@
 /** What each route of the deal server needs and shows, for a caller with one right: the table that the suite walks. */
+import { commandNamed } from '../../../deal-server/use-cases/index.ts'
+import { transitionTable } from './transition-table.ts'
 
 /**
  * How a use case is called: its segments in styles 1 and 2, its right, and parameters that a deal of the suite takes.
@@ -17,7 +19,7 @@ export const plantedTask = '44444444-4444-4444-8444-444444444444'
 
 const reason = 'why not'
 
-export const commandRows: Readonly<Record<string, CommandRow>> = {
+const firstRows: Readonly<Record<string, CommandRow>> = {
   CreateDeal: {
     verb: 'create',
     stateName: 'created',
@@ -102,6 +104,14 @@ export const commandRows: Readonly<Record<string, CommandRow>> = {
     params: { taskId: plantedTask },
   },
 }
+
+/** A use case that came later is called as it says itself, with the parameters of the transition table. */
+const laterRows = transitionTable.flatMap(({ useCase, params }): [string, CommandRow][] => {
+  const command = commandNamed(useCase)
+  return command && !Object.hasOwn(firstRows, useCase) ? [[useCase, { ...command, params }]] : []
+})
+
+export const commandRows: Readonly<Record<string, CommandRow>> = { ...firstRows, ...Object.fromEntries(laterRows) }
 
 /** A route: which use case it calls, or which right it reads by; `open` to everybody. */
 export type Entry =
