@@ -42,7 +42,7 @@ function namesOf([file = '', state]: readonly string[]): Names {
 }
 
 function fail(message: string): never {
-  console.error(message)
+  process.stderr.write(`${message}\n`)
   process.exit(1)
 }
 
@@ -126,10 +126,11 @@ insert(model, `| ${name} | = | = | ${closed} | ${closed} | \`not-found\` |`, {
   within: /^## Transitions/,
   after: /^\|/,
 })
-insert(model, `| \`deal.${state}\` | \`{reason}\` |`, { within: /^## Events/, after: /^\| `deal\./ })
+insert(model, `| \`deal.${state}\` | \`reason\` |`, { within: /^## Events/, after: /^\| `deal\./ })
 
-console.log(`Made ${source} and ${test}. Its lines are in ${index}, in the transition table and in ${model}.
+process.stdout.write(`Made ${source} and ${test}. Its lines are in ${index}, in the transition table and in ${model}.
 See the changes with git diff. Then:
   npx biome check --write .
   npx vitest run test/client/documents.e2e.test.ts --update
-  npm test`)
+  npm test
+`)

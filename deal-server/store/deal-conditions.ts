@@ -13,8 +13,10 @@ export const isOwnedBy = (
   const hadName = Number.isNaN(madeAt)
     ? sql`false`
     : sql`${deal.createdAt} >= ${new Date(madeAt).toISOString()}::text::timestamptz`
-  return sql`(lower(${deal.ownerId} collate "C") = ${username.toLowerCase()} and (${deal.ownerUserId} = ${userId}
-    or (${deal.ownerUserId} is null and ${hadName})))`
+  // The planner cannot see that name and id go together. It expects half of the rows to meet a case: so it reads the
+  // index in the order of the list, as it does for a name alone.
+  return sql`(lower(${deal.ownerId} collate "C") = ${username.toLowerCase()} and
+    case when ${deal.ownerUserId} is null then ${hadName} else ${deal.ownerUserId} = ${userId} end)`
 }
 
 /** The conditions of a filter in SQL, for lists, counts and sums alike. Deleted deals never meet them. */
