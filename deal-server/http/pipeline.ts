@@ -3,6 +3,7 @@
  * docs/contract/callers.md#order-of-checks. A style implements `decode` and `encode`, a scheme implements
  * `authenticate`. Commands continue in `commands/execute.ts`. No style and no scheme can bypass a step.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { HttpRequest } from '../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../shared/platform/http/response.ts'
@@ -24,9 +25,10 @@ import type { FindUserId } from '../commands/find-assignable-users.ts'
 import { seesDeleted } from '../commands/presence.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
 import { requireRights } from '../commands/require-rights.ts'
-import { widthOfAll } from '../domain/own-deals.ts'
+import { widthOf, widthOfAll } from '../domain/own-deals.ts'
 import type { EventStreams } from '../events/event-streams.ts'
 import { createOwnReader } from '../queries/own-reader.ts'
+import { readingRight } from '../use-cases/define-use-case.ts'
 import type { WebhookManagement } from '../webhooks/manage.ts'
 import { createBatches } from './batches.ts'
 import { replayedHeader } from './representations/responses.ts'
@@ -84,9 +86,29 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     const isOwn = widthOfAll(caller.rights, rights) === 'own'
     return await ports.withReader(request, (reader) =>
       isQuery
-        ? invocation.answer(isOwn ? createOwnReader(reader, caller) : reader, caller, ports.findUserId)
+        ? refuseInTime(caller, () =>
+            invocation.answer(isOwn ? createOwnReader(reader, caller) : reader, caller, ports.findUserId),
+          )
         : runCommand(ports, received, invocation),
     )
+  }
+}
+
+/** Milliseconds; longer than it takes to read a deal. */
+const refusalMs = 10
+
+/**
+ * Answers a caller who does not read all deals. Its refusal comes at a fixed time after the begin: the time does not say
+ * whether there is such a deal.
+ */
+async function refuseInTime<Answer>({ rights }: Caller, answer: () => Promise<Answer>): Promise<Answer> {
+  if (widthOf(rights, readingRight) === 'all') return answer()
+  const due = pause(refusalMs)
+  try {
+    return await answer()
+  } catch (error) {
+    await due
+    throw error
   }
 }
 
@@ -153,17 +175,19 @@ const execute = (
   { request, caller, route }: Received,
   { bound, dealId, commandId, validateOnly, preconditions, style = route.style }: BoundInvocation,
 ): Promise<ShownCommand> =>
-  executeCommand({
-    bound,
-    dealId,
-    commandId,
-    validateOnly,
-    caller,
-    style,
-    requestId: request.requestId,
-    traceId: request.traceId,
-    requirePrecondition: (deal, isTaken) => requirePreconditions(deal, preconditions, isTaken),
-  })
+  refuseInTime(caller, () =>
+    executeCommand({
+      bound,
+      dealId,
+      commandId,
+      validateOnly,
+      caller,
+      style,
+      requestId: request.requestId,
+      traceId: request.traceId,
+      requirePrecondition: (deal, isTaken) => requirePreconditions(deal, preconditions, isTaken),
+    }),
+  )
 
 /** Executes a command and encodes its outcome. */
 async function runCommand(

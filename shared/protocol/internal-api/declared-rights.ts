@@ -14,10 +14,13 @@ const rightSchema = z.object({
 /** A right that a use case needs. */
 export type DeclaredRight = Readonly<z.infer<typeof rightSchema>>
 
+const isDistinct = (rights: readonly DeclaredRight[]): boolean =>
+  new Set(rights.map(({ name }) => name)).size === rights.length
+
 /** Adds the rights that the catalogue lacks. None is removed or changed. */
 export const declaredRightsExchange = defineExchange({
   method: 'POST',
   path: '/declared-rights',
-  requestBody: z.object({ rights: z.array(rightSchema).min(1).max(500) }),
+  requestBody: z.object({ rights: z.array(rightSchema).min(1).max(500).refine(isDistinct, 'Expected each name once') }),
   responseBody: undefined,
 })

@@ -78,21 +78,21 @@ describeOnDatabases('the catalogue of rights and roles', (open) => {
   it('takes rights that use cases need and it lacks, once, for the role admin and nobody else', async () => {
     const before = (await core.resourceServers.read('deals')).rights
     const [administrator, manager] = [await newUser({ roles: ['admin'] }), await newUser({ roles: ['manager'] })]
-    const stamping = { name: 'deal.stamp', description: 'Stamp deals', readsOnly: false }
-    await core.resourceServers.declareOwn([...rightsOfCommands, stamping])
-    await core.resourceServers.declareOwn([{ ...stamping, description: 'In other words' }])
-    expect((await core.resourceServers.read('deals')).rights).toEqual([...before, stamping])
-    expect(await rightsOf(administrator)).toContain('deal.stamp')
-    expect(await rightsOf(manager)).not.toContain('deal.stamp')
+    const engraving = { name: 'deal.engrave', description: 'Engrave deals', readsOnly: false }
+    await core.resourceServers.declareOwn([...rightsOfCommands, engraving])
+    await core.resourceServers.declareOwn([{ ...engraving, description: 'In other words' }])
+    expect((await core.resourceServers.read('deals')).rights).toEqual([...before, engraving])
+    expect(await rightsOf(administrator)).toContain('deal.engrave')
+    expect(await rightsOf(manager)).not.toContain('deal.engrave')
     await core.resourceServers.patch('deals', { rights: before })
-    expect(await rightsOf(administrator)).not.toContain('deal.stamp')
+    expect(await rightsOf(administrator)).not.toContain('deal.engrave')
   })
 
   it('takes no right of another resource server for one of use cases, and none of the others with it', async () => {
     await core.resourceServers.create(invoices('invoice.approve'))
-    const declared = [right('deal.stamp'), right('invoice.approve')]
+    const declared = [right('deal.engrave'), right('invoice.approve')]
     expect(await codeOf(core.resourceServers.declareOwn(declared))).toBe('right-exists')
-    expect((await readCatalogue(opened.database)).rights.map(({ name }) => name)).not.toContain('deal.stamp')
+    expect((await readCatalogue(opened.database)).rights.map(({ name }) => name)).not.toContain('deal.engrave')
   })
 
   it('gives each holder of a role what the role has now', async () => {

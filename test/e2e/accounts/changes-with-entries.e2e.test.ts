@@ -112,7 +112,7 @@ describeBackends('each change of the auth server', (openBackend) => {
     stack.auth.send(path, { json, ...(token === undefined ? {} : { token }) })
   /** As a deal server whose use cases need a right that the catalogue lacks. */
   const declareRight = () => {
-    const json = { rights: [{ name: 'deal.stamp', description: 'Stamp deals', readsOnly: false }] }
+    const json = { rights: [{ name: 'deal.engrave', description: 'Engrave deals', readsOnly: false }] }
     const target = '/internal/declared-rights'
     const request = { method: 'POST', target, body: JSON.stringify(json) }
     const signing = { secret: stack.environment.SERVICE_SECRET ?? '', clock: stack.clock, nonce: randomUUID() }

@@ -1,4 +1,5 @@
 /** How each style sends a command. A new style is one more entry in `styleClients`. */
+import { commandNamed } from '../../../deal-server/use-cases/index.ts'
 import type { Sent } from './http-client.ts'
 
 type Members = Readonly<Record<string, unknown>>
@@ -101,9 +102,15 @@ const client = (parts: Pick<StyleClient, 'style' | 'request'> & Partial<StyleCli
   ...parts,
 })
 
+/** A use case that came later says its segments itself. */
+function segmentsOf(useCase: string): readonly [verb: string, stateName: string] {
+  const { verb, stateName } = commandNamed(useCase) ?? {}
+  return segments[useCase] ?? [String(verb), String(stateName)]
+}
+
 const subResource = (method: string, which: 0 | 1) => (sending: Sending) => {
   const { useCase, dealId, params, commandId } = sending
-  const path = `${dealPath(dealId)}/${segments[useCase]?.[which]}`
+  const path = `${dealPath(dealId)}/${segmentsOf(useCase)[which]}`
   return { path, sent: { method, json: params, ...keyed(commandId) } }
 }
 

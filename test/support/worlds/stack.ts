@@ -34,6 +34,7 @@ import { freePort } from '../processes/free-port.ts'
 import { preparedKeysDir } from '../processes/prepared-keys.ts'
 import type { RedisServer } from '../processes/stores/redis-server.ts'
 import type { Backend, OpenBackend } from '../stores/backends.ts'
+import { grantLaterRights } from './later-rights.ts'
 import { createMovableClock, type MovableClock } from './movable-clock.ts'
 
 /** One server that listens. */
@@ -185,6 +186,8 @@ export async function openStack(openBackend: OpenBackend, options: StackOptions 
   while (deals.length < (options.dealServers ?? 1)) await addDealServer()
   const [deal] = deals
   if (!deal) throw new TypeError('a stack has at least one deal server')
+  const logInAt = (username: string, password = passwordOf(username)) => logIn(auth, username, password)
+  await grantLaterRights({ auth, logIn: logInAt })
   return {
     auth,
     deal,
@@ -196,7 +199,7 @@ export async function openStack(openBackend: OpenBackend, options: StackOptions 
     logLines,
     served: { auth: startedAuth.routes, deal: dealRoutes, endpoints: startedAuth.endpoints },
     redis: backend.redis,
-    logIn: (username, password = passwordOf(username)) => logIn(auth, username, password),
+    logIn: logInAt,
     close: async () => {
       for (const step of undo.reverse()) await step()
       const leaked = secretsIn(logLines.join(''))
