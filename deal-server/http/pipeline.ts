@@ -3,7 +3,6 @@
  * docs/contract/callers.md#order-of-checks. A style implements `decode` and `encode`, a scheme implements
  * `authenticate`. Commands continue in `commands/execute.ts`. No style and no scheme can bypass a step.
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { HttpRequest } from '../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../shared/platform/http/response.ts'
@@ -23,12 +22,12 @@ import type { ShownCommand } from '../commands/command-context.ts'
 import type { ExecuteCommand } from '../commands/execute.ts'
 import type { FindUserId } from '../commands/find-assignable-users.ts'
 import { seesDeleted } from '../commands/presence.ts'
+import { refuseInTime } from '../commands/refuse-in-time.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
 import { requireRights } from '../commands/require-rights.ts'
-import { widthOf, widthOfAll } from '../domain/own-deals.ts'
+import { widthOfAll } from '../domain/own-deals.ts'
 import type { EventStreams } from '../events/event-streams.ts'
 import { createOwnReader } from '../queries/own-reader.ts'
-import { readingRight } from '../use-cases/define-use-case.ts'
 import type { WebhookManagement } from '../webhooks/manage.ts'
 import { createBatches } from './batches.ts'
 import { replayedHeader } from './representations/responses.ts'
@@ -91,24 +90,6 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
           )
         : runCommand(ports, received, invocation),
     )
-  }
-}
-
-/** Milliseconds; longer than it takes to read a deal. */
-const refusalMs = 10
-
-/**
- * Answers a caller who does not read all deals. Its refusal comes at a fixed time after the begin: the time does not say
- * whether there is such a deal.
- */
-async function refuseInTime<Answer>({ rights }: Caller, answer: () => Promise<Answer>): Promise<Answer> {
-  if (widthOf(rights, readingRight) === 'all') return answer()
-  const due = pause(refusalMs)
-  try {
-    return await answer()
-  } catch (error) {
-    await due
-    throw error
   }
 }
 

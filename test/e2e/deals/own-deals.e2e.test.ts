@@ -1,4 +1,4 @@
-/** What a user who reads own deals alone sees while deals are given away: walks, batches, files, the time of refusals. */
+/** A user who reads own deals alone, while deals are given away: walks, batches, files, the time of refusals. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { outcomesOf, sendLines } from '../../support/clients/batch-client.ts'

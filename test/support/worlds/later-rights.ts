@@ -1,4 +1,4 @@
-/** The rights of use cases that came later than the roles of the contract: the role `manager` gets them for the tests. */
+/** The role `manager` has, in tests, also the rights of use cases that came later than the roles of the contract. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { builtInRights } from '../../../auth-server/principals/rights.ts'
 import { rightsOfCommands } from '../../../deal-server/use-cases/index.ts'
