@@ -1,7 +1,8 @@
 /** Everything that can be taken away from a user, and whose credentials that concerns. */
+import { loginClientId } from '../../../shared/protocol/access-token/access-token.ts'
 import type { SchemeName } from '../../../shared/protocol/authentication/scheme.ts'
 import type { Sent } from '../clients/http-client.ts'
-import { signIn } from '../clients/pages/sign-in.ts'
+import { formOf, signIn } from '../clients/pages/sign-in.ts'
 import { schemeClients } from '../clients/scheme-clients/index.ts'
 import type { CredentialledRequest, PlainRequest } from '../clients/scheme-clients/scheme-client.ts'
 import type { Operator } from '../processes/operators/operator.ts'
@@ -44,6 +45,12 @@ export interface RevocationPorts {
 const allSchemes = schemeClients.map(({ name }) => name)
 const user = `/users/${subject}`
 const patch = (json: object) => ({ method: 'PATCH', json })
+const agentRights = [
+  ...['deal.read', 'deal.history.read', 'deal.create', 'deal.rename', 'deal.change-price'],
+  ...['deal.change-completion-date', 'deal.hold', 'deal.unhold', 'deal.assign-owner'],
+  ...['deal.task.add', 'deal.task.assign', 'deal.task.complete'],
+]
+const role = (rights: readonly string[]) => ({ method: 'PUT', json: { description: 'Works on deals', rights } })
 const setPassword = (newPassword: string) => ({ method: 'PUT', json: { newPassword } })
 
 /** Gets a credential of the subject. */
@@ -69,6 +76,13 @@ export const revocations: readonly Revocation[] = [
     status: 403,
     carryOut: ({ administer }) => administer(user, patch({ roles: [] })),
     undo: ({ administer }) => administer(user, patch({ roles: ['agent'] })),
+  },
+  {
+    name: 'a role loses a right',
+    schemes: allSchemes,
+    status: 403,
+    carryOut: ({ administer }) => administer('/roles/agent', role(agentRights.filter((name) => name !== 'deal.read'))),
+    undo: ({ administer }) => administer('/roles/agent', role(agentRights)),
   },
   {
     name: 'API key revoked',
@@ -112,6 +126,24 @@ export const revocations: readonly Revocation[] = [
       const kids = await Promise.all(credentials.map(async (one) => kidOf((await headersOf(one, auth)).authorization)))
       for (const kid of kids) await operator.revoke(kid ?? '')
     },
+  },
+  {
+    name: 'token revoked',
+    schemes: ['bearer', 'key-signed'],
+    status: 401,
+    carryOut: async ({ credentials, auth }) => {
+      for (const credential of credentials) {
+        const [, token = ''] = (await headersOf(credential, auth)).authorization?.split(' ') ?? []
+        const { status, text } = await auth.send('/oauth/revoke', formOf({ token, client_id: loginClientId }))
+        if (status !== 200) throw new Error(`/oauth/revoke answered ${status}: ${text}`)
+      }
+    },
+  },
+  {
+    name: 'all sessions ended',
+    schemes: ['session'],
+    status: 401,
+    carryOut: ({ administer }) => administer(`${user}/sessions`, { method: 'DELETE' }),
   },
   {
     name: 'own sign-out',
