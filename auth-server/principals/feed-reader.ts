@@ -47,8 +47,8 @@ export interface FeedFollower {
 export interface FeedReader {
   /** From now on calls the follower with every read, until the returned function is called. */
   follow(follower: FeedFollower): () => void
-  /** Reads now, if somebody follows. */
-  look(): void
+  /** Reads now, if somebody follows. Resolves when all followers have the read. Never rejects. */
+  look(): Promise<void>
 }
 
 /** The systems that the reader uses. */
@@ -93,7 +93,7 @@ class Reader implements FeedReader {
     if (!this.#beating) {
       this.#beating = new AbortController()
       void this.#beat(this.#beating.signal)
-    } else this.look()
+    } else void this.look()
     return () => {
       this.#followers.delete(follower)
       if (this.#followers.size > 0) return
@@ -102,8 +102,8 @@ class Reader implements FeedReader {
     }
   }
 
-  look(): void {
-    if (this.#followers.size > 0) void this.#read()
+  async look(): Promise<void> {
+    if (this.#followers.size > 0) await this.#read()
   }
 
   async #beat(signal: AbortSignal): Promise<void> {

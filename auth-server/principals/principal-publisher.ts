@@ -60,7 +60,7 @@ export interface PrincipalPublisher {
    * rejects.
    */
   publish(): Promise<boolean>
-  /** Resolves when the change is published, or 1 s later when the cache cannot be reached. Never rejects. */
+  /** Resolves when the change is published and the listeners of `onChange` are done, at most after 1 s. */
   waitUntilPublished(principalVersion: number): Promise<void>
   /**
    * Puts the user's record into the cache again and announces it, though nothing changed. Waits for one publication.
@@ -78,8 +78,8 @@ export interface PrincipalPublisher {
   instanceId(): Promise<string>
   /** From now on calls `listener` whenever the database became another instance: nothing known before is of use. */
   onOtherInstance(listener: () => void): void
-  /** From now on calls `listener` whenever this process has changed a principal. */
-  onChange(listener: () => void): void
+  /** From now on calls `listener` whenever this process has changed a principal. The change waits for it. */
+  onChange(listener: () => Promise<void>): void
   health(): PublisherHealth
 }
 
@@ -111,7 +111,7 @@ export function createPrincipalPublisher(ports: PrincipalPublisherPorts): Princi
 class Publisher implements PrincipalPublisher {
   readonly #ports: PrincipalPublisherPorts
   readonly #instanceListeners: (() => void)[] = []
-  readonly #changeListeners: (() => void)[] = []
+  readonly #changeListeners: (() => Promise<void>)[] = []
   readonly #lease: PublishLease
   #reloads = new Set<string>()
   #instanceId: string | undefined
@@ -162,11 +162,12 @@ class Publisher implements PrincipalPublisher {
   }
 
   async waitUntilPublished(principalVersion: number): Promise<void> {
-    for (const listener of this.#changeListeners) listener()
     await within(publishWithinMs, async (isOver) => {
+      const told = this.#changeListeners.map((listener) => listener())
       while (!isOver() && (this.#cursor ?? -1) < principalVersion) {
         if (!(await this.publish())) await sleep(retryAfterMs)
       }
+      await Promise.all(told)
     })
   }
 
@@ -201,7 +202,7 @@ class Publisher implements PrincipalPublisher {
     this.#instanceListeners.push(listener)
   }
 
-  onChange(listener: () => void): void {
+  onChange(listener: () => Promise<void>): void {
     this.#changeListeners.push(listener)
   }
 

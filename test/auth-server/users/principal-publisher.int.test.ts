@@ -75,6 +75,23 @@ describeOnDatabases('the principal publisher', (open) => {
     expect(publisher.health()).toMatchObject({ upTo: number, problem: undefined })
   })
 
+  it('settles a change when the streams of this server have told it, or a second later', async () => {
+    const publisher = newPublisher()
+    await publisher.publish()
+    let tell: () => void = () => undefined
+    publisher.onChange(() => new Promise<void>((resolve) => (tell = resolve)))
+    const settled: string[] = []
+    const waiting = publisher.waitUntilPublished(await change('pub-a')).then(() => settled.push('told'))
+    await eventually(() => expect(publisher.health().upTo).toBeGreaterThan(0))
+    await sleep(100)
+    expect(settled).toEqual([])
+    tell()
+    await waiting
+    const startedAt = performance.now()
+    await publisher.waitUntilPublished(await change('pub-a'))
+    expect(performance.now() - startedAt).toBeGreaterThan(990)
+  })
+
   it('announces nothing while a record was not put, because its node has begun another run', async () => {
     const publisher = newPublisher()
     await publisher.publish()

@@ -45,11 +45,12 @@ export interface RevocationPorts {
 const allSchemes = schemeClients.map(({ name }) => name)
 const user = `/users/${subject}`
 const patch = (json: object) => ({ method: 'PATCH', json })
-const agentRights = [
-  ...['deal.read', 'deal.history.read', 'deal.create', 'deal.rename', 'deal.change-price'],
-  ...['deal.change-completion-date', 'deal.hold', 'deal.unhold', 'deal.assign-owner'],
-  ...['deal.task.add', 'deal.task.assign', 'deal.task.complete'],
-]
+const agentRights = `
+  deal.read deal.history.read deal.create deal.rename deal.change-price deal.change-completion-date deal.hold
+  deal.unhold deal.assign-owner deal.task.add deal.task.assign deal.task.complete
+`
+  .trim()
+  .split(/\s+/)
 const role = (rights: readonly string[]) => ({ method: 'PUT', json: { description: 'Works on deals', rights } })
 const setPassword = (newPassword: string) => ({ method: 'PUT', json: { newPassword } })
 
