@@ -163,11 +163,11 @@ class Publisher implements PrincipalPublisher {
 
   async waitUntilPublished(principalVersion: number): Promise<void> {
     await within(publishWithinMs, async (isOver) => {
-      const told = this.#changeListeners.map((listener) => listener())
+      const listening = this.#changeListeners.map((listener) => listener())
       while (!isOver() && (this.#cursor ?? -1) < principalVersion) {
         if (!(await this.publish())) await sleep(retryAfterMs)
       }
-      await Promise.all(told)
+      await Promise.all(listening)
     })
   }
 
