@@ -3,6 +3,7 @@
  * the deal since, the page shows both.
  */
 
+import { labelledFields } from '../../deal-server/domain/deal-fields.ts'
 import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
 import type { Reader } from '../frame/reader.ts'
 import { dealTexts as texts } from '../texts/deal.ts'
@@ -24,6 +25,15 @@ const money: Fact['show'] = (text, { reader, currency }) => (isAmount(text) ? re
 const date: Fact['show'] = (text, { reader }) => (isDay(text) ? reader.date(text) : text)
 const isAmount = (text: string) => /^\d{1,12}(\.\d{1,3})?$/.test(text)
 
+/** An amount of 0 is a fact of every deal, so that a first one is seen. */
+const ofFields: Readonly<Record<string, Fact>> = Object.fromEntries(
+  labelledFields.map(({ name, kind, label }): [string, Fact] => {
+    const read = ({ [name]: value }: DealView) => (value === null ? null : String(value))
+    const show = kind === 'amount' ? money : kind === 'date' ? date : undefined
+    return [name, show ? { label, read, show } : { label, read }]
+  }),
+)
+
 /** By the attribute that commands name: `Command.attributes`. */
 const facts: Readonly<Record<string, Fact>> = {
   state: {
@@ -33,11 +43,7 @@ const facts: Readonly<Record<string, Fact>> = {
   },
   name: { label: texts.name, read: ({ name }) => name },
   price: { label: texts.price, read: ({ priceText }) => priceText, show: money },
-  completionDate: { label: texts.completionDate, read: ({ completionDate }) => completionDate, show: date },
-  ownerId: { label: texts.owner, read: ({ ownerId }) => ownerId },
-  holdReason: { label: texts.holdReason, read: ({ holdReason }) => holdReason },
-  holdReasonCode: { label: texts.holdReasonCode, read: ({ holdReasonCode }) => holdReasonCode },
-  penaltyTotal: { label: texts.penaltyTotal, read: ({ penaltyTotal }) => String(penaltyTotal), show: money },
+  ...ofFields,
   tasks: {
     label: texts.tasks,
     read: ({ tasks }) => `${tasks.filter(({ status }) => status === 'open').length}/${tasks.length}`,

@@ -1,5 +1,6 @@
 /** The facts of a deal. */
 import type { Child } from 'hono/jsx'
+import { type LabelledField, labelledFields } from '../../deal-server/domain/deal-fields.ts'
 import type { DealView } from '../deal-forms/deal-view.ts'
 import { Time } from '../frame/content.tsx'
 import type { Reader } from '../frame/reader.ts'
@@ -16,7 +17,8 @@ type Fact = readonly [label: string, value: Child | null]
 /** The panel with all facts that the deal has. */
 export function Facts({ deal, reader }: FactsParts) {
   const parts = { deal, reader }
-  const facts = [...mainFacts(parts), ...outcomeFacts(parts), ...reasonFacts(parts), ...recordFacts(parts)]
+  const ofFields = labelledFields.map((field) => factOf(field, parts))
+  const facts = [...ofFields, ...completionFacts(parts), ...recordFacts(parts)]
   return (
     <section class="panel" aria-labelledby="facts">
       <h2 id="facts">{texts.facts}</h2>
@@ -45,38 +47,26 @@ function FactList({ facts }: { readonly facts: readonly Fact[] }) {
   )
 }
 
-const amountOf = ({ deal: { currency }, reader }: FactsParts, amount: number | null) =>
-  amount === null ? null : reader.money(amount, currency)
-
-const mainFacts = ({ deal, reader }: FactsParts): Fact[] => [
-  [texts.owner, deal.ownerId],
-  [texts.completionDate, deal.completionDate === null ? '–' : reader.date(deal.completionDate)],
-  [texts.description, deal.description && <span class="lines">{deal.description}</span>],
-]
-
-/** What became of the deal. */
-function outcomeFacts({ deal, reader }: FactsParts): Fact[] {
-  const { completion } = deal
-  const parts = { deal, reader }
-  return [
-    [texts.completedOn, completion && reader.date(completion.completedOn)],
-    [texts.finalPrice, completion && amountOf(parts, completion.finalPrice)],
-    [texts.documentNumber, completion?.documentNumber ?? null],
-    [texts.comment, completion?.comment ? <span class="lines">{completion.comment}</span> : null],
-    [texts.cancelledAt, deal.cancelledAt && <Time time={deal.cancelledAt} reader={reader} />],
-    [texts.cancelReason, deal.cancelReason && <span class="lines">{deal.cancelReason}</span>],
-    [texts.cancelPenalty, amountOf(parts, deal.cancelPenalty)],
-  ]
+/** A fact by the kind of its field. */
+function factOf({ name, kind, label }: LabelledField, { deal, reader }: FactsParts): Fact {
+  const value = deal[name]
+  if (value === null || value === 0) return [label, null]
+  if (kind === 'amount') return [label, reader.money(value as number, deal.currency)]
+  if (kind === 'date') return [label, reader.date(String(value))]
+  if (kind === 'time') return [label, <Time time={String(value)} reader={reader} />]
+  return [label, kind === 'text' ? <span class="lines">{String(value)}</span> : String(value)]
 }
 
-const reasonFacts = ({ deal, reader }: FactsParts): Fact[] => [
-  [texts.holdReason, deal.holdReason && <span class="lines">{deal.holdReason}</span>],
-  [texts.holdReasonCode, deal.holdReasonCode && <code>{deal.holdReasonCode}</code>],
-  [texts.priceReason, deal.priceReason && <span class="lines">{deal.priceReason}</span>],
-  [texts.completionDateReason, deal.completionDateReason && <span class="lines">{deal.completionDateReason}</span>],
-  [texts.completionDatePenalty, amountOf({ deal, reader }, deal.completionDatePenalty)],
-  [texts.penaltyTotal, deal.penaltyTotal === 0 ? null : amountOf({ deal, reader }, deal.penaltyTotal)],
-]
+/** How the deal was completed. */
+function completionFacts({ deal: { completion, currency }, reader }: FactsParts): Fact[] {
+  if (!completion) return []
+  return [
+    [texts.completedOn, reader.date(completion.completedOn)],
+    [texts.finalPrice, reader.money(completion.finalPrice, currency)],
+    [texts.documentNumber, completion.documentNumber],
+    [texts.comment, completion.comment && <span class="lines">{completion.comment}</span>],
+  ]
+}
 
 /** What the server keeps. */
 const recordFacts = ({ deal, reader }: FactsParts): Fact[] => [

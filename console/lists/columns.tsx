@@ -1,4 +1,5 @@
 /** The columns of the list of deals. */
+import { columnFields } from '../../deal-server/domain/deal-fields.ts'
 import { type Column, Time } from '../frame/content.tsx'
 import type { DealReply } from '../frame/deal-api.ts'
 import type { Reader } from '../frame/reader.ts'
@@ -8,19 +9,20 @@ import { listTexts as texts } from '../texts/lists.ts'
 
 type Deal = DealReply<'GET /rest/v1/deals'>['items'][number]
 
-/** The members that the list asks for. */
-export const listedMembers = [
+const ownMembers = [
   'name',
   'status',
   'held',
   'priceText',
   'currency',
   'completionDate',
-  'ownerId',
   'version',
   'createdAt',
   'updatedAt',
 ] as const satisfies readonly (keyof Deal)[]
+
+/** The members that the list asks for. */
+export const listedMembers = [...ownMembers, ...columnFields.map(({ name }) => name)]
 
 /** A deal with these members. */
 export type ListedDeal = Pick<Deal, 'id' | (typeof listedMembers)[number]>
@@ -54,7 +56,11 @@ export function dealColumns({ reader, query, today }: Shown): Column<ListedDeal>
         <Due date={completionDate} isLate={status === 'open'} today={today} reader={reader} />
       ),
     },
-    { title: texts.owner, ...sortedBy('ownerId'), cell: ({ ownerId }) => ownerId },
+    ...columnFields.map(({ name, label }) => ({
+      title: label,
+      ...(Object.hasOwn(texts.sorts, name) ? sortedBy(name) : {}),
+      cell: (deal: ListedDeal) => deal[name] ?? '',
+    })),
     {
       title: texts.created,
       isShort: true,

@@ -33,7 +33,6 @@ export const listTexts = {
   deal: 'Deal',
   status: 'Status',
   price: 'Price',
-  owner: 'Owner',
   created: 'Created',
   updated: 'Changed',
   isOverdue: 'overdue',

@@ -2,65 +2,15 @@
  * The deal: its state, and the guards of the transition table (docs/deal-model.md#transitions) that several use cases
  * share. Pure: uses no clock, makes no identifiers, imports no library.
  */
+import type { FieldValues } from './deal-fields.ts'
 import { largestAmount, type MinorUnits } from './money.ts'
 import { type DealRefusal, refuse } from './refusal.ts'
 import type { Task } from './task.ts'
 
-/** How a deal was completed. */
-export interface Completion {
-  /** `YYYY-MM-DD`. */
-  readonly completedOn: string
-  readonly finalPrice: MinorUnits
-  readonly documentNumber: string | null
-  readonly comment: string | null
-}
-
 /** The state of a deal. */
-export interface Deal {
-  /** UUID in lower case. */
-  readonly id: string
-  readonly name: string
-  readonly price: MinorUnits
-  /** ISO 4217, immutable. */
-  readonly currency: string
-  readonly description: string | null
-  /** `YYYY-MM-DD`. */
-  readonly completionDate: string | null
-  /** User name. */
-  readonly ownerId: string
-  /** The owner's immutable id; null in old deals, which were written without ids. */
-  readonly ownerUserId: string | null
-  readonly status: 'open' | 'completed' | 'cancelled'
-  readonly held: boolean
-  readonly holdReason: string | null
-  readonly holdReasonCode: string | null
-  /** RFC 3339, as all times here. */
-  readonly heldAt: string | null
-  readonly heldBy: string | null
-  /** The reason of the last change of the price. */
-  readonly priceReason: string | null
-  /** The reason of the last change of the completion date, and its penalty. */
-  readonly completionDateReason: string | null
-  readonly completionDatePenalty: MinorUnits | null
-  readonly cancelReason: string | null
-  readonly cancelPenalty: MinorUnits | null
-  readonly cancelledAt: string | null
-  readonly completion: Completion | null
-  /** Sum of all penalties ever charged. */
-  readonly penaltyTotal: MinorUnits
+export interface Deal extends FieldValues {
   /** In the order of their creation. */
   readonly tasks: readonly Task[]
-  /** Grows by one per accepted command, from 1. */
-  readonly version: number
-  /** The number of events of the deal; they count without gaps. */
-  readonly sequence: number
-  readonly createdAt: string
-  readonly createdBy: string
-  readonly updatedAt: string
-  readonly updatedBy: string
-  readonly deletedAt: string | null
-  /** The time when a deleted deal is removed for good. */
-  readonly purgeAt: string | null
 }
 
 /** Refuses a change of a completed or cancelled deal. */

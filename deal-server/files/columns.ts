@@ -1,32 +1,17 @@
 /** The columns of deals in files (docs/import-export.md#columns). */
+import { fileFields } from '../domain/deal-fields.ts'
 
-/** What a row can give a new deal: the parameters of CreateDeal. */
-export const creationColumns = ['id', 'name', 'price', 'currency', 'completionDate', 'ownerId', 'description'] as const
+/** What a row can give a new deal: the parameters of CreateDeal. The description comes last. */
+export const creationColumns: readonly string[] = [
+  ...fileFields.imported.filter((name) => name !== 'description'),
+  'description',
+]
 
 /** The columns without which there is no deal. */
 export const requiredColumns: readonly string[] = ['name', 'price']
 
 /** What an export tells besides. An import leaves them out. */
-const stateColumns = [
-  'status',
-  'held',
-  'holdReason',
-  'holdReasonCode',
-  'heldAt',
-  'heldBy',
-  'priceReason',
-  'completionDateReason',
-  'completionDatePenalty',
-  'cancelReason',
-  'cancelPenalty',
-  'cancelledAt',
-  'penaltyTotal',
-  'version',
-  'createdAt',
-  'createdBy',
-  'updatedAt',
-  'updatedBy',
-] as const
+const stateColumns: readonly string[] = fileFields.exported
 
 /** The columns of an export as CSV. */
 export const exportColumns: readonly string[] = [...creationColumns, ...stateColumns]
@@ -38,17 +23,15 @@ export const refusalColumns = ['line', 'status', 'code', 'reason'] as const
 export const ignoredColumns: ReadonlySet<string> = new Set([
   ...stateColumns,
   ...refusalColumns,
+  ...fileFields.left,
   'priceText',
-  'completion',
-  'deletedAt',
-  'purgeAt',
   'links',
   'tasks',
 ])
 
 /** The columns of this header that tell of a deal what an import does not bring back. */
 export const stateNames = (header: readonly string[] | undefined): readonly string[] =>
-  (header ?? []).filter((name) => (stateColumns as readonly string[]).includes(name))
+  (header ?? []).filter((name) => stateColumns.includes(name))
 
 /** The largest number of columns of a header: all that there are together are fewer. */
 export const maxColumns = 100

@@ -3,20 +3,20 @@ import type { Position } from '../../shared/platform/history/position.ts'
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { CommandRecord, DealRepository } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
+import type { FieldValues, FilterField } from '../domain/deal-fields.ts'
 import type { MinorUnits } from '../domain/money.ts'
 import type { Owned, UserIdentity } from '../domain/own-deals.ts'
 import type { StoredEvent } from '../events/event-log.ts'
+
+type EqualFields = { readonly [Name in FilterField]?: FieldValues[Name] | undefined }
 
 /**
  * The filter of a list: a deal must meet every condition that is set. Bounds are inclusive, except the ends of times,
  * so that `from` of one time span is `to` of the one before.
  */
-export interface DealFilter {
-  readonly status?: Deal['status'] | undefined
-  readonly held?: boolean | undefined
+export interface DealFilter extends EqualFields {
   /** A user name; ASCII case is ignored. */
   readonly ownerId?: string | undefined
-  readonly currency?: string | undefined
   /** Minor units of `currency`, which is then set too. */
   readonly priceMin?: MinorUnits | undefined
   readonly priceMax?: MinorUnits | undefined

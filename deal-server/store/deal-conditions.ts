@@ -1,5 +1,6 @@
-import { eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { type AnyColumn, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import { timeOfId } from '../../shared/platform/ids.ts'
+import { filterFields } from '../domain/deal-fields.ts'
 import type { UserIdentity } from '../domain/own-deals.ts'
 import type { DealFilter } from '../queries/ports.ts'
 import { deals } from './schema.ts'
@@ -21,15 +22,25 @@ export const isOwnedBy = (
 
 /** The conditions of a filter in SQL, for lists, counts and sums alike. Deleted deals never meet them. */
 export function conditionsOf(filter: DealFilter): SQL[] {
-  const { status, held, ownerId, currency, priceMin, priceMax, completionFrom, completionTo, q } = filter
-  const { ids, createdFrom, createdTo, updatedFrom, updatedTo, owner } = filter
+  const {
+    ownerId,
+    priceMin,
+    priceMax,
+    completionFrom,
+    completionTo,
+    q,
+    ids,
+    createdFrom,
+    createdTo,
+    updatedFrom,
+    updatedTo,
+    owner,
+  } = filter
   const conditions = [
     isNull(deals.deletedAt),
     ids !== undefined && sql`${deals.id} = any(${`{${ids.join(',')}}`}::text::uuid[])`,
-    status !== undefined && eq(deals.status, status),
-    held !== undefined && eq(deals.held, held),
+    ...filterFields.map((name) => filter[name] !== undefined && eq<AnyColumn>(deals[name], filter[name])),
     ownerId !== undefined && eq(sql`lower(${deals.ownerId} collate "C")`, ownerId.toLowerCase()),
-    currency !== undefined && eq(deals.currency, currency),
     priceMin !== undefined && sql`${deals.price} >= ${String(priceMin)}::text::bigint`,
     priceMax !== undefined && sql`${deals.price} <= ${String(priceMax)}::text::bigint`,
     completionFrom !== undefined && sql`${deals.completionDate} >= ${completionFrom}::text::date`,

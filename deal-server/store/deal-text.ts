@@ -6,6 +6,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { Reads } from '../../shared/platform/database/database.ts'
 import { currencyExponents } from '../domain/currency.ts'
+import { type FieldKind, type FieldName, fieldKinds, shownFields } from '../domain/deal-fields.ts'
 import type { DealText } from '../queries/ports.ts'
 import { d, t } from './aliases.ts'
 import { deals, tasks } from './schema.ts'
@@ -32,18 +33,20 @@ const completion = sql`case when ${d.completion} is not null then (
     ',"documentNumber":' || ${ofCompletion('documentNumber')} ||
     ',"comment":' || ${ofCompletion('comment')} || '}')::json end`
 
-const members = sql`select ${d.id}, ${d.name}, ${amount(d.price)} as price, ${d.currency},
-    (${d.price} * d.minor_unit)::text as "priceText", ${d.description}, ${d.completionDate} as "completionDate",
-    ${d.ownerId} as "ownerId", ${d.status}, ${d.held}, ${d.holdReason} as "holdReason",
-    ${d.holdReasonCode} as "holdReasonCode",
-    ${time(d.heldAt)} as "heldAt", ${d.heldBy} as "heldBy", ${d.priceReason} as "priceReason",
-    ${d.completionDateReason} as "completionDateReason",
-    ${amount(d.completionDatePenalty)} as "completionDatePenalty", ${d.cancelReason} as "cancelReason",
-    ${amount(d.cancelPenalty)} as "cancelPenalty", ${time(d.cancelledAt)} as "cancelledAt",
-    ${completion} as completion, ${amount(d.penaltyTotal)} as "penaltyTotal", ${d.version},
-    ${time(d.createdAt)} as "createdAt", ${d.createdBy} as "createdBy",
-    ${time(d.updatedAt)} as "updatedAt", ${d.updatedBy} as "updatedBy",
-    ${time(d.deletedAt)} as "deletedAt", ${time(d.purgeAt)} as "purgeAt"`
+/** The text of a field, by its kind. */
+const textOf = (name: FieldName, kind: FieldKind): SQLWrapper => {
+  if (kind === 'completion') return completion
+  if (kind === 'time') return time(d[name])
+  return kind === 'amount' ? amount(d[name]) : d[name]
+}
+
+const priceText = sql`(${d.price} * d.minor_unit)::text as ${sql.identifier('priceText')}`
+const isShown: ReadonlySet<FieldName> = new Set(shownFields)
+const shown = fieldKinds.flatMap(([name, kind]) => {
+  const member = sql`${textOf(name, kind)} as ${sql.identifier(name)}`
+  return isShown.has(name) ? (name === 'currency' ? [member, priceText] : [member]) : []
+})
+const members = sql`select ${sql.join(shown, sql`, `)}`
 
 /** What the statement needs of a row and the representation does not have: it comes last. */
 const further = sql`${d.bucket}, ${d.taskCount}, ${d.ownerUserId}`

@@ -3,6 +3,7 @@ import { getTableColumns } from 'drizzle-orm'
 import type { JsonRow } from '../../shared/platform/database/statement.ts'
 import type { CommandRecord, DealCommit } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
+import { fieldKinds } from '../domain/deal-fields.ts'
 import type { Task } from '../domain/task.ts'
 import { bucketOf, bucketOfPrincipal } from './events/bucket.ts'
 import { type commands, deals, type events, type tasks } from './schema.ts'
@@ -28,40 +29,28 @@ export function rfc3339OfRow(text: string): string {
 }
 const timeOrNull = (text: string | null): string | null => (text === null ? null : rfc3339OfRow(text))
 
+const columns = getTableColumns(deals)
+const cells = fieldKinds.map(([name, kind]) => ({ name, column: columns[name].name, isTime: kind === 'time' }))
+
+/**
+ * Copied and filled: copies of what `JSON.parse` makes are filled twice as fast as an object that gets its members one
+ * by one, which the engine keeps as a hash table.
+ */
+const blank: Record<string, unknown> = JSON.parse(
+  JSON.stringify(Object.fromEntries([...cells.map(({ name }) => [name, null]), ['tasks', null]])),
+)
+
 /** The deal of a row. Without rows of tasks, the deal has no tasks. */
-export const dealOfRow = (row: DealRow, tasks: readonly TaskRow[] | null = null): Deal => ({
-  id: row.id,
-  name: row.name,
-  price: row.price,
-  currency: row.currency,
-  description: row.description,
-  completionDate: row.completion_date,
-  ownerId: row.owner_id,
-  ownerUserId: row.owner_user_id,
-  status: row.status,
-  held: row.held,
-  holdReason: row.hold_reason,
-  holdReasonCode: row.hold_reason_code,
-  heldAt: timeOrNull(row.held_at),
-  heldBy: row.held_by,
-  priceReason: row.price_reason,
-  completionDateReason: row.completion_date_reason,
-  completionDatePenalty: row.completion_date_penalty,
-  cancelReason: row.cancel_reason,
-  cancelPenalty: row.cancel_penalty,
-  cancelledAt: timeOrNull(row.cancelled_at),
-  completion: row.completion,
-  penaltyTotal: row.penalty_total,
-  tasks: tasks?.map(taskOfRow) ?? [],
-  version: row.version,
-  sequence: row.sequence,
-  createdAt: rfc3339OfRow(row.created_at),
-  createdBy: row.created_by,
-  updatedAt: rfc3339OfRow(row.updated_at),
-  updatedBy: row.updated_by,
-  deletedAt: timeOrNull(row.deleted_at),
-  purgeAt: timeOrNull(row.purge_at),
-})
+export function dealOfRow(row: DealRow, tasks: readonly TaskRow[] | null = null): Deal {
+  const values: Readonly<Record<string, unknown>> = row
+  const deal = { ...blank }
+  for (const { name, column, isTime } of cells) {
+    const value = values[column]
+    deal[name] = isTime ? timeOrNull(value as string | null) : value
+  }
+  deal.tasks = tasks?.map(taskOfRow) ?? []
+  return deal as unknown as Deal
+}
 
 const taskOfRow = (row: TaskRow): Task => ({
   id: row.id,
@@ -95,7 +84,7 @@ export const rowsOfTasks = ({ deal, tasks }: DealCommit): TaskRow[] =>
   }))
 
 /** The columns of a deal that its members fill, with their names; amounts are in minor units. */
-const { bucket, ...filled } = getTableColumns(deals)
+const { bucket, ...filled } = columns
 const dealColumns = Object.entries(filled).map(([member, { name }]) => [name, member as keyof typeof filled] as const)
 
 const memberOf = (deal: Deal, member: keyof typeof filled): unknown =>

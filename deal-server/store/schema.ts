@@ -24,7 +24,7 @@ import {
 } from 'drizzle-orm/pg-core'
 import { digestCountsTable, usedSignaturesTable } from '../../shared/protocol/authentication/credential-tables.ts'
 import type { CommandOutcome } from '../commands/ports.ts'
-import type { Completion } from '../domain/deal.ts'
+import type { Completion } from '../domain/deal-fields.ts'
 import type { PauseReason } from '../webhooks/ports.ts'
 
 /** The schema of all tables of the deal server. */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { type Completion, type Deal, openTasks, requireFree } from '../domain/deal.ts'
+import { type Deal, openTasks, requireFree } from '../domain/deal.ts'
+import type { Completion } from '../domain/deal-fields.ts'
 import { defineEvent, labelled } from '../domain/events.ts'
 import { amountIn } from '../domain/money.ts'
 import { type DealRefusal, isRefusal, refuse, refuseMember } from '../domain/refusal.ts'

@@ -38,7 +38,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   'deal-server/webhooks': ['deal-server/events', 'deal-server/domain', 'shared', '*'],
   'deal-server/events': ['deal-server/domain', 'shared', '*'],
   'deal-server/retention': ['deal-server/store', 'shared', '*'],
-  'deal-server/files': ['shared', 'csv-parse', 'csv-stringify', 'node:crypto'],
+  'deal-server/files': ['deal-server/domain', 'shared', 'csv-parse', 'csv-stringify', 'node:crypto'],
   'deal-server/http': [
     'deal-server/commands',
     'deal-server/queries',
@@ -224,5 +224,6 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   'start.ts': ['auth-server', 'deal-server', 'shared', '*'],
   bench: ['auth-server', 'deal-server', 'verify/src', 'shared', 'test', '*'],
   'scripts/client-types': ['auth-server', 'deal-server', 'shared', 'test/support/clients', 'scripts', '*'],
+  'scripts/columns-of-deals.ts': ['deal-server/store/schema.ts', '*'],
   scripts: ['*'],
 }

@@ -1,5 +1,6 @@
 /** The schemas of this server's responses. A test compares them with real responses. */
 import * as z from 'zod'
+import { dealFields, type FieldKind, type ShownField, shownFields } from '../../domain/deal-fields.ts'
 
 const uuid = z.string().meta({ format: 'uuid' })
 const time = z.string().meta({ format: 'date-time', description: 'RFC 3339.' })
@@ -29,37 +30,44 @@ const completion = z.object({
   comment: text,
 })
 
+const ofKind = {
+  id: uuid,
+  text: z.string(),
+  user,
+  userId: z.string(),
+  date,
+  time,
+  amount,
+  currency: z.string().meta({ description: 'ISO 4217.' }),
+  status: z.enum(['open', 'completed', 'cancelled']),
+  flag: z.boolean(),
+  count: z.number().int().min(1),
+  completion,
+} as const satisfies Readonly<Record<FieldKind, z.ZodType>>
+
+type SchemaOf<Field extends { readonly kind: FieldKind }> = Field extends { readonly nullable: true }
+  ? z.ZodNullable<(typeof ofKind)[Field['kind']]>
+  : (typeof ofKind)[Field['kind']]
+
+type FieldSchemas = { [Name in ShownField]: SchemaOf<(typeof dealFields)[Name]> }
+
+const fieldSchemas = Object.fromEntries(
+  shownFields.map((name) => {
+    const field: { readonly kind: FieldKind; readonly nullable?: true } = dealFields[name]
+    return [name, field.nullable ? ofKind[field.kind].nullable() : ofKind[field.kind]]
+  }),
+) as FieldSchemas
+
+const { id, name, price, currency, ...others } = fieldSchemas
+
 /** A deal in a list. */
 export const listedDealSchema = z.object({
-  id: uuid,
-  name: z.string(),
-  price: amount,
-  currency: z.string().meta({ description: 'ISO 4217.' }),
+  id,
+  name,
+  price,
+  currency,
   priceText: z.string().meta({ description: 'The price with all decimals of its currency.' }),
-  description: text,
-  completionDate: date.nullable(),
-  ownerId: user,
-  status: z.enum(['open', 'completed', 'cancelled']),
-  held: z.boolean(),
-  holdReason: text,
-  holdReasonCode: text,
-  heldAt: time.nullable(),
-  heldBy: user.nullable(),
-  priceReason: text,
-  completionDateReason: text,
-  completionDatePenalty: amount.nullable(),
-  cancelReason: text,
-  cancelPenalty: amount.nullable(),
-  cancelledAt: time.nullable(),
-  completion: completion.nullable(),
-  penaltyTotal: amount,
-  version: z.number().int().min(1),
-  createdAt: time,
-  createdBy: user,
-  updatedAt: time,
-  updatedBy: user,
-  deletedAt: time.nullable(),
-  purgeAt: time.nullable(),
+  ...others,
   links: z.object({ self: reference }),
 })
 

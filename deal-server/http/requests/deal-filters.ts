@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { timeParameter as time } from '../../../shared/platform/http/content/time-parameter.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
+import { filterFields } from '../../domain/deal-fields.ts'
 import { type MinorUnits, readDecimal, toMinorUnits } from '../../domain/money.ts'
 import type { DealFilter } from '../../queries/ports.ts'
 import { calendarDate, currency, parseUuid, partOfText, username } from '../../use-cases/parameters.ts'
@@ -27,8 +28,13 @@ const ids = z
   .optional()
   .meta({ description: `Only these deals: ids with commas between, at most ${maxIds}. Unknown ids are left out.` })
 
+const exactText = z.string().min(1).max(200).optional()
+/** Filters that are not listed below take a text. */
+const otherFilters = Object.fromEntries(filterFields.map((name) => [name, exactText])) as Record<never, never>
+
 /** The members of the query that filter, as texts. */
 export const dealFilterParameters = {
+  ...otherFilters,
   status: z.enum(['open', 'completed', 'cancelled']).optional(),
   held: z.enum(['true', 'false']).optional(),
   ownerId: username.optional().meta({ description: 'A user name; ASCII case is ignored.' }),

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import type { Deal } from '../../domain/deal.ts'
+import { shownFields } from '../../domain/deal-fields.ts'
 import { type DealRefusal, refuse, refuseMember } from '../../domain/refusal.ts'
 import { shownTask } from '../../domain/task.ts'
 import {
@@ -22,9 +23,13 @@ const penalty = amount.nullable().optional()
 /** Set by the server: ignored and never compared, so that a repetition of the same PUT succeeds. */
 const ignored = anyValue.optional()
 
+/** The fields that no attribute changes, and that are not compared. */
+const ignoredFields = Object.fromEntries(shownFields.map((name) => [name, ignored])) as Record<never, never>
+
 /** The representation of a deal as clients may send it, whole or in part (docs/deal-model.md#attribute-differences). */
 export const attributesSchema = z
   .strictObject({
+    ...ignoredFields,
     name: nameText.optional(),
     price: amount.optional(),
     priceReason: reason,
@@ -54,17 +59,6 @@ export const attributesSchema = z
     currency: anyText.optional(),
     tasks: ignored,
     priceText: ignored,
-    description: ignored,
-    heldAt: ignored,
-    heldBy: ignored,
-    cancelledAt: ignored,
-    penaltyTotal: ignored,
-    createdAt: ignored,
-    createdBy: ignored,
-    updatedAt: ignored,
-    updatedBy: ignored,
-    deletedAt: ignored,
-    purgeAt: ignored,
     allowed: ignored,
     withoutEffect: ignored,
     blocked: ignored,
