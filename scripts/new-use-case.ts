@@ -1,7 +1,8 @@
 /**
- * Makes a use case of a deal: `npm run new:use-case -- stamp-deal stamped`. Writes its file and its test, and adds its
- * lines to the list of use cases, to the transition table of the tests and to docs/deal-model.md. The second word is
- * its state name, the past participle; when it is left out, the verb with `ed`.
+ * Makes a use case of a deal: `npm run new:use-case -- stamp-deal stamped`. Writes its file and its test. It remembers
+ * its reason in a new field of the deal, since a command that is sent again changes nothing. Adds the lines of both to
+ * the list of use cases, to the places of a field, to the transition table of the tests and to docs/deal-model.md. The
+ * second word is its state name, the past participle; when it is left out, the verb with `ed`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,6 +23,8 @@ interface Names {
   readonly state: string
   /** `Stamp` */
   readonly title: string
+  /** `stampReason`: the field that it remembers its reason in. */
+  readonly field: string
 }
 
 function namesOf([file = '', state]: readonly string[]): Names {
@@ -38,6 +41,7 @@ function namesOf([file = '', state]: readonly string[]): Names {
     state: participle,
     variable: name.charAt(0).toLowerCase() + name.slice(1),
     title: words.charAt(0).toUpperCase() + words.slice(1),
+    field: `${verb.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())}Reason`,
   }
 }
 
@@ -48,7 +52,7 @@ function fail(message: string): never {
 
 const inWords = (name: string): string => name.replaceAll('-', ' ')
 
-const sourceOf = ({ name, variable, verb, state, title }: Names): string => `import * as z from 'zod'
+const sourceOf = ({ name, variable, verb, state, title, field }: Names): string => `import * as z from 'zod'
 import { requireOpen } from '../domain/deal.ts'
 import { defineEvent } from '../domain/events.ts'
 import { defineDealCommand } from './define-use-case.ts'
@@ -58,10 +62,10 @@ const happened = defineEvent({
   type: 'deal.${state}',
   phrase: '${inWords(state)} the deal',
   details: (facts) => [facts.text('reason')],
-  apply: (deal, _data: { reason: string }) => deal,
+  apply: (deal, { reason }: { reason: string }) => ({ ...deal, ${field}: reason }),
 })
 
-/** ${title}s a deal that is open. */
+/** ${title}s a deal that is open. With the same reason again nothing changes. */
 export const ${variable} = defineDealCommand({
   name: '${name}',
   summary: '${title} a deal',
@@ -73,7 +77,7 @@ export const ${variable} = defineDealCommand({
   refusals: ['deal-closed'],
   params: z.strictObject({ reason: reasonText }),
   guard: requireOpen,
-  decide: (_deal, { reason }) => [happened({ reason })],
+  decide: (deal, { reason }) => (deal.${field} === reason ? [] : [happened({ reason })]),
 })
 `
 
@@ -84,6 +88,10 @@ const params = { reason: 'test' }
 
 it.each(['OPEN', 'HELD'] as const)('has its event for a deal that is %s', (state) => {
   expect(decidePure(['${name}', params], pureDeal(state))).toEqual([{ type: 'deal.${state}', data: params }])
+})
+
+it('changes nothing with the same reason again', () => {
+  expect(decidePure(['${name}', params], pureDeal('OPEN', [['${name}', params]]))).toEqual([])
 })
 
 it.each(['COMPLETED', 'CANCELLED'] as const)('is refused for a deal that is %s', (state) => {
@@ -103,7 +111,8 @@ function insert(path: string, line: string, { after, within }: { after: RegExp; 
 }
 
 const names = namesOf(process.argv.slice(2))
-const { file, name, variable, verb, state } = names
+const { file, name, variable, verb, state, field, title } = names
+const column = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 const source = `deal-server/use-cases/${file}.ts`
 const test = `test/deal-server/use-cases/${file}.test.ts`
 const index = 'deal-server/use-cases/index.ts'
@@ -121,6 +130,21 @@ insert(model, `| ${name} | \`reason\` | \`deal.${verb}\` | \`${verb}\` | \`${sta
   within: /^## Use cases/,
   after: /^\| \w+ \|.*\|.*\|.*\|.*\|$/,
 })
+insert(
+  'deal-server/domain/deal-fields.ts',
+  `  ${field}: { kind: 'text', nullable: true, label: '${title}: reason' },`,
+  {
+    after: /^ {2}purgeAt: /,
+  },
+)
+insert('deal-server/store/schema.ts', `    ${field}: text('${column}'),`, { after: /^ {4}ownerUserId: / })
+insert('deal-server/http/representations/represent-deal.ts', `    ${field}: deal.${field},`, {
+  after: /^ {4}purgeAt: /,
+})
+insert(model, `| \`${field}\` | 1 to 1,000 characters, or null | ${name} |`, {
+  within: /^## Fields/,
+  after: /^\| `deletedAt`/,
+})
 const closed = '`deal-closed`'
 insert(model, `| ${name} | = | = | ${closed} | ${closed} | \`not-found\` |`, {
   within: /^## Transitions/,
@@ -128,8 +152,8 @@ insert(model, `| ${name} | = | = | ${closed} | ${closed} | \`not-found\` |`, {
 })
 insert(model, `| \`deal.${state}\` | \`reason\` |`, { within: /^## Events/, after: /^\| `deal\./ })
 
-process.stdout.write(`Made ${source} and ${test}. Its lines are in ${index}, in the transition table and in ${model}.
-See the changes with git diff. Then:
+process.stdout.write(`Made ${source} and ${test}. See its lines in other files with git diff. Then:
+  npm run migrations
   npx biome check --write .
   npx vitest run test/client/documents.e2e.test.ts --update
   npm test

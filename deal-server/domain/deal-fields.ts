@@ -128,6 +128,13 @@ export const fieldKinds: readonly (readonly [name: FieldName, kind: FieldKind])[
   fieldOf(name).kind,
 ])
 
+type NullableField = NamesWith<{ readonly nullable: true }>
+
+/** All fields that can be null, each null. */
+export const emptyFields = Object.fromEntries(
+  names.filter((name) => fieldOf(name).nullable).map((name) => [name, null]),
+) as { readonly [Name in NullableField]: null }
+
 /** The names of the fields that clients see. */
 export const shownFields = names.filter((name): name is ShownField => !fieldOf(name).isHidden)
 

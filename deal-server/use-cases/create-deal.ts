@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { notCancelled, notHeld } from '../domain/deal.ts'
+import { emptyFields } from '../domain/deal-fields.ts'
 import { defineEvent } from '../domain/events.ts'
 import { amountIn, type MinorUnits } from '../domain/money.ts'
 import { isRefusal, refuse } from '../domain/refusal.ts'
@@ -26,15 +26,11 @@ export const created = defineEvent({
   amounts: ['price'],
   details: (facts) => [`${facts.text('name')}, ${facts.money('price')}`],
   apply: (_none, data: Creation, { at, actor }) => ({
+    ...emptyFields,
     ...data,
-    ...notHeld,
-    ...notCancelled,
     ownerUserId: data.ownerUserId ?? null,
     status: 'open',
-    priceReason: null,
-    completionDateReason: null,
-    completionDatePenalty: null,
-    completion: null,
+    held: false,
     penaltyTotal: 0,
     tasks: [],
     version: 0,
@@ -43,8 +39,6 @@ export const created = defineEvent({
     createdBy: actor,
     updatedAt: at,
     updatedBy: actor,
-    deletedAt: null,
-    purgeAt: null,
   }),
 })
 

@@ -1,30 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import type { CommandKey, DealCommit } from '../../../deal-server/commands/ports.ts'
 import type { Deal } from '../../../deal-server/domain/deal.ts'
+import { emptyFields } from '../../../deal-server/domain/deal-fields.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 const byAlice = { createdAt: at, createdBy: 'alice', updatedAt: at, updatedBy: 'alice' }
-const unset = { description: null, completionDate: null, completion: null, cancelReason: null, cancelledAt: null }
-const noHold = { held: false, holdReason: null, holdReasonCode: null, heldAt: null, heldBy: null }
-const noReasons = { priceReason: null, completionDateReason: null, completionDatePenalty: null, cancelPenalty: null }
-const kept = { penaltyTotal: 0, tasks: [], deletedAt: null, purgeAt: null }
-
 /** An open deal that only these tests know. */
 export const newDeal = (id: string = randomUUID()): Deal => ({
+  ...emptyFields,
   id,
   name: 'deal123',
   price: 1250,
   currency: 'EUR',
   ownerId: 'alice',
-  ownerUserId: null,
   status: 'open',
   version: 1,
   sequence: 1,
+  held: false,
+  penaltyTotal: 0,
+  tasks: [],
   ...byAlice,
-  ...unset,
-  ...noHold,
-  ...noReasons,
-  ...kept,
 })
 
 /** The commit of a creation, or of a change of `before`, whose event is the one of the deal's sequence. */

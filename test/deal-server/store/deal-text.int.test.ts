@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { currencyExponents } from '../../../deal-server/domain/currency.ts'
 import type { Deal } from '../../../deal-server/domain/deal.ts'
+import { emptyFields, type FieldKind, fieldKinds } from '../../../deal-server/domain/deal-fields.ts'
 import type { Task } from '../../../deal-server/domain/task.ts'
 import { representDeal, representText } from '../../../deal-server/http/representations/represent-deal.ts'
 import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
@@ -48,41 +49,32 @@ const state = fc.oneof(
   fc.record({ status: fc.constant('cancelled' as const), held: fc.constant(false), cancelReason: text }),
 )
 
+const ofKind: Readonly<Record<FieldKind, fc.Arbitrary<unknown>>> = {
+  id: fc.uuid(),
+  text,
+  user: text,
+  userId: text,
+  date: day,
+  time,
+  amount,
+  currency: fc.constantFrom(...currencyExponents.keys()),
+  status: fc.constant('open'),
+  flag: fc.boolean(),
+  count: fc.integer({ min: 1, max: 2_147_483_647 }),
+  completion: fc.record({ completedOn: day, finalPrice: amount, documentNumber: maybe(text), comment: maybe(text) }),
+}
+
 /** Any deal that the checks of the table allow. */
-const deal: fc.Arbitrary<Deal> = fc
+const deal = fc
   .record({
-    name: text,
-    price: amount,
-    currency: fc.constantFrom(...currencyExponents.keys()),
-    description: maybe(text),
-    completionDate: maybe(day),
-    ownerId: text,
-    ownerUserId: maybe(text),
-    holdReasonCode: maybe(text),
-    heldAt: maybe(time),
-    heldBy: maybe(text),
-    priceReason: maybe(text),
-    completionDateReason: maybe(text),
-    completionDatePenalty: maybe(amount),
-    cancelPenalty: maybe(amount),
-    cancelledAt: maybe(time),
-    completion: maybe(
-      fc.record({ completedOn: day, finalPrice: amount, documentNumber: maybe(text), comment: maybe(text) }),
+    ...Object.fromEntries(
+      fieldKinds.map(([name, kind]) => [name, name in emptyFields ? maybe(ofKind[kind]) : ofKind[kind]]),
     ),
-    penaltyTotal: amount,
     tasks: fc.uniqueArray(task, { maxLength: 4, selector: ({ id }) => id }),
-    version: fc.integer({ min: 1, max: 2_147_483_647 }),
-    sequence: fc.integer({ min: 1, max: 2_147_483_647 }),
-    createdAt: time,
-    createdBy: text,
-    updatedAt: time,
-    updatedBy: text,
-    deletedAt: maybe(time),
-    purgeAt: maybe(time),
   })
   .chain((members) =>
-    state.map((ofState) => ({ id: randomUUID(), holdReason: null, cancelReason: null, ...members, ...ofState })),
-  )
+    state.map((ofState) => ({ ...members, id: randomUUID(), holdReason: null, cancelReason: null, ...ofState })),
+  ) as fc.Arbitrary<unknown> as fc.Arbitrary<Deal>
 
 const create = (created: Deal) =>
   store.commit({
