@@ -11,15 +11,15 @@ const changing = all.filter((name) => name !== 'id' && name !== 'bucket')
 
 /** Names with commas between, on lines of at most 120 columns. */
 function lines(names: readonly string[], indent: number): string {
-  const margin = ' '.repeat(indent)
-  let [text, line] = ['', margin]
+  const margin = ' '.repeat(names[0]?.startsWith('SELECT ') ? indent + 2 : indent)
+  let [text, line] = ['', ' '.repeat(indent)]
   for (const [index, name] of names.entries()) {
     const part = index < names.length - 1 ? `${name},` : name
     if (line.trim() !== '' && line.length + 1 + part.length > 120) {
       text += `${line}\n`
       line = margin
     }
-    line += line === margin ? part : ` ${part}`
+    line += line.trim() === '' ? part : ` ${part}`
   }
   return text + line
 }
