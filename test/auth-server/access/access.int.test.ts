@@ -79,7 +79,7 @@ describeOnDatabases('the catalogue of rights and roles', (open) => {
     const before = (await core.resourceServers.read('deals')).rights
     const [administrator, manager] = [await newUser({ roles: ['admin'] }), await newUser({ roles: ['manager'] })]
     const engraving = { name: 'deal.engrave', description: 'Engrave deals', readsOnly: false }
-    await core.resourceServers.declareOwn([...rightsOfCommands, engraving])
+    await core.resourceServers.declareOwn([...before, engraving])
     await core.resourceServers.declareOwn([{ ...engraving, description: 'In other words' }])
     expect((await core.resourceServers.read('deals')).rights).toEqual([...before, engraving])
     expect(await rightsOf(administrator)).toContain('deal.engrave')
