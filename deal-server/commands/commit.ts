@@ -1,6 +1,7 @@
 /** The commit of a command: writes events, state and command record in one statement. */
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { uniqueFields } from '../domain/deal-fields.ts'
 import type { CommandContext, CommandResult } from './command-context.ts'
 import type { Decided } from './decide.ts'
 import { fingerprintOf } from './fingerprint.ts'
@@ -45,7 +46,16 @@ async function writeSuccess(
   const context = { key, actor: caller.username, actorUserId: caller.userId, style, requestId, at }
   const tasks = outcome.deal.tasks.filter((task) => !before?.tasks.includes(task))
   const commit = { before, deal: outcome.deal, tasks, events, context, command }
-  return (await repository.commit(commit)) === 'committed'
+  const result = await repository.commit(commit)
+  if (result === 'value-taken') throw valueTaken()
+  return result === 'committed'
+}
+
+/** Another deal has a value that only one may have. A retry may succeed, so it is not stored. */
+function valueTaken(): ProblemError {
+  const message = 'Another deal has this value.'
+  const errors = uniqueFields.map((name) => ({ pointer: `/${name}`, code: 'value-taken', message }))
+  return new ProblemError('invalid-value', message, { members: { errors } })
 }
 
 function recordOf(

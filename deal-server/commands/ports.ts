@@ -98,9 +98,10 @@ export interface DealCommit {
 
 /**
  * `version-lost`, `deal-exists`: another command was first; load and decide again. `command-taken`: a command with the
- * same id was first; load and replay it. In all three cases nothing was written.
+ * same id was first; load and replay it. `value-taken`: another deal has
+ * the value of a field that a unique index holds. In all these cases nothing was written.
  */
-export type CommitResult = 'committed' | 'version-lost' | 'deal-exists' | 'command-taken'
+export type CommitResult = 'committed' | 'version-lost' | 'deal-exists' | 'command-taken' | 'value-taken'
 
 /** Loads and saves deals and commands. */
 export interface DealRepository {

@@ -49,6 +49,8 @@ interface DealField {
   readonly isImported?: true
   /** It is in no file as CSV. */
   readonly isNotInFiles?: true
+  /** A unique index of `store/schema.ts` holds it, such as one over open deals: another value is 422 `value-taken`. */
+  readonly isUnique?: true
   /** Lists of deals can be filtered by equality with it, by a parameter of its name. */
   readonly isFilter?: true
   /** Its name in the console, among the facts of a deal. */
@@ -140,6 +142,9 @@ export const shownFields = names.filter((name): name is ShownField => !fieldOf(n
 
 /** The names of the fields by which lists can be filtered. */
 export const filterFields = names.filter((name): name is FilterField => fieldOf(name).isFilter === true)
+
+/** The names of the fields that a unique index holds. */
+export const uniqueFields = names.filter((name) => fieldOf(name).isUnique)
 
 /** The fields that clients see, for files: those of a new deal, and all others. */
 export const fileFields = {

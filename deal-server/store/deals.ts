@@ -7,6 +7,7 @@ import { gatherStatements } from '../../shared/platform/database/gather-statemen
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
+import { uniqueFields } from '../domain/deal-fields.ts'
 import type { DealReader, DealText } from '../queries/ports.ts'
 import { readTexts } from './deal-text.ts'
 import { sliceStatement } from './event-statements.ts'
@@ -181,5 +182,5 @@ async function conflictOf(database: Database, commit: DealCommit): Promise<Commi
     before === undefined,
     events[0]?.sequence ?? null,
   ])
-  return row?.conflict ?? undefined
+  return row?.conflict ?? (uniqueFields.length > 0 ? 'value-taken' : undefined)
 }
