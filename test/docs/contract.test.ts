@@ -5,6 +5,7 @@ import { authSettings, operatorSettings } from '../../auth-server/config.ts'
 import { builtInRights } from '../../auth-server/principals/rights.ts'
 import { callerVariables } from '../../cli/context/config.ts'
 import { dealSettings } from '../../deal-server/config.ts'
+import { shownFields } from '../../deal-server/domain/deal-fields.ts'
 import { dealEventTypes } from '../../deal-server/use-cases/apply-events.ts'
 import { commands } from '../../deal-server/use-cases/index.ts'
 import { schemeNames } from '../../shared/protocol/authentication/scheme.ts'
@@ -151,6 +152,12 @@ describe('docs/deal-model.md', () => {
       stateName: codeSpansIn(state)[0],
     }))
     expect(listed).toEqual(commands.map(({ name, right, verb, stateName }) => ({ name, right, verb, stateName })))
+  })
+
+  it('has a row for each field, and for what the representation adds', () => {
+    const rows = rowsIn(sectionOf(model, 'Fields')).slice(1)
+    const named = rows.flatMap(([fields = '']) => codeSpansIn(fields))
+    expect(named.sort()).toEqual([...shownFields, 'priceText', 'tasks', 'links'].sort())
   })
 
   it('names the parameters of each command', () => {
