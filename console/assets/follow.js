@@ -68,7 +68,8 @@ async function check() {
 
 function onEvent(event) {
   const { actor, dealVersion } = JSON.parse(event.data)
-  if (dealVersion > version) changed(actor)
+  // A deal that was given away has no version any more.
+  if (dealVersion === undefined || dealVersion > version) changed(actor)
 }
 
 function begin() {

@@ -3,6 +3,7 @@
  * as it was when the page was read.
  */
 
+import { givenAway } from '../../deal-server/domain/own-deals.ts'
 import { dealEventTypes } from '../../deal-server/use-cases/apply-events.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { AssetName } from '../frame/assets.ts'
@@ -35,7 +36,7 @@ export function Following({ deal, caller, isForm = false }: FollowingParts) {
       class="follow"
       role="status"
       data-stream={`/rest/v1/events?${new URLSearchParams({ deal: id })}`}
-      data-types={dealEventTypes.join(' ')}
+      data-types={[...dealEventTypes, givenAway].join(' ')}
       data-source={`/rest/v1/deals/${id}`}
       data-version={String(version)}
       data-page={pathOfDeal(id)}

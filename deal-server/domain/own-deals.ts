@@ -20,6 +20,9 @@ export type Width = 'all' | 'own'
 /** The parts of a deal that say whose it is. */
 export type Owned = Pick<Deal, 'ownerId' | 'ownerUserId' | 'createdAt'>
 
+/** What a reader of own deals gets when one of them is given to another user: the id of the deal, and nothing else. */
+export const givenAway = 'deal.given-away'
+
 type Rights = ReadonlySet<string>
 
 /** The narrower form of a right. */

@@ -1,9 +1,5 @@
-import type { UserIdentity } from '../domain/own-deals.ts'
-import { owns } from '../domain/own-deals.ts'
+import { givenAway, owns, type UserIdentity } from '../domain/own-deals.ts'
 import type { LoggedEvent } from './event-log.ts'
-
-/** What a reader of own deals gets when one of them is given to another user: the id of the deal, and nothing else. */
-export const givenAway = 'deal.given-away'
 
 /**
  * An event as a user sees it who reads own deals alone: that of a deal which the user owns now, or the notice that an

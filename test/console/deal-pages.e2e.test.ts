@@ -226,6 +226,22 @@ describeInBrowser('a person', () => {
   })
   afterAll(() => browser.close())
 
+  it('says to a seller whose deal was given away that it has changed', async () => {
+    const admin = (await world.stack.logIn('admin')).access
+    const setRoles = (roles: readonly string[]) =>
+      world.stack.auth.send('/users/dave', { method: 'PATCH', token: admin, json: { roles } })
+    await setRoles(['seller'])
+    const id = await makeDeal(world.stack, token, 'OPEN')
+    await run('AssignOwner', { id, employeeId: 'dave' })
+    const { page } = await browser.newPage()
+    await page.goto(`${world.stack.deal.url}${pathOf(id)}`)
+    await signInOnPage(page, 'dave')
+    await page.locator('#following').waitFor({ state: 'attached' })
+    await run('AssignOwner', { id, employeeId: 'carol' })
+    await page.getByText('This deal was changed while you look at it.').waitFor()
+    await setRoles([])
+  })
+
   it('leads a deal from its creation to its completion, sees every refusal at its place, and follows others', async () => {
     const { page, complaints } = await browser.newPage()
     await walk(page, 'Pumps for the harbour')

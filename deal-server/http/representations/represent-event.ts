@@ -1,6 +1,6 @@
 import { majorUnits } from '../../domain/money.ts'
+import { givenAway } from '../../domain/own-deals.ts'
 import type { StoredEvent } from '../../events/event-log.ts'
-import { givenAway } from '../../events/own-events.ts'
 import { markedPosition } from '../../events/position.ts'
 import { eventNamed } from '../../use-cases/apply-events.ts'
 
