@@ -278,7 +278,6 @@ function internalRoutesOf(config: AuthConfig, resources: AuthResources, parts: P
       services,
       serviceOf: createServiceOf({ services }),
       useNonce: createInternalNonces(nonces),
-      useServiceNonce: createInternalNonces(nonces),
       publishedKeys: () => keyRing.publishedKeys(),
       instanceId,
     },

@@ -197,6 +197,12 @@ async function addRights(
   const names = rights.map(({ name }) => name)
   const present = catalogue.rights.find(({ name }) => names.includes(name))
   if (present) throw new ProblemError('right-exists', `There is a right ${present.name}.`)
+  const ofDeals = resourceServer === ownResourceServer ? undefined : names.find((name) => name.startsWith('deal.'))
+  if (ofDeals !== undefined)
+    throw new ProblemError(
+      'right-exists',
+      `Rights that begin with deal. are those of ${ownResourceServer}: ${ofDeals}.`,
+    )
   if (catalogue.rights.length + rights.length > maxRights)
     throw new ProblemError('too-many-rights', `There can be ${maxRights} rights in all.`)
   await transaction.insert(accessRights).values(rights.map((right) => ({ ...right, resourceServer, since })))

@@ -3,6 +3,7 @@ import { asc, eq, sql } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
 import { anonymousUsername } from '../../shared/protocol/principal/record.ts'
 import { catalogueIn } from '../principals/catalogue.ts'
 import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
@@ -51,6 +52,9 @@ export interface Roles {
 
 /** How many roles there can be. */
 export const maxRoles = 500
+
+/** How many rights roles can give in all: each server has the catalogue in memory. */
+export const maxGrants = 20_000
 
 /** The systems that roles use. */
 export interface RolesPorts {
@@ -110,6 +114,7 @@ const createRole = ({ database, clock }: RolesPorts, { name, values, grantor }: 
     refuseProblems(unknownNames(catalogue.rights, rights, 'right'))
     if (catalogue.roles.some((role) => role.name === name))
       throw new ProblemError('role-exists', 'There is a role of this name.')
+    requireRoom(catalogue, rights.length)
     if (catalogue.roles.length >= maxRoles)
       throw new ProblemError('too-many-roles', `There can be ${maxRoles} roles. Delete one first.`)
     const now = new Date(clock.now())
@@ -127,6 +132,7 @@ const replaceRole = ({ database, clock }: RolesPorts, { name, values, grantor }:
     if (name === adminRole) throw reserved(`The role ${adminRole} has all rights, and stays as it is.`)
     const rights = distinct(values.rights)
     refuseProblems(unknownNames(catalogue.rights, rights, 'right'))
+    requireRoom(catalogue, rights.length - before.rights.length)
     const added = rights.filter((right) => !before.rights.includes(right))
     const [row] = await transaction
       .update(roles)
@@ -142,6 +148,13 @@ const replaceRole = ({ database, clock }: RolesPorts, { name, values, grantor }:
     }
     return { result: toRole(row), isChanged: true, verify }
   })
+
+/** @throws ProblemError `too-many-rights` */
+function requireRoom({ roles: present }: Catalogue, more: number): void {
+  const given = present.reduce((sum, { name, rights }) => sum + (name === adminRole ? 0 : rights.length), 0)
+  if (more > 0 && given + more > maxGrants)
+    throw new ProblemError('too-many-rights', `Roles can give ${maxGrants} rights in all.`)
+}
 
 const hasRole = (name: string) => sql`${name} = any(${users.roles})`
 

@@ -36,8 +36,15 @@ export function changeUser(
       updatedAt: new Date(clock.now()),
     }
     if (sameGrants(before, after)) return { result: toUser(before) }
-    const { roles, rights, enabled, updatedAt } = after
-    await transaction.update(users).set({ roles, rights, enabled, updatedAt }).where(eq(users.id, before.id))
+    const { updatedAt } = after
+    // Of roles and rights only those that were sent: others may have been taken away meanwhile, and must not come back.
+    const values = {
+      roles: patch.roles && after.roles,
+      rights: patch.rights && after.rights,
+      enabled: patch.enabled,
+      updatedAt,
+    }
+    const [stored] = await transaction.update(users).set(values).where(eq(users.id, before.id)).returning()
     const added = rightsAdded(await catalogueIn(transaction), before, after)
     // A link that was made for fewer rights must not lead to these.
     if (added.length > 0) await transaction.delete(passwordResets).where(eq(passwordResets.userId, before.id))
@@ -51,7 +58,7 @@ export function changeUser(
         if (isEnabledAdmin(before) && !isEnabledAdmin(after)) await verifyAdminLeft(source)
       },
     }
-    return { result: toUser(after), change }
+    return { result: toUser(stored ?? after), change }
   })
 }
 

@@ -28,10 +28,13 @@ type Rights = ReadonlySet<string>
 /** The narrower form of a right. */
 export const ownWidth = (right: string): string => `${right}:own`
 
+/** Rights of deals alone have a narrower form. Another right with such a name is another right. */
+const isOfDeals = (right: string): boolean => right.startsWith('deal.')
+
 /** How far these rights reach; undefined: not at all. */
 export function widthOf(rights: Rights, right: string): Width | undefined {
   if (rights.has(right)) return 'all'
-  return rights.has(ownWidth(right)) ? 'own' : undefined
+  return isOfDeals(right) && rights.has(ownWidth(right)) ? 'own' : undefined
 }
 
 /** How far all of these rights reach together; undefined when one of them is missing. */

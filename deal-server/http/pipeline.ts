@@ -25,9 +25,10 @@ import { seesDeleted } from '../commands/presence.ts'
 import { refuseInTime } from '../commands/refuse-in-time.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
 import { requireRights } from '../commands/require-rights.ts'
-import { widthOfAll } from '../domain/own-deals.ts'
+import { widthOf, widthOfAll } from '../domain/own-deals.ts'
 import type { EventStreams } from '../events/event-streams.ts'
 import { createOwnReader } from '../queries/own-reader.ts'
+import { readingRight } from '../use-cases/define-use-case.ts'
 import type { WebhookManagement } from '../webhooks/manage.ts'
 import { createBatches } from './batches.ts'
 import { replayedHeader } from './representations/responses.ts'
@@ -82,7 +83,8 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     const isQuery = invocation.kind === 'query'
     const rights = isQuery ? invocation.rights(caller) : invocation.bound.rights
     requireRights(caller, rights) // right: 403
-    const isOwn = widthOfAll(caller.rights, rights) === 'own'
+    // Another right of the query shows no deal that the caller cannot read.
+    const isOwn = [widthOfAll(caller.rights, rights), widthOf(caller.rights, readingRight)].includes('own')
     return await ports.withReader(request, (reader) =>
       isQuery
         ? refuseInTime(caller, () =>
@@ -113,8 +115,8 @@ function openStream(
   const mayRead = async () => {
     const now = await recheck(caller)
     requireRights(now, rights)
-    const width = widthOfAll(now.rights, rights)
-    return { seesDeleted: seesDeleted(now, width), own: width === 'own' ? now : undefined }
+    const isOwn = [widthOfAll(now.rights, rights), widthOf(now.rights, readingRight)].includes('own')
+    return { seesDeleted: seesDeleted(now, isOwn ? 'own' : 'all'), own: isOwn ? now : undefined }
   }
   return stream.open(events, { principalId: caller.userId, mayRead })
 }

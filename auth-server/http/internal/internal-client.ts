@@ -33,10 +33,7 @@ export interface InternalClientPorts {
   readonly clock: Clock
   readonly services: Pick<Services, 'known'>
   readonly serviceOf: ServiceOf
-  /** Uses a nonce of the pair. */
   readonly useNonce: UseInternalNonce
-  /** Uses a nonce of a service: services cannot displace what is remembered of the pair. */
-  readonly useServiceNonce: UseInternalNonce
 }
 
 /** Requires a proof, and a signed request that was not sent before. @throws ProblemError as `ServiceOf`; Unavailable */
@@ -63,10 +60,7 @@ async function requireSigner(
   const caller = callerOfInternalRequest(signed, credential, { secrets, clock: ports.clock })
   if (!caller) throw notProven(challenges)
   const { secret, nonce, time } = caller
-  const isNew = service
-    ? await ports.useServiceNonce({ nonce: `${service.id}.${nonce}`, time })
-    : await ports.useNonce({ nonce, time })
-  if (!isNew) throw notProven(challenges)
+  if (!(await ports.useNonce({ nonce, time, service: service?.id }))) throw notProven(challenges)
   if (!service) request.caller = dealServer
   const proven = service && nameService(request, provenWith(service, secret))
   return { proven, secret, signed: { secret, nonce } }

@@ -15,12 +15,18 @@ export interface InternalNoncesPorts {
   /** The cache that auth servers share. Undefined where the cache is part of this process. */
   readonly cache: Pick<Cache, 'putVersioned'> | undefined
   readonly clock: Clock
-  /** The number of nonces that this process remembers. */
+  /** The number of nonces of the pair, and of each service, that this process remembers. */
   readonly maxNonces?: number
 }
 
+/** The signer of a request: a service, or the pair. */
+export interface NonceOf extends Pick<InternalCaller, 'nonce' | 'time'> {
+  /** The id of the service; undefined for the pair. */
+  readonly service: string | undefined
+}
+
 /** Uses the nonce of a request. False when it was used before, or when that is no longer known. */
-export type UseInternalNonce = (caller: Pick<InternalCaller, 'nonce' | 'time'>) => Promise<boolean>
+export type UseInternalNonce = (caller: NonceOf) => Promise<boolean>
 
 /** The server accepts a request within the tolerance before and after its time. Later its nonce can be forgotten. */
 const lifeSeconds = 2 * internalToleranceSeconds + 1
@@ -30,19 +36,30 @@ const pauseMs = 1_000
 
 const keyOf = (nonce: string): string => laneKey(laneOf(nonce), `internal-nonce:${nonce}`)
 
-/** Takes at most 16 MB: a nonce has at most 64 characters. */
-const defaultMaxNonces = 100_000
+/** Takes at most 16 MB for the pair and 5 MB for a service: a nonce has at most 64 characters. */
+const maxOfPair = 100_000
+const maxOfService = 30_000
+/** With so many signers, those that have not asked of late are forgotten. */
+const manySigners = 2_000
 
 /** Creates the check of nonces for one auth server. */
-export function createInternalNonces({
-  cache,
-  clock,
-  maxNonces = defaultMaxNonces,
-}: InternalNoncesPorts): UseInternalNonce {
-  const own = new OwnNonces(maxNonces)
+export function createInternalNonces({ cache, clock, maxNonces }: InternalNoncesPorts): UseInternalNonce {
+  const bySigner = new Map<string, OwnNonces>()
   let cacheRetryAt = 0
-  return async function useNonce({ nonce, time }) {
-    if (!own.use(nonce, time, Math.floor(clock.now() / 1000))) return false
+  /** What one signer sends displaces nothing of another one. */
+  const nonceOf = (signer: string, now: number): OwnNonces => {
+    const known = bySigner.get(signer)
+    if (known) return known
+    if (bySigner.size >= manySigners)
+      for (const [other, nonces] of bySigner) if (nonces.isEmptyAt(now)) bySigner.delete(other)
+    const made = new OwnNonces(maxNonces ?? (signer === '' ? maxOfPair : maxOfService))
+    bySigner.set(signer, made)
+    return made
+  }
+  return async function useNonce({ nonce: sent, time, service }) {
+    const now = Math.floor(clock.now() / 1000)
+    const nonce = service === undefined ? sent : `${service}.${sent}`
+    if (!nonceOf(service ?? '', now).use(nonce, time, now)) return false
     if (!cache || clock.monotonic() < cacheRetryAt) return true
     const options = { ttlSeconds: lifeSeconds, ifAbsent: true }
     try {
@@ -80,6 +97,12 @@ class OwnNonces {
     this.#count += 1
     if (this.#count > this.#max) this.#forget(Math.min(...this.#bySecond.keys()))
     return true
+  }
+
+  /** True when no nonce is left that could be used again. */
+  isEmptyAt(now: number): boolean {
+    this.#forget(now - internalToleranceSeconds - 1)
+    return this.#count === 0
   }
 
   /** Forgets nonces that were signed in this second or before. */

@@ -5,7 +5,7 @@ import { defineExchange } from './exchange.ts'
 
 const questionSchema = z.object({
   /** SHA-256 (base64url) of the session key. */
-  keyHash: z.string().max(100),
+  keyHash: z.string().regex(/^[A-Za-z0-9_-]{1,100}$/),
   /** True for an action, which moves the last-action time; false to look only. */
   isAction: z.boolean(),
 })

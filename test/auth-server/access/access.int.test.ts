@@ -95,6 +95,32 @@ describeOnDatabases('the catalogue of rights and roles', (open) => {
     expect((await readCatalogue(opened.database)).rights.map(({ name }) => name)).not.toContain('deal.engrave')
   })
 
+  it('gives no right of deals to another resource server', async () => {
+    expect(await codeOf(core.resourceServers.create(invoices('deal.archive')))).toBe('right-exists')
+    expect(await codeOf(core.resourceServers.create(invoices('deal.archive:own')))).toBe('right-exists')
+  })
+
+  it('lets roles give so many rights in all, and no more', async () => {
+    const names = Array.from({ length: 1_900 }, (_, index) => `thing-${index}.do`)
+    await core.resourceServers.create(invoices(...names))
+    for (let index = 0; index < 10; index += 1) await core.roles.create(`large-${index}`, role(names), admin)
+    expect(await codeOf(core.roles.create('too-large', role(names), admin))).toBe('too-many-rights')
+    expect(await codeOf(core.roles.create('small', role(['deal.read']), admin))).toBe('accepted')
+    expect(await codeOf(core.roles.replace('small', role(names), admin))).toBe('too-many-rights')
+    for (const name of [...Array.from({ length: 10 }, (_, index) => `large-${index}`), 'small'])
+      await core.roles.delete(name)
+  })
+
+  it('takes a role from a user whose direct rights are changed at the same time, and does not give it back', async () => {
+    for (let round = 0; round < 12; round += 1) {
+      await core.roles.create('temporary', role(['deal.read']), admin)
+      const username = await newUser({ roles: ['temporary'] })
+      const rights = round % 2 === 0 ? ['deal.rename'] : []
+      await Promise.allSettled([core.roles.delete('temporary'), core.users.patch(username, { rights, enabled: true })])
+      expect((await core.users.read(username)).roles).toEqual([])
+    }
+  })
+
   it('gives each holder of a role what the role has now', async () => {
     await core.resourceServers.create(invoices('invoice.approve', 'invoice.read'))
     await core.roles.create('approver', role(['invoice.approve']), admin)

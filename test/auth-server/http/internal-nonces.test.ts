@@ -6,7 +6,7 @@ import { createMovableClock } from '../../support/worlds/movable-clock.ts'
 
 const clock = createMovableClock()
 const now = (): number => Math.floor(clock.now() / 1000)
-const client = (nonce: string, time = now()) => ({ nonce, time })
+const client = (nonce: string, time = now(), service?: string) => ({ nonce, time, service })
 
 it('are good once', async () => {
   const use = createInternalNonces({ cache: undefined, clock })
@@ -51,4 +51,14 @@ it('are not good again once they are too many to be remembered', async () => {
   for (const one of early) expect(await use(one)).toBe(false)
   expect(await use(client('never seen', now() - 5))).toBe(false)
   expect(await use(client('never seen'))).toBe(true)
+})
+
+it('of one service displace none of another one, nor of the pair', async () => {
+  const use = createInternalNonces({ cache: undefined, clock, maxNonces: 10 })
+  for (let index = 0; index < 40; index += 1) await use(client(`flood ${index}`, now() + 85 + (index % 4), 'rogue'))
+  for (const service of ['honest', undefined]) {
+    expect(await use(client('one', now(), service))).toBe(true)
+    expect(await use(client('one', now(), service))).toBe(false)
+  }
+  expect(await use(client('one', now(), 'rogue'))).toBe(false)
 })

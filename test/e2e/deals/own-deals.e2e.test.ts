@@ -105,6 +105,28 @@ describeBackends('a user who reads own deals alone', (openBackend) => {
     expect(exported.map((line) => (JSON.parse(line) as { name: string }).name)).toEqual(['one', 'two'])
   })
 
+  it('reads no history of a foreign deal, also by a right to read every history', async () => {
+    const historian = await newUser({ roles: ['seller'], rights: ['deal.history.read'] })
+    const token = await tokenOf(historian)
+    const [foreign, own] = [await makeDeal('carol'), await makeDeal(historian)]
+    for (const path of ['/rest/v1/deals/{id}/history', '/query/DealHistory/{id}']) {
+      expect((await send(token, path.replace('{id}', foreign))).status).toBe(404)
+      expect((await send(token, path.replace('{id}', own))).status).toBe(200)
+    }
+  })
+
+  it('takes no right of another kind in a narrower form', async () => {
+    const { access: admin } = await stack.logIn('admin')
+    const right = (name: string) => ({ name, description: '', readsOnly: false })
+    const rights = ['webhook.manage:own', 'task.read-any:own'].map(right)
+    const json = { id: 'other', audience: 'urn:example:other', name: 'Other', rights }
+    expect((await stack.auth.send('/resource-servers', { token: admin, json })).status).toBe(201)
+    const token = await tokenOf(await newUser({ rights: rights.map(({ name }) => name) }))
+    expect((await send(token, '/rest/v1/webhooks')).status).toBe(403)
+    expect((await send(token, '/query/AssignedTask/alice')).status).toBe(403)
+    expect((await stack.auth.send('/resource-servers/other', { token: admin, method: 'DELETE' })).status).toBe(204)
+  })
+
   it('has the wider width of a right, also of one by a role and one by itself', async () => {
     const both = await newUser({ roles: ['seller'], rights: ['deal.read', 'deal.hold'] })
     const token = await tokenOf(both)
