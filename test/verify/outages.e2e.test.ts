@@ -199,6 +199,21 @@ describeBackends('services that verify, which the auth server does not accept', 
     for (const reply of await askByAll(world)) expectProblem(reply, 503, 'unavailable')
   })
 
+  it('answer 503 to everything within a second after their resource server got another audience', async () => {
+    const { access: token } = await stack.logIn('admin')
+    const send = (method: string, path: string, json: object) => stack.auth.send(path, { method, token, json })
+    const server = { id: 'moving', audience: 'urn:example:moving', name: 'Moving', rights: [] }
+    expect((await send('POST', '/resource-servers', server)).status).toBe(201)
+    const world = await start(stack.auth.url, await makeService(stack, server.id), server.audience)
+    await untilReady(world)
+    const known = await openSender(byName('basic'), stack, 'alice')
+    await eventually(async () => expect((await known(first(world), request)).status).toBe(200))
+    await eventually(() => expect(world.messages.join()).toContain('The change feed comes from an auth server'))
+    const moved = { audience: 'urn:example:moved' }
+    expect((await send('PATCH', `/resource-servers/${server.id}`, moved)).status).toBe(200)
+    await withinASecond(() => known(first(world), request), { from: 200, to: 503 })
+  })
+
   it('answer 503 to everything within a second of the end of the service', async () => {
     const service = await makeService(stack)
     const world = await start(stack.auth.url, service)

@@ -67,6 +67,15 @@ describeOnce('a hostile service', (openBackend) => {
     await unchanged()
   })
 
+  it('gets a clear refusal for a session that can be none', async () => {
+    for (const keyHash of ['\u0000', '', 'a b', '\ud800', 'x'.repeat(101)]) {
+      const body = { keyHash, isAction: true }
+      const question = { method: 'POST', target: '/sessions', body } as const
+      for (const proof of proofs()) expect((await askAs(stack, { service, proof }, question)).status).toBe(422)
+    }
+    await unchanged()
+  })
+
   it('is no user: neither server takes its credentials where one is wanted', async () => {
     const authorizations = [
       serviceBasic(service),

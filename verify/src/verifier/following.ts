@@ -1,7 +1,8 @@
 /**
  * Follows the auth server as a service: asks what the service is there, and makes the authentication from the answer.
  * When the auth server refuses the credential of the service, everything that is held is forgotten, and nothing is
- * verified until it is accepted again. The question is repeated each minute, and when the auth database is another one.
+ * verified until it is accepted again. The question is repeated each minute, when the catalogue of rights has changed,
+ * and when the auth database is another one.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
@@ -13,6 +14,7 @@ import { createAudience } from '../../../shared/protocol/authentication/audience
 import { createCrossSiteRule } from '../../../shared/protocol/authentication/cross-site.ts'
 import { questionOf } from '../../../shared/protocol/internal-api/exchange.ts'
 import { type ServiceDescription, serviceExchange } from '../../../shared/protocol/internal-api/service.ts'
+import { catalogueName } from '../../../shared/protocol/principal/catalogue.ts'
 import { askedParts } from '../asked/asked-parts.ts'
 import { type AuthClient, createAuthClient } from '../auth-client/auth-client.ts'
 import { createServiceAuthentication, type ServiceAuthentication } from '../service/service-authentication.ts'
@@ -150,6 +152,8 @@ export class Following {
     await next.authentication.start()
     if (next.isRefused) throw new Unavailable('auth-server')
     next.authentication.feed.onOtherInstance(() => this.#wake.abort())
+    // Its resource server may have another audience now.
+    next.authentication.feed.onChange((name) => name === catalogueName && this.#wake.abort())
     const former = this.#accepted
     this.#accepted = next
     if (former) void this.#rest(retireAfterMs).then(() => former.authentication.stop())
