@@ -11,6 +11,7 @@ const { ADMIN_USERNAME: username = 'admin', ADMIN_PASSWORD: password = 'admin-de
 const service = await register(AUTH_URL, { username, password }).catch(giveUp)
 const origin = `http://127.0.0.1:${PORT}`
 const verifier = createVerifier({ authServer: AUTH_URL, service, audience, origin })
+await verifier.ready().catch(giveUp)
 const server = serve({ fetch: createApp(verifier).fetch, hostname: '127.0.0.1', port: Number(PORT) }, () =>
   process.stdout.write(`Invoices listen on ${origin}.\n`),
 )

@@ -55,7 +55,8 @@ describeBackends('examples/invoices', (openBackend) => {
     const scripts = [...readme.matchAll(/^```sh\n(.*?)^```/gms)].map(([, script = '']) => script)
     const pasted = scripts
       .filter((script) => !script.startsWith('npm'))
-      .join('')
+      // A reader takes a moment from block to block. By the last one, the example hears of changes as they happen.
+      .join('sleep 1\n')
       .replace('http://127.0.0.1:4000', stack.auth.url)
       .replace('http://127.0.0.1:4002', invoices.url)
     const { stdout } = await promisify(execFile)('bash', ['-euc', pasted])
