@@ -1,6 +1,6 @@
 /** The facts of a deal. */
 import type { Child } from 'hono/jsx'
-import { type LabelledField, labelledFields } from '../../deal-server/domain/deal-fields.ts'
+import { emptyFields, type LabelledField, labelledFields } from '../../deal-server/domain/deal-fields.ts'
 import type { DealView } from '../deal-forms/deal-view.ts'
 import { Time } from '../frame/content.tsx'
 import type { Reader } from '../frame/reader.ts'
@@ -50,9 +50,10 @@ function FactList({ facts }: { readonly facts: readonly Fact[] }) {
 /** A fact by the kind of its field. */
 function factOf({ name, kind, label }: LabelledField, { deal, reader }: FactsParts): Fact {
   const value = deal[name]
-  if (value === null || value === 0) return [label, null]
+  if (kind === 'date') return [label, value === null ? '–' : reader.date(String(value))]
+  // A penalty of nothing was decided. A sum of nothing tells nothing.
+  if (value === null || (value === 0 && !(name in emptyFields))) return [label, null]
   if (kind === 'amount') return [label, reader.money(value as number, deal.currency)]
-  if (kind === 'date') return [label, reader.date(String(value))]
   if (kind === 'time') return [label, <Time time={String(value)} reader={reader} />]
   return [label, kind === 'text' ? <span class="lines">{String(value)}</span> : String(value)]
 }

@@ -51,6 +51,17 @@ it('shows a seller own deals alone, on every page', async () => {
   await world.stack.auth.send('/users/dave', { method: 'PATCH', token: admin, json: { roles: [] } })
 })
 
+it('shows a penalty of nothing that was decided, no sum of nothing, and a missing completion date', async () => {
+  const id = await makeDeal(world.stack, token, 'OPEN')
+  await run('ChangeCompletionDate', { id, newDate: null, penaltyAmount: 0, whyChanged: 'later' })
+  await run('CancelDeal', { id, penaltyAmount: 0, reason: 'over' })
+  const { text } = await reader.get(pathOf(id))
+  expect(text).toMatch(/<dt>Completion date<\/dt><dd>–<\/dd>/)
+  expect(text).toMatch(/<dt>Penalty of that change<\/dt><dd>[^<]*0\.00[^<]*<\/dd>/)
+  expect(text).toMatch(/<dt>Penalty of the cancellation<\/dt><dd>[^<]*0\.00[^<]*<\/dd>/)
+  expect(text).not.toContain('Penalties in all')
+})
+
 it('shows hostile texts as text, wherever they are shown', async () => {
   for (const [index, text] of hostileTexts.entries()) {
     const id = await makeDeal(world.stack, token, 'OPEN')
