@@ -188,6 +188,15 @@ describe('a service behind a proxy of deploy/forward-auth', () => {
         const { headers } = await passed({ headers: { ...bearer(), ...lies } })
         expect(headers['keyhold-user']).toBe('carol')
         expect(Object.values(headers)).not.toContain('admin')
+        // The next hop would remove the fields that this one names.
+        const dropping = { ...bearer(), connection: 'close, keyhold-user, keyhold-rights' }
+        expect(String((await passed({ headers: dropping })).headers.connection)).not.toContain('keyhold')
+      })
+
+      it.runIf(name === 'haproxy')('hands on a change of the protocol, such as WebSocket', async () => {
+        const key = { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-version': '13' }
+        const headers = { ...bearer(), ...key, connection: 'keep-alive, Upgrade', upgrade: 'websocket' }
+        expect((await passed({ headers })).headers).toMatchObject({ upgrade: 'websocket' })
       })
 
       it('refuses unsafe requests by cookie that pages of other sites make', async () => {
