@@ -121,6 +121,13 @@ describe('a command without HTTP', () => {
     expect((first as ReplayedRefusal).members).not.toHaveProperty('currentStatus')
   })
 
+  it('is refused, and not decided again, when another deal has a value that only one may have', async () => {
+    const { state, repository } = memoryRepository(pureDeal('OPEN'), ['value-taken'])
+    const refused = executorFor(repository)(requestFor(state.deal, { commandId: 'c1' }))
+    await expect(refused).rejects.toMatchObject({ code: 'invalid-value' })
+    expect([state.loads, state.commits, state.commands]).toEqual([1, [], []])
+  })
+
   it('writes nothing in a dry run', async () => {
     const { state, repository } = memoryRepository(pureDeal('OPEN'))
     const answered = await executorFor(repository)(requestFor(state.deal, { commandId: 'c1', validateOnly: true }))
