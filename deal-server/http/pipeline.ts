@@ -25,7 +25,7 @@ import { seesDeleted } from '../commands/presence.ts'
 import { refuseInTime } from '../commands/refuse-in-time.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
 import { requireRights } from '../commands/require-rights.ts'
-import { widthOf, widthOfAll } from '../domain/own-deals.ts'
+import { widthOfAll } from '../domain/own-deals.ts'
 import type { EventStreams } from '../events/event-streams.ts'
 import { createOwnReader } from '../queries/own-reader.ts'
 import { readingRight } from '../use-cases/define-use-case.ts'
@@ -83,8 +83,7 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     const isQuery = invocation.kind === 'query'
     const rights = isQuery ? invocation.rights(caller) : invocation.bound.rights
     requireRights(caller, rights) // right: 403
-    // Another right of the query shows no deal that the caller cannot read.
-    const isOwn = [widthOfAll(caller.rights, rights), widthOf(caller.rights, readingRight)].includes('own')
+    const isOwn = showsOwnAlone(caller, rights)
     return await ports.withReader(request, (reader) =>
       isQuery
         ? refuseInTime(caller, () =>
@@ -105,6 +104,10 @@ async function decode({ clock }: PipelinePorts, { request, caller, route }: Rece
   }
 }
 
+/** True when the rights show own deals alone: another right of a query shows no deal that the caller cannot read. */
+const showsOwnAlone = ({ rights }: Caller, needed: readonly string[]): boolean =>
+  widthOfAll(rights, needed) === 'own' || widthOfAll(rights, [readingRight]) === 'own'
+
 function openStream(
   { events, recheck }: PipelinePorts,
   caller: Caller,
@@ -115,7 +118,7 @@ function openStream(
   const mayRead = async () => {
     const now = await recheck(caller)
     requireRights(now, rights)
-    const isOwn = [widthOfAll(now.rights, rights), widthOf(now.rights, readingRight)].includes('own')
+    const isOwn = showsOwnAlone(now, rights)
     return { seesDeleted: seesDeleted(now, isOwn ? 'own' : 'all'), own: isOwn ? now : undefined }
   }
   return stream.open(events, { principalId: caller.userId, mayRead })
