@@ -41,7 +41,6 @@ export const dealTexts = {
   page: (page: number) => `Page ${page}`,
   historyTitle: 'History',
   nothingKept: 'What it was about is no longer kept.',
-  historyPages: 'Pages of the history',
   noHistory: (right: string) => `You need the right ${right} to read the history.`,
   commands: 'What you can do',
   noCommands: 'You can change nothing here.',

@@ -150,7 +150,7 @@ export const uniqueFields = names.filter((name) => fieldOf(name).isUnique)
 export const fileFields = {
   imported: shownFields.filter((name) => fieldOf(name).isImported),
   exported: shownFields.filter((name) => !fieldOf(name).isImported && !fieldOf(name).isNotInFiles),
-  left: shownFields.filter((name) => fieldOf(name).isNotInFiles),
+  absent: shownFields.filter((name) => fieldOf(name).isNotInFiles),
 } as const
 
 /** A field that the console shows as a fact. */

@@ -23,7 +23,7 @@ export const refusalColumns = ['line', 'status', 'code', 'reason'] as const
 export const ignoredColumns: ReadonlySet<string> = new Set([
   ...stateColumns,
   ...refusalColumns,
-  ...fileFields.left,
+  ...fileFields.absent,
   'priceText',
   'links',
   'tasks',
