@@ -204,7 +204,6 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     logins: countLogins(metrics, createLogins(config, { ...common, tokens, secondFactors, audit })),
     principal: principals.record,
     inCatalogue: principals.inCatalogue,
-    rolesOf: principals.roles,
   }
 }
 
@@ -254,7 +253,6 @@ function endpointPorts(
     lists: createLists({ origin, cursors }),
     clock,
     cookie: createSessionCookie(config),
-    rolesOf: parts.rolesOf,
     readEntries: async (page: Parameters<typeof readEntries>[1]) => {
       // Without writes nothing can get a number: what has one is still read.
       await audit.settle().catch(() => undefined)

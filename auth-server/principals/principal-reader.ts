@@ -1,5 +1,5 @@
 /**
- * Reads principal records and roles for requests: from the database at each request, so that nothing is stale. The
+ * Reads principal records for requests: from the database at each request, so that nothing is stale. The
  * reads of concurrent requests are gathered: one statement for each batch, and one row for each user in it. A batch is
  * read after all its callers have asked.
  */
@@ -11,8 +11,8 @@ import { textOf } from '../../shared/platform/database/statement.ts'
 import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
 import { foldUsername, isUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import { withRights } from '../../shared/protocol/principal/with-rights.ts'
-import { p, u } from '../store/aliases.ts'
-import { principals, users } from '../store/schema.ts'
+import { p } from '../store/aliases.ts'
+import { principals } from '../store/schema.ts'
 import { type Catalogues, catalogueVersionSql } from './catalogue.ts'
 import { type PrincipalFacts, principalFactsSql, tokensAliveSince, toStoredPrincipal } from './principal-record.ts'
 
@@ -28,8 +28,6 @@ export interface PrincipalReader {
   record(username: string): Promise<PrincipalRecord | undefined>
   /** The same, with the catalogue by which its rights are effective. */
   inCatalogue(username: string): Promise<RecordInCatalogue | undefined>
-  /** The roles of a user; undefined when there is no such user now. */
-  roles(username: string): Promise<readonly string[] | undefined>
 }
 
 /** The names of `$1`, a JSON array, each once. */
@@ -40,9 +38,6 @@ const recordsSql =
     select ${principalFactsSql(sql`$2::text::timestamptz`)} as facts from ${principals} ${p}
     where ${p.usernameFolded} = n.name limit 1) f`)
 
-const rolesSql = textOf(sql`select n.name, to_json(${u.roles}) as roles from ${names} cross join lateral (
-    select ${users.roles} from ${users} where ${users.usernameFolded} = n.name limit 1) u`)
-
 /** Creates the reader of one process, so that all its requests share the batches. */
 export function createPrincipalReader(ports: {
   readonly database: Pick<Database, 'query'>
@@ -50,31 +45,25 @@ export function createPrincipalReader(ports: {
   readonly catalogues: Pick<Catalogues, 'at'>
 }): PrincipalReader {
   const { database, clock, catalogues } = ports
-  const byName = <Value>(read: (names: string) => Promise<ReadonlyMap<string, Value>>) => {
-    const readOne = gatherStatements<string, Value | undefined>({
-      run: async (asked) => {
-        const found = await read(JSON.stringify([...new Set(asked)]))
-        return asked.map((name) => found.get(name))
-      },
-    })
-    return async (username: string) => (isUsername(username) ? readOne(foldUsername(username)) : undefined)
-  }
-  const inCatalogue = byName(async (asked) => {
-    type Row = { name: string; facts: PrincipalFacts; catalogue: string }
-    const rows = await database.query<Row>(recordsSql, [asked, tokensAliveSince(clock)])
-    const [first] = rows
-    if (!first) return new Map<string, RecordInCatalogue>()
-    const known = catalogues.at(Number(first.catalogue))
-    const catalogue = known instanceof Promise ? await known : known
-    const recordOf = (facts: PrincipalFacts) => withRights(toStoredPrincipal(facts), catalogue)
-    return new Map(rows.map(({ name, facts }) => [name, { record: recordOf(facts), catalogue }]))
+  const readOne = gatherStatements<string, RecordInCatalogue | undefined>({
+    run: async (asked) => {
+      type Row = { name: string; facts: PrincipalFacts; catalogue: string }
+      const unique = JSON.stringify([...new Set(asked)])
+      const rows = await database.query<Row>(recordsSql, [unique, tokensAliveSince(clock)])
+      const [first] = rows
+      if (!first) return asked.map(() => undefined)
+      const known = catalogues.at(Number(first.catalogue))
+      const catalogue = known instanceof Promise ? await known : known
+      const found = new Map(rows.map(({ name, facts }) => [name, withRights(toStoredPrincipal(facts), catalogue)]))
+      return asked.map((name) => {
+        const record = found.get(name)
+        return record && { record, catalogue }
+      })
+    },
   })
+  const inCatalogue = async (username: string) => (isUsername(username) ? readOne(foldUsername(username)) : undefined)
   return {
     inCatalogue,
     record: async (username) => (await inCatalogue(username))?.record,
-    roles: byName(async (asked) => {
-      const rows = await database.query<{ name: string; roles: readonly string[] }>(rolesSql, [asked])
-      return new Map(rows.map(({ name, roles }) => [name, roles]))
-    }),
   }
 }

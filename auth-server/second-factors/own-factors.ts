@@ -1,6 +1,7 @@
 /** Users change their own factors, administrators those of others (docs/contract/logins.md#second-factor). */
 import { sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
+import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { textOf } from '../../shared/platform/database/statement.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { whenPublished } from '../principals/principal-publisher.ts'
@@ -56,16 +57,25 @@ export interface OwnFactors {
   methodOf(loginId: string): Promise<string | null | undefined>
 }
 
-const methodSql = textOf(sql`select ${f.secondFactor} as method from ${loginFamilies} ${f}
-  where ${f.id} = $1::text::uuid
-  union all select ${s.secondFactor} from ${sessions} ${s} where ${s.id} = $1::text::uuid`)
+/** The logins of `$1`, a JSON array of ids. */
+const methodsSql = textOf(sql`select l.id, l.method from json_array_elements_text($1::text::json) as n(id)
+  cross join lateral (select ${f.id}, ${f.secondFactor} as method from ${loginFamilies} ${f} where ${f.id} = n.id::uuid
+    union all select ${s.id}, ${s.secondFactor} from ${sessions} ${s} where ${s.id} = n.id::uuid) l`)
 
 /** Creates these over the ports of the second factor at a login. */
 export function createOwnFactors(ports: AskAtLoginPorts): OwnFactors {
   const { database, publisher } = ports
-  const read = (owner: Owner) => stateOf(ports, owner)
+  const readMethod = gatherStatements<string, string | null | undefined>({
+    run: async (ids) => {
+      const rows = await database.query<{ id: string; method: string | null }>(methodsSql, [
+        JSON.stringify([...new Set(ids)]),
+      ])
+      const found = new Map(rows.map(({ id, method }) => [id, method]))
+      return ids.map((id) => found.get(id))
+    },
+  })
   return {
-    read,
+    read: (owner) => stateOf(ports, owner),
     beginTotp: (owner) => {
       const secret = newTotpSecret()
       const uri = totpUri(secret, { issuer: 'Keyhold', username: owner.username })
@@ -89,8 +99,7 @@ export function createOwnFactors(ports: AskAtLoginPorts): OwnFactors {
     },
     async methodOf(loginId) {
       if (!isUuid(loginId)) return undefined
-      const [row] = await database.query<{ method: string | null }>(methodSql, [loginId])
-      return row?.method
+      return readMethod(loginId.toLowerCase())
     },
   }
 }

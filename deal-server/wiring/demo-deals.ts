@@ -128,6 +128,7 @@ function requestsOf(deal: number, steps: readonly Step[]) {
 const callerOf = ({ username, userId }: UserIdentity): Caller => ({
   username,
   userId,
+  roles: [],
   rights: new Set(['deal.read', ...commands.flatMap(({ right }) => right ?? []), 'deal.task.assign']),
   scheme: 'bearer',
   generation: 0,

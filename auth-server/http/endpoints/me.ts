@@ -4,14 +4,11 @@ import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { loginMethods } from '../../../shared/protocol/access-token/access-token.ts'
 import type { SchemeName } from '../../../shared/protocol/authentication/scheme.ts'
 import type { OwnFactors } from '../../second-factors/own-factors.ts'
-import { noSuchUser } from '../../users/user-rows.ts'
 import { component, time } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
 
 /** Services that the endpoint uses. */
 export interface MePorts {
-  /** The user's roles; undefined when the user was deleted a moment ago. */
-  rolesOf(username: string): Promise<readonly string[] | undefined>
   readonly secondFactors: Pick<OwnFactors, 'methodOf'>
 }
 
@@ -30,7 +27,7 @@ const response = component(
 )
 
 /** GET /me. */
-export const meEndpoint = ({ rolesOf, secondFactors }: MePorts) =>
+export const meEndpoint = ({ secondFactors }: MePorts) =>
   defineEndpoint({
     method: 'GET',
     path: '/me',
@@ -42,14 +39,12 @@ export const meEndpoint = ({ rolesOf, secondFactors }: MePorts) =>
     status: 200,
     success: { description: 'The caller.' },
     response,
-    handle: async ({ caller: { username, rights, scheme, credential } }) => {
+    handle: async ({ caller: { username, roles, rights, scheme, credential } }) => {
       const { expiresAt } = credential
-      const roles = await rolesOf(username)
-      if (!roles) throw noSuchUser()
       return {
         body: {
           username,
-          roles,
+          roles: [...roles],
           rights: [...rights],
           scheme,
           expiresAt: expiresAt === undefined ? null : rfc3339(expiresAt),

@@ -26,6 +26,7 @@ export interface Caller {
   /** As created; a credential may spell it with other capitals. */
   readonly username: string
   readonly userId: string
+  readonly roles: readonly string[]
   /** The rights in the record that the credential does not exclude. */
   readonly rights: ReadonlySet<string>
   readonly scheme: SchemeName
@@ -319,8 +320,8 @@ function callerOf(record: PrincipalRecord, credential: VerifiedCredential, schem
     rights = new Set(record.rights)
     rightsOf.set(record, rights)
   }
-  const { username, userId, generation } = record
-  return { username, userId, rights: narrowed(rights, credential.rights), scheme, credential, generation }
+  const { username, userId, roles, generation } = record
+  return { username, userId, roles, rights: narrowed(rights, credential.rights), scheme, credential, generation }
 }
 
 /** The rights of a user that a credential with the rights `to` has; undefined: all of them. */

@@ -37,7 +37,7 @@ export const storedPrincipalSchema = z.object({
 export type StoredPrincipal = z.infer<typeof storedPrincipalSchema>
 
 /** A record with effective rights: those of the roles and the direct ones. */
-export interface PrincipalRecord extends Omit<StoredPrincipal, 'schema' | 'roles' | 'directRights'> {
+export interface PrincipalRecord extends Omit<StoredPrincipal, 'schema' | 'directRights'> {
   readonly rights: readonly string[]
 }
 

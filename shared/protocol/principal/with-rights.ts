@@ -8,7 +8,7 @@ export function withRights(
 ): PrincipalRecord {
   const { roles, directRights } = grants
   const rights = effectiveRights(catalogue, { roles, directRights, version })
-  return { username, userId, enabled, rights, generation, keptLogin, revokedIds, version }
+  return { username, userId, enabled, roles, rights, generation, keptLogin, revokedIds, version }
 }
 
 /** The same, which remembers the latest result for each record: both stay the same for most requests. */

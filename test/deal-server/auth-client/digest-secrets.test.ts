@@ -12,6 +12,7 @@ const recordOf = (version: number): PrincipalRecord => ({
   username: 'alice',
   userId: 'u',
   enabled: true,
+  roles: [],
   rights: [],
   generation: 1,
   keptLogin: null,

@@ -64,6 +64,7 @@ function requestFor(deal: Deal, more: Partial<CommandRequest> = {}, rights = ['d
     caller: {
       username: 'alice',
       userId: 'id of alice',
+      roles: [],
       rights: new Set(rights),
       scheme: 'bearer',
       generation: 0,

@@ -14,6 +14,7 @@ const record = (version: number): PrincipalRecord => ({
   username: 'alice',
   userId: 'u',
   enabled: true,
+  roles: [],
   rights: [],
   generation: 1,
   keptLogin: null,

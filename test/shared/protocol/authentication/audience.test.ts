@@ -47,6 +47,7 @@ const record: PrincipalRecord = {
   username: 'alice',
   userId: 'user',
   enabled: true,
+  roles: [],
   rights: ['deal.read'],
   generation: 1,
   keptLogin: null,

@@ -6,6 +6,7 @@ const record = (version: number, userId = 'id'): PrincipalRecord => ({
   username: 'alice',
   userId,
   enabled: true,
+  roles: [],
   rights: [],
   generation: 1,
   keptLogin: null,
