@@ -1,12 +1,12 @@
 # One image for every service: the compiled servers and what they need to run, as a user without privileges.
-FROM node:24.16.0-bookworm-slim AS build
+FROM node:26.12.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY . .
 RUN npm run build
 
-FROM node:24.16.0-bookworm-slim AS dependencies
+FROM node:26.12.0-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The build has the code of most packages in it. All are installed: some are loaded from here, and scanners of the image
@@ -14,7 +14,7 @@ COPY package.json package-lock.json .npmrc ./
 # servers in production open no embedded database.
 RUN npm ci --omit=dev --ignore-scripts && rm -r node_modules/@electric-sql node_modules/esbuild node_modules/@esbuild
 
-FROM node:24.16.0-bookworm-slim
+FROM node:26.12.0-bookworm-slim
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
