@@ -1,7 +1,7 @@
 /**
- * Reads principal records for requests: from the database at each request, so that nothing is stale. The
- * reads of concurrent requests are gathered: one statement for each batch, and one row for each user in it. A batch is
- * read after all its callers have asked.
+ * Reads principal records for requests: from the database at each request, so that nothing is stale. The reads of
+ * concurrent requests are gathered: one statement for each batch, and one row for each user in it. A batch is read
+ * after all its callers have asked.
  */
 import { sql } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'

@@ -26,6 +26,7 @@ export interface Caller {
   /** As created; a credential may spell it with other capitals. */
   readonly username: string
   readonly userId: string
+  /** Those of the user: a credential may exclude rights that they give. */
   readonly roles: readonly string[]
   /** The rights in the record that the credential does not exclude. */
   readonly rights: ReadonlySet<string>
