@@ -23,7 +23,7 @@ export async function measureCostliest(bench: Bench): Promise<Comparison> {
   const targets = costlyRequests().filter(({ server, target }) => server === 'deal' && target === path)
   const requests = targets.flatMap((target) => target.requests).filter(({ name }) => name in costliest)
   return {
-    title: `The most expensive refused requests, by ${bench.settings.clients} callers`,
+    title: `The most expensive refused requests, by ${bench.settings.clients} connections`,
     unit: 'responses',
     floors: [subject('no credential', request(`GET ${path}`, { token: undefined }), '401')],
     subjects: requests.map(({ name, bytes }) =>

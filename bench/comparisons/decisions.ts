@@ -7,19 +7,23 @@ import { readDeal, request } from '../servers/requests.ts'
 /** Compares decisions (AuthZEN) for a service with GET of a deal: both find out whether a user has a right. */
 export async function askForDecisions(bench: Bench): Promise<Comparison> {
   const { keyhold, settings } = bench
-  const { auth, deal, authOrigin: origin, accessToken: token, user } = keyhold
+  const { auth, deal, authOrigin: origin, accessToken: token, tokenOf, users } = keyhold
   const numberOf = numbersOf(bench)
   const service = { name: 'bench', resourceServer: 'deals' }
   const { id, secret } = (await send('POST', `${origin}/services`, { token, body: service })).body
   const headers = basicFields({ username: String(id), password: String(secret) })
-  const asked = { subject: { type: 'user', id: user.username }, action: { name: 'deal.read' } }
-  const one = { ...asked, resource: { type: 'deal', id: '1' } }
+  const askAbout = (caller: number) => ({
+    subject: { type: 'user', id: users[caller]?.username },
+    action: { name: 'deal.read' },
+  })
+  const one = { resource: { type: 'deal', id: '1' } }
   const hundred = {
-    ...asked,
     evaluations: Array.from({ length: 100 }, (_, n) => ({ resource: { type: 'deal', id: `${n}` } })),
   }
   const ask = (name: string, path: string, body: object) => {
-    const requestsOf = () => [request(`POST ${path}`, { token: undefined, headers, body })]
+    const requestsOf = (caller: number) => [
+      request(`POST ${path}`, { token: undefined, headers, body: Object.assign(askAbout(caller), body) }),
+    ]
     return overHttp(bench, { name, server: auth, requestsOf })
   }
   return {
@@ -30,7 +34,7 @@ export async function askForDecisions(bench: Bench): Promise<Comparison> {
       overHttp(bench, {
         name: 'GET of a deal, Bearer',
         server: deal,
-        requestsOf: (client) => [readDeal(numberOf(client), token)],
+        requestsOf: (caller) => [readDeal(numberOf(caller), tokenOf(caller))],
       }),
     ],
     subjects: [

@@ -5,23 +5,30 @@ import { runPgbench } from '../servers/pgbench.ts'
 import type { Running } from '../servers/processes.ts'
 import { dealId, holdAndUnhold, request } from '../servers/requests.ts'
 
-/** Compares HoldDeal and UnholdDeal in turn, each connection on its own deal, with one function for each commit. */
+/** Compares HoldDeal and UnholdDeal in turn, each caller on its own deal, with one function for each commit. */
 export async function holdDeals(bench: Bench): Promise<Comparison> {
   const { keyhold, bareHono, settings } = bench
-  const holds = (name: string, server: Running, requestsOf: (deal: number) => readonly string[]): Subject => {
-    const first = bench.newDeals(settings.clients)
-    return overHttp(bench, { name, server, requestsOf: (client) => requestsOf(first + client) })
+  const holds = (
+    name: string,
+    server: Running,
+    requestsOf: (deal: number, caller: number) => readonly string[],
+  ): Subject => {
+    const first = bench.newDeals(settings.callers)
+    return overHttp(bench, { name, server, requestsOf: (caller) => requestsOf(first + caller, caller) })
   }
-  const { accessToken } = keyhold
+  const { deal: server, tokenOf } = keyhold
   return {
-    title: `HoldDeal and UnholdDeal by ${settings.clients} callers`,
+    title: `HoldDeal and UnholdDeal by ${settings.callers} callers`,
     unit: 'commits',
-    floors: [holds('bare Hono, one function', bareHono, (deal) => bareHolds(deal, {})), pgbench(bench)],
-    subjects: [
+    floors: [
+      holds('bare Hono, one function', bareHono, (deal) => bareHolds(deal, {})),
       holds('bare Hono, with the row of a command', bareHono, (deal) => bareHolds(deal, { 'Idempotency-Key': '{n}' })),
-      holds('Keyhold, Bearer', keyhold.deal, (deal) => holdAndUnhold(deal, accessToken, { named: false })),
-      holds('Keyhold, Bearer, with Idempotency-Key', keyhold.deal, (deal) =>
-        holdAndUnhold(deal, accessToken, { named: true }),
+      pgbench(bench),
+    ],
+    subjects: [
+      holds('Keyhold, Bearer', server, (deal, caller) => holdAndUnhold(deal, tokenOf(caller), { named: false })),
+      holds('Keyhold, Bearer, with Idempotency-Key', server, (deal, caller) =>
+        holdAndUnhold(deal, tokenOf(caller), { named: true }),
       ),
     ],
   }

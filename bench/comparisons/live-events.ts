@@ -14,13 +14,13 @@ import { dealId, holdAndUnhold } from '../servers/requests.ts'
 export async function measureLiveEvents(bench: Bench, onRound: OnRound): Promise<string> {
   const { keyhold, load, settings, newDeals, closeLater } = bench
   const { rounds, seconds } = settings
-  const { accessToken: token } = keyhold
+  const { accessToken: token, tokenOf } = keyhold
   const streamServers = { 'the same server': keyhold.deal, 'another server': await keyhold.startDealServer() }
   closeLater(streamServers['another server'].stop)
   const probe = startProbe()
   closeLater(probe.close)
-  const first = newDeals(settings.clients)
-  const requestsOf = (client: number) => holdAndUnhold(first + client, token, { named: false })
+  const first = newDeals(settings.callers)
+  const requestsOf = (caller: number) => holdAndUnhold(first + caller, tokenOf(caller), { named: false })
   await load.prepare('writers', await cyclesOf(bench, { server: keyhold.deal, requestsOf }))
   const write = async () => (await load.run({ name: 'writers', seconds, expected: '200' })).responses / seconds
   const place = { port: keyhold.deal.port, token, redisUrl: bench.environment.redisUrl, seconds }

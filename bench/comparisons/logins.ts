@@ -7,7 +7,7 @@ import { request } from '../servers/requests.ts'
 /** Compares a login with its password hash. */
 export async function compareLogins(bench: Bench): Promise<Comparison> {
   return {
-    title: `POST /login by ${bench.settings.clients} users, ${hashConcurrency} hash at once`,
+    title: `POST /login by ${bench.settings.callers} users, ${hashConcurrency} hash at once`,
     unit: 'logins',
     floors: [await passwordHash()],
     subjects: [overHttp(bench, { name: 'POST /login', server: bench.keyhold.auth, requestsOf: await loginsOf(bench) })],
@@ -15,14 +15,14 @@ export async function compareLogins(bench: Bench): Promise<Comparison> {
 }
 
 /**
- * The logins: one user for each connection, because one account may have only ten attempts at once; and one address for
- * each connection, because one address may use only a tenth of the queue for hashing.
+ * The logins: each caller is a user of its own, because one account may have only ten attempts at once, and has an
+ * address of its own, because one address may use only a tenth of the queue for hashing.
  */
 export async function loginsOf({ settings, keyhold }: Bench, prefix = 'login') {
   const token = await keyhold.logIn()
-  const users = await makeUsers(keyhold.authOrigin, { token, prefix, count: settings.clients })
-  return (client: number): string[] => {
-    const headers = { 'X-Forwarded-For': `203.0.113.${client}`, 'X-Forwarded-Proto': 'https' }
-    return [request('POST /login', { token: undefined, headers, body: users[client] })]
+  const users = await makeUsers(keyhold.authOrigin, { token, prefix, count: settings.callers })
+  return (caller: number): string[] => {
+    const headers = { 'X-Forwarded-For': `203.0.113.${caller}`, 'X-Forwarded-Proto': 'https' }
+    return [request('POST /login', { token: undefined, headers, body: users[caller] })]
   }
 }

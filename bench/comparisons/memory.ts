@@ -14,25 +14,29 @@ export async function measureMemory(bench: Bench, onRound: OnRound): Promise<str
   const { keyhold, settings, closeLater } = bench
   const [auth, deal] = [await keyhold.startAuthServer(), await keyhold.startDealServer()]
   for (const server of [auth, deal]) closeLater(server.stop)
-  const first = bench.newDeals(settings.clients)
-  const families = await refreshTokensOf(keyhold.authOrigin, keyhold.user, settings.clients)
-  const { accessToken: token } = keyhold
+  const first = bench.newDeals(settings.callers)
+  const families = await refreshTokensOf(keyhold.authOrigin, keyhold.users)
+  const { tokenOf } = keyhold
   const works: HttpWork[] = [
     { name: 'bare Hono: reads', server: bench.bareHono, requestsOf: bareReads(bench) },
     {
       name: 'deal server: reads and commands in turn',
       server: deal,
-      requestsOf: (client) => {
-        const [hold = '', unhold = ''] = holdAndUnhold(first + client, token, { named: false })
-        const get = readDeal(first + client, token)
+      requestsOf: (caller) => {
+        const token = tokenOf(caller)
+        const [hold = '', unhold = ''] = holdAndUnhold(first + caller, token, { named: false })
+        const get = readDeal(first + caller, token)
         return [get, hold, get, unhold]
       },
     },
     {
       name: 'auth server: refreshes and GET /me in turn',
       server: auth,
-      requestsOf: () => [request('POST /refresh', { token: '{carried}' }), request('GET /me', { token })],
-      carryOf: (client) => ({ member: 'refresh_token', value: families[client] ?? '' }),
+      requestsOf: (caller) => [
+        request('POST /refresh', { token: '{carried}' }),
+        request('GET /me', { token: tokenOf(caller) }),
+      ],
+      carryOf: (caller) => ({ member: 'refresh_token', value: families[caller] ?? '' }),
     },
   ]
   const rows: string[] = []

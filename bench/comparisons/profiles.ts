@@ -17,14 +17,18 @@ type Profiled = Omit<HttpWork, 'server'> & { readonly by: 'auth' | 'deal' }
 /** Shows the functions in which the main threads of the servers spend most of their time. */
 export async function measureProfiles(bench: Bench, onRound: OnRound): Promise<string> {
   const { keyhold, newDeals, settings } = bench
-  const { accessToken: token } = keyhold
+  const { tokenOf } = keyhold
   const numberOf = numbersOf(bench)
   const holds = (named: boolean) => {
-    const first = newDeals(settings.clients)
-    return (client: number) => holdAndUnhold(first + client, token, { named })
+    const first = newDeals(settings.callers)
+    return (caller: number) => holdAndUnhold(first + caller, tokenOf(caller), { named })
   }
   const works: Profiled[] = [
-    { name: 'GET of one deal, Bearer', by: 'deal', requestsOf: (client) => [readDeal(numberOf(client), token)] },
+    {
+      name: 'GET of one deal, Bearer',
+      by: 'deal',
+      requestsOf: (caller) => [readDeal(numberOf(caller), tokenOf(caller))],
+    },
     { name: 'HoldDeal and UnholdDeal', by: 'deal', requestsOf: holds(false) },
     { name: 'HoldDeal and UnholdDeal, with Idempotency-Key', by: 'deal', requestsOf: holds(true) },
     { name: 'POST /refresh', by: 'auth', ...(await refreshesOf(bench)) },

@@ -6,42 +6,47 @@ import {
   basicFields,
   digestFields,
   type Fields,
+  forCallers,
   keySignedFields,
   makeApiKey,
   makeDigestUser,
-  makeUsers,
   sessionFields,
   signPath,
+  type User,
 } from '../servers/credentials.ts'
-import { dealPath, readDeal, request, type Token } from '../servers/requests.ts'
+import { dealPath, readDeal, request } from '../servers/requests.ts'
 
-/** More requests than a connection can send in a second. */
-const digestsPerSecond = 500
+/** More requests than a caller can send in a second. */
+const digestsPerSecond = 400
 
 /** Compares GET of one deal, by each scheme, with a server that knows no caller. All credentials were seen before. */
 export async function readOneDeal(bench: Bench): Promise<Comparison> {
   const { keyhold, settings } = bench
-  const { authOrigin, accessToken, user, deal: server } = keyhold
+  const { authOrigin, tokenOf, users, deal: server } = keyhold
   const numberOf = numbersOf(bench)
-  const subject = (name: string, token: Token, fields: Fields = {}) =>
-    overHttp(bench, { name, server, requestsOf: (client) => [readDeal(numberOf(client), token, fields)] })
-  const apiKey = await makeApiKey(authOrigin, accessToken)
-  const signed = (client: number) =>
-    request(`GET ${signPath(apiKey, dealPath(numberOf(client)))}`, { token: undefined })
-  const keySigned = (include: readonly string[]) => keySignedFields(authOrigin, user, include)
+  const bearer = (caller: number) => [readDeal(numberOf(caller), tokenOf(caller))]
+  const subject = async (name: string, fieldsOf: (user: User) => Fields | Promise<Fields>) => {
+    const fieldsOfCaller = await forCallers(users, async (user) => fieldsOf(user))
+    const requestsOf = (caller: number) => [readDeal(numberOf(caller), undefined, fieldsOfCaller(caller))]
+    return overHttp(bench, { name, server, requestsOf })
+  }
+  const apiKeyOf = await forCallers(users, (_, caller) => makeApiKey(authOrigin, tokenOf(caller)))
+  const keySigned = (include: readonly string[]) => (user: User) => keySignedFields(authOrigin, user, include)
   return {
-    title: `GET of one deal by ${settings.clients} callers`,
+    title: `GET of one deal by ${settings.callers} callers`,
     unit: 'responses',
-    floors: [readBareDeal(bench), subject('Bearer', accessToken)],
+    floors: [readBareDeal(bench), overHttp(bench, { name: 'Bearer', server, requestsOf: bearer })],
     subjects: [
-      subject('session cookie', undefined, await sessionFields(authOrigin, user)),
-      subject('KeySigned', undefined, await keySigned(['username'])),
-      subject('KeySigned, with address and password', undefined, await keySigned(['username', 'ip', 'password'])),
-      subject('Basic', undefined, basicFields(user)),
+      await subject('session cookie', (user) => sessionFields(authOrigin, user)),
+      await subject('KeySigned', keySigned(['username'])),
+      await subject('KeySigned, with address and password', keySigned(['username', 'ip', 'password'])),
+      await subject('Basic', basicFields),
       overHttp(bench, {
         name: 'signed request, HMAC in the query',
         server,
-        requestsOf: (client) => [signed(client)],
+        requestsOf: (caller) => [
+          request(`GET ${signPath(apiKeyOf(caller), dealPath(numberOf(caller)))}`, { token: undefined }),
+        ],
         madeForEachTurn: true,
       }),
       await byDigest(bench),
@@ -49,20 +54,19 @@ export async function readOneDeal(bench: Bench): Promise<Comparison> {
   }
 }
 
-/** GET with Digest. Each connection has its own nonce: counts may be out of order, but should be close together. */
+/** GET with Digest. Each caller has its own nonce: counts may be out of order, but should be close together. */
 async function byDigest(bench: Bench): Promise<Subject> {
   const { keyhold, settings } = bench
   const { authOrigin: origin, deal: server } = keyhold
   const numberOf = numbersOf(bench)
-  const token = await keyhold.logIn()
-  const [named = keyhold.user] = await makeUsers(origin, { token, prefix: 'digest', count: 1 })
-  const user = await makeDigestUser(origin, token, named)
-  const requestsOf = async (client: number) => {
-    const uri = dealPath(numberOf(client))
+  const userOf = await forCallers(keyhold.users, (user) => makeDigestUser(origin, keyhold.accessToken, user))
+  const requestsOf = async (caller: number) => {
+    const uri = dealPath(numberOf(caller))
+    const user = userOf(caller)
     const nonce = await askForNonce(`http://127.0.0.1:${server.port}${uri}`)
     const fieldsOf = (index: number) => digestFields(user, { nonce, uri, count: index + 1 })
     const count = Math.ceil(digestsPerSecond * settings.seconds)
-    return Array.from({ length: count }, (_, index) => readDeal(numberOf(client), undefined, fieldsOf(index)))
+    return Array.from({ length: count }, (_, index) => readDeal(numberOf(caller), undefined, fieldsOf(index)))
   }
-  return overHttp(bench, { name: 'Digest, one nonce for each connection', server, requestsOf, madeForEachTurn: true })
+  return overHttp(bench, { name: 'Digest, one nonce for each caller', server, requestsOf, madeForEachTurn: true })
 }

@@ -17,7 +17,7 @@ export async function measureReadsBesideLogins(bench: Bench, onRound: OnRound): 
   bench.closeLater(logins.close)
   const requestsOf = await loginsOf(bench, 'login-beside')
   await logins.prepare('logins', await cyclesOf(bench, { server: keyhold.auth, requestsOf }))
-  const get = (client: number) => ({ port: keyhold.deal.port, requests: [readDeal(client, keyhold.accessToken)] })
+  const get = (caller: number) => ({ port: keyhold.deal.port, requests: [readDeal(caller, keyhold.tokenOf(caller))] })
   const cycles = Array.from({ length: readers.count }, (_, client) => ({ ...get(client), pauseMs: readers.pauseMs }))
   await load.prepare('readers', cycles)
   const order = { seconds, expected: '200' }

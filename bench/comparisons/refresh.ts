@@ -9,18 +9,18 @@ export async function refreshTokens(bench: Bench): Promise<Comparison> {
   const { keyhold, settings } = bench
   const refreshes = overHttp(bench, { name: 'POST /refresh', server: keyhold.auth, ...(await refreshesOf(bench)) })
   return {
-    title: `Refresh by ${settings.clients} refresh token families`,
+    title: `Refresh by ${settings.callers} refresh token families`,
     unit: 'refreshes',
     floors: [oneSignature()],
     subjects: [refreshes],
   }
 }
 
-/** The requests: each connection has a refresh token family, and sends its latest token. */
-export async function refreshesOf({ keyhold, settings }: Bench) {
-  const tokens = await refreshTokensOf(keyhold.authOrigin, keyhold.user, settings.clients)
+/** The requests: each caller has a refresh token family, and sends its latest token. */
+export async function refreshesOf({ keyhold }: Bench) {
+  const tokens = await refreshTokensOf(keyhold.authOrigin, keyhold.users)
   return {
     requestsOf: () => [request('POST /refresh', { token: '{carried}' })],
-    carryOf: (client: number) => ({ member: 'refresh_token', value: tokens[client] ?? '' }),
+    carryOf: (caller: number) => ({ member: 'refresh_token', value: tokens[caller] ?? '' }),
   }
 }

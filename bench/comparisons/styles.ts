@@ -71,8 +71,8 @@ export const compareNamedStyles = (bench: Bench): Promise<Comparison> =>
 async function comparisonOf(bench: Bench, title: string, [first, ...others]: readonly Style[]): Promise<Comparison> {
   const { keyhold, settings } = bench
   const subject = ({ name, requests, expected = '200' }: Style): Subject => {
-    const from = bench.newDeals(settings.clients)
-    const requestsOf = (client: number) => requests(dealId(from + client), keyhold.accessToken)
+    const from = bench.newDeals(settings.callers)
+    const requestsOf = (caller: number) => requests(dealId(from + caller), keyhold.tokenOf(caller))
     return overHttp(bench, { name, server: keyhold.deal, requestsOf, expected })
   }
   if (!first) throw new TypeError('There is nothing to compare.')

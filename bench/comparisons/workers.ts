@@ -1,7 +1,7 @@
 import type { Comparison, Subject } from '../runner/compare.ts'
 import { numbersOf } from '../servers/bare-reads.ts'
 import { type Bench, overHttp } from '../servers/bench.ts'
-import { sessionFields } from '../servers/credentials.ts'
+import { asPage, forCallers, sessionFields } from '../servers/credentials.ts'
 import type { Running } from '../servers/processes.ts'
 import { dealId, holdAndUnhold, readDeal, request } from '../servers/requests.ts'
 import { tokenRequestsOf } from './client-credentials.ts'
@@ -9,26 +9,27 @@ import { tokenRequestsOf } from './client-credentials.ts'
 /** Compares GET of a deal at a server of two workers with the same server of one process. */
 export async function readWithWorkers(bench: Bench): Promise<Comparison> {
   const numberOf = numbersOf(bench)
-  const requestsOf = (client: number) => [readDeal(numberOf(client), bench.keyhold.accessToken)]
+  const requestsOf = (caller: number) => [readDeal(numberOf(caller), bench.keyhold.tokenOf(caller))]
   return compareDealServers(bench, 'GET of one deal', (name, server) => overHttp(bench, { name, server, requestsOf }))
 }
 
 /** The same for HoldDeal and UnholdDeal in turn. */
 export async function holdWithWorkers(bench: Bench): Promise<Comparison> {
   return compareDealServers(bench, 'HoldDeal and UnholdDeal', (name, server) => {
-    const first = bench.newDeals(bench.settings.clients)
-    const requestsOf = (client: number) => holdAndUnhold(first + client, bench.keyhold.accessToken, { named: false })
+    const first = bench.newDeals(bench.settings.callers)
+    const { tokenOf } = bench.keyhold
+    const requestsOf = (caller: number) => holdAndUnhold(first + caller, tokenOf(caller), { named: false })
     return overHttp(bench, { name, server, requestsOf })
   })
 }
 
 /** The same for a page of the console: the server renders it, and PostgreSQL and the load have little to do. */
 export async function renderWithWorkers(bench: Bench): Promise<Comparison> {
-  const { authOrigin, user } = bench.keyhold
-  const headers = { ...(await sessionFields(authOrigin, user)), Accept: 'text/html' }
+  const { authOrigin, users } = bench.keyhold
+  const sessionOf = await forCallers(users, (user) => sessionFields(authOrigin, user))
   const numberOf = numbersOf(bench)
-  const requestsOf = (client: number) => [
-    request(`GET /console/deals/${dealId(numberOf(client))}`, { token: undefined, headers }),
+  const requestsOf = (caller: number) => [
+    request(`GET /console/deals/${dealId(numberOf(caller))}`, { token: undefined, headers: asPage(sessionOf(caller)) }),
   ]
   return compareDealServers(bench, 'Page of one deal', (name, server) => overHttp(bench, { name, server, requestsOf }))
 }
@@ -56,7 +57,7 @@ async function compareDealServers(
 }
 
 const comparison = ({ settings }: Bench, work: string, [floor, two]: readonly [Subject, Subject]): Comparison => ({
-  title: `${work} with workers by ${settings.clients} callers`,
+  title: `${work} with workers by ${settings.callers} callers`,
   unit: 'responses',
   floors: [floor],
   subjects: [two],

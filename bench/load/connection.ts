@@ -6,8 +6,8 @@ export interface Cycle {
   readonly requests: readonly string[]
   /** Pause between a response and the next request, in milliseconds; none when left out. */
   readonly pauseMs?: number
-  /** A value of each response for the request after it. */
-  readonly carry?: Carry
+  /** A value of each response for the next request of the same caller. The requests belong to them in turn. */
+  readonly carries?: readonly Carry[]
 }
 
 /** A value that replaces `{carried}` in requests. Each response with a new value replaces it. */
@@ -46,7 +46,8 @@ export function drive(cycle: Cycle, tally: Tally, until: number): Promise<void> 
       tally.latenciesMs.push(now - sentAt)
       const status = received.slice(9, 12)
       tally.byStatus.set(status, (tally.byStatus.get(status) ?? 0) + 1)
-      if (cycle.carry) carryOver(cycle.carry, received)
+      const carry = carryAt(cycle, sent - 1)
+      if (carry) carryOver(carry, received)
       received = ''
       if (now >= until) socket.end()
       else if (cycle.pauseMs === undefined) send()
@@ -59,10 +60,14 @@ export function drive(cycle: Cycle, tally: Tally, until: number): Promise<void> 
 
 let counter = 0
 
-function write(socket: Socket, { requests, carry }: Cycle, index: number): void {
+const carryAt = ({ carries = [] }: Cycle, index: number): Carry | undefined => carries[index % carries.length]
+
+function write(socket: Socket, cycle: Cycle, index: number): void {
+  const { requests } = cycle
   let request = requests[index % requests.length] ?? ''
   counter += 1
   if (request.includes('{n}')) request = request.replaceAll('{n}', String(counter))
+  const carry = carryAt(cycle, index)
   if (carry) request = request.replace('{carried}', carry.value)
   socket.write(request, 'latin1')
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Comparison } from '../runner/compare.ts'
 import { numbersOf } from '../servers/bare-reads.ts'
 import { type Bench, overHttp } from '../servers/bench.ts'
-import { sessionFields } from '../servers/credentials.ts'
+import { type Fields, forCallers, sessionFields } from '../servers/credentials.ts'
 import { readDeal, request } from '../servers/requests.ts'
 import { startPeer } from './start-peer.ts'
 
@@ -10,35 +10,35 @@ import { startPeer } from './start-peer.ts'
 export async function besideBetterAuth(bench: Bench): Promise<Comparison> {
   const { keyhold, settings, environment } = bench
   const server = await startPeer(bench, 'better-auth.mjs', environment.databases.floors.url)
-  const ofPeer = await signUp(server.port)
-  const session = await sessionFields(keyhold.authOrigin, keyhold.user)
-  const get = (line: string, headers: Readonly<Record<string, string>>) => [
-    request(line, { token: undefined, headers }),
+  const ofPeer = await forCallers(keyhold.users, (_, caller) => signUp(server.port, caller))
+  const sessionOf = await forCallers(keyhold.users, (user) => sessionFields(keyhold.authOrigin, user))
+  const get = (line: string, fieldsOf: (caller: number) => Fields) => (caller: number) => [
+    request(line, { token: undefined, headers: fieldsOf(caller) }),
   ]
   const numberOf = numbersOf(bench)
-  const peer = { name: 'better-auth, get-session', server, requestsOf: () => get('GET /api/auth/get-session', ofPeer) }
+  const peer = { name: 'better-auth, get-session', server, requestsOf: get('GET /api/auth/get-session', ofPeer) }
   return {
-    title: `GET with a session by ${settings.clients} callers`,
+    title: `GET with a session by ${settings.callers} callers`,
     unit: 'responses',
     floors: [overHttp(bench, peer)],
     subjects: [
-      overHttp(bench, { name: 'Keyhold, GET /me', server: keyhold.auth, requestsOf: () => get('GET /me', session) }),
+      overHttp(bench, { name: 'Keyhold, GET /me', server: keyhold.auth, requestsOf: get('GET /me', sessionOf) }),
       overHttp(bench, {
         name: 'Keyhold, GET of a deal',
         server: keyhold.deal,
-        requestsOf: (client) => [readDeal(numberOf(client), undefined, session)],
+        requestsOf: (caller) => [readDeal(numberOf(caller), undefined, sessionOf(caller))],
       }),
     ],
   }
 }
 
 /** Creates a user of the peer. Returns the cookie field of its session. */
-async function signUp(port: number): Promise<Readonly<Record<string, string>>> {
+async function signUp(port: number, caller: number): Promise<Fields> {
   const origin = `http://127.0.0.1:${port}`
   const response = await fetch(`${origin}/api/auth/sign-up/email`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', origin },
-    body: JSON.stringify({ email: 'bench@example.com', password: randomUUID(), name: 'bench' }),
+    body: JSON.stringify({ email: `bench-${caller}@example.com`, password: randomUUID(), name: 'bench' }),
   })
   const [cookie = ''] = (response.headers.get('set-cookie') ?? '').split(';')
   if (cookie === '') throw new Error(`better-auth answered ${response.status}: ${await response.text()}`)

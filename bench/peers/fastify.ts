@@ -12,13 +12,13 @@ const start = (bench: Bench) =>
 /** Compares GET of one deal with the same access token. */
 export async function readBesideFastify(bench: Bench): Promise<Comparison> {
   const { keyhold, settings } = bench
-  const { accessToken: token } = keyhold
+  const { tokenOf } = keyhold
   const peer = await start(bench)
   const numberOf = numbersOf(bench)
-  const get = (client: number) => [request(`GET /deals/${dealId(numberOf(client))}`, { token })]
-  const own = (client: number) => [readDeal(numberOf(client), token)]
+  const get = (caller: number) => [request(`GET /deals/${dealId(numberOf(caller))}`, { token: tokenOf(caller) })]
+  const own = (caller: number) => [readDeal(numberOf(caller), tokenOf(caller))]
   return {
-    title: `GET of one deal by ${settings.clients} callers, Bearer`,
+    title: `GET of one deal by ${settings.callers} callers, Bearer`,
     unit: 'responses',
     floors: [overHttp(bench, { name: peerName, server: peer, requestsOf: get })],
     subjects: [overHttp(bench, { name: 'Keyhold', server: keyhold.deal, requestsOf: own })],
@@ -28,22 +28,22 @@ export async function readBesideFastify(bench: Bench): Promise<Comparison> {
 /** Compares commands. The peer does six round trips in a transaction, and keeps a row of each command. */
 export async function writeBesideFastify(bench: Bench): Promise<Comparison> {
   const { keyhold, settings } = bench
-  const { accessToken: token } = keyhold
+  const { tokenOf } = keyhold
   const peer = await start(bench)
   const own = (name: string, named: boolean): Subject => {
-    const first = bench.newDeals(settings.clients)
-    const requestsOf = (client: number) => holdAndUnhold(first + client, token, { named })
+    const first = bench.newDeals(settings.callers)
+    const requestsOf = (caller: number) => holdAndUnhold(first + caller, tokenOf(caller), { named })
     return overHttp(bench, { name, server: keyhold.deal, requestsOf })
   }
-  const firstOfPeer = bench.newDeals(settings.clients)
-  const put = (client: number, verb: string, body: unknown) =>
-    request(`PUT /deals/${dealId(firstOfPeer + client)}/${verb}`, { token, body })
-  const requestsOf = (client: number) => [
-    put(client, 'hold', { reason: 'The customer asked for time' }),
-    put(client, 'unhold', {}),
+  const firstOfPeer = bench.newDeals(settings.callers)
+  const put = (caller: number, verb: string, body: unknown) =>
+    request(`PUT /deals/${dealId(firstOfPeer + caller)}/${verb}`, { token: tokenOf(caller), body })
+  const requestsOf = (caller: number) => [
+    put(caller, 'hold', { reason: 'The customer asked for time' }),
+    put(caller, 'unhold', {}),
   ]
   return {
-    title: `HoldDeal and UnholdDeal by ${settings.clients} callers, Bearer`,
+    title: `HoldDeal and UnholdDeal by ${settings.callers} callers, Bearer`,
     unit: 'commits',
     floors: [overHttp(bench, { name: `${peerName}, with the row of a command`, server: peer, requestsOf })],
     subjects: [own('Keyhold', false), own('Keyhold, with Idempotency-Key', true)],

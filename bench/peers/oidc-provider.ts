@@ -17,7 +17,7 @@ const post = (form: string): string => request('POST /token', { token: undefined
 export async function refreshBesideProvider(bench: Bench): Promise<Comparison> {
   const { floors, subjects, ...own } = await refreshTokens(bench)
   const server = await startPeer(bench, 'oidc-provider.mjs')
-  const response = await fetch(`http://127.0.0.1:${server.port}/families?count=${bench.settings.clients}`)
+  const response = await fetch(`http://127.0.0.1:${server.port}/families?count=${bench.settings.callers}`)
   const tokens = (await response.json()) as string[]
   const [model = ''] = tokens
   // All tokens have the same length: so the length of the body stays right.

@@ -11,6 +11,8 @@ export interface Settings {
   readonly requests: number
   /** Connections of the load. */
   readonly clients: number
+  /** Users who call, each with credentials of its own; the connections send their requests in turn. */
+  readonly callers: number
   /** The first port for servers. */
   readonly firstPort: number
   readonly databaseUrl: string
@@ -28,6 +30,7 @@ export const variables = {
   BENCH_DEALS: ['100000', 'deals in the database; for lists ten times as many'],
   BENCH_REQUESTS: ['100000', 'requests after which memory is measured'],
   BENCH_CLIENTS: ['32', 'connections of the load'],
+  BENCH_CALLERS: ['64', 'users who call; not fewer than connections'],
   BENCH_PORT: ['21000', 'the first port that servers listen on; connections of the system begin at 32768'],
   BENCH_FORMER_BUILD: [
     '',
@@ -48,6 +51,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     listedDeals: Math.min(1_000_000, 10 * number('BENCH_DEALS')),
     requests: number('BENCH_REQUESTS'),
     clients: number('BENCH_CLIENTS'),
+    callers: Math.max(number('BENCH_CALLERS'), number('BENCH_CLIENTS')),
     firstPort: number('BENCH_PORT'),
     databaseUrl: text('BENCH_DATABASE_URL'),
     redisUrl: text('BENCH_REDIS_URL'),

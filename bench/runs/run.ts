@@ -1,8 +1,9 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { showProgress } from '../runner/progress.ts'
 import { readSettings, variables } from '../runner/settings.ts'
 import { type Bench, openBench } from '../servers/bench.ts'
 import { NotPossible } from '../servers/environment.ts'
+import { lowerRatios } from './lower-ratios.ts'
 import type { Measurement, Measurements } from './measurement.ts'
 import { headOf } from './results.ts'
 
@@ -34,12 +35,18 @@ export async function run(command: Command, words: readonly string[]): Promise<v
     const bench = await openBench(readSettings(process.env))
     const head = headOf(command.results.title, bench)
     const { tables, failed } = await Promise.race([measureAll(bench, chosen), interrupted]).finally(bench.close)
-    if (words.length === 0) writeFileSync(command.results.file, [head, ...tables].join('\n'))
+    if (words.length === 0) writeResults(command.results.file, [head, ...tables].join('\n'))
     if (failed.length > 0) endWith(`Failed: ${failed.join(', ')}`)
   } catch (error) {
     if (!(error instanceof NotPossible)) throw error
     endWith(error.message)
   }
+}
+
+/** Writes the results, and which of them are lower than those that the file had. */
+function writeResults(file: URL, results: string): void {
+  const former = existsSync(file) ? lowerRatios(readFileSync(file, 'utf8'), results) : ''
+  writeFileSync(file, `${results}\n${former}`)
 }
 
 /** The tables of all measurements. One that fails costs its own table alone. */

@@ -7,13 +7,13 @@ export const readBareDeal = (bench: Bench): Subject =>
   overHttp(bench, { name: 'bare Hono', server: bench.bareHono, requestsOf: bareReads(bench) })
 
 /** The requests of the floor. */
-export function bareReads(bench: Bench): (client: number) => string[] {
+export function bareReads(bench: Bench): (caller: number) => string[] {
   const numberOf = numbersOf(bench)
-  return (client) => [request(`GET /deals/${dealId(numberOf(client))}`, { token: undefined })]
+  return (caller) => [request(`GET /deals/${dealId(numberOf(caller))}`, { token: undefined })]
 }
 
-/** The deal that a connection reads: they are spread over the table. */
+/** The deal that a caller reads: they are spread over the table. */
 export const numbersOf =
-  ({ settings: { clients, deals } }: Bench) =>
-  (client: number): number =>
-    Math.floor((client * deals) / clients)
+  ({ settings: { callers, deals } }: Bench) =>
+  (caller: number): number =>
+    Math.floor((caller * deals) / callers)

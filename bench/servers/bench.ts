@@ -36,7 +36,7 @@ export async function openBench(settings: Settings): Promise<Bench> {
   }
   try {
     await build()
-    const keyhold = await startKeyhold(environment)
+    const keyhold = await startKeyhold(environment, settings.callers)
     opened.push(keyhold.close)
     await makeDeals(environment, keyhold, settings.deals)
     const port = await environment.newPort()
@@ -58,11 +58,11 @@ export async function openBench(settings: Settings): Promise<Bench> {
 export interface HttpWork {
   readonly name: string
   readonly server: Running
-  /** The requests that a connection repeats. They are made once, or anew for each turn. */
-  requestsOf(client: number): readonly string[] | Promise<readonly string[]>
+  /** The requests that a caller repeats. They are made once, or anew for each turn. */
+  requestsOf(caller: number): readonly string[] | Promise<readonly string[]>
   readonly madeForEachTurn?: boolean
-  /** A value that each response of a connection passes on to its next request. */
-  carryOf?(client: number): Carry
+  /** A value that each response to a caller passes on to its next request. */
+  carryOf?(caller: number): Carry
   /** The status of every response; 200 when left out. */
   readonly expected?: string
 }
@@ -83,17 +83,23 @@ export function overHttp(bench: Bench, work: HttpWork): Subject {
   return { name, turn }
 }
 
-/** The cycles of all connections. */
+/** The cycles of all connections. Each connection sends the requests of several callers in turn. */
 export function cyclesOf(
   bench: Bench,
   { server: { port }, requestsOf, carryOf }: Pick<HttpWork, 'server' | 'requestsOf' | 'carryOf'>,
 ): Promise<Cycle[]> {
-  const cycles = Array.from({ length: bench.settings.clients }, async (_, client) => {
-    const requests = await requestsOf(client)
-    return { port, requests, ...(carryOf && { carry: carryOf(client) }) }
+  const { clients, callers } = bench.settings
+  const cycles = Array.from({ length: clients }, async (_, client) => {
+    const own = Array.from({ length: Math.floor((callers - 1 - client) / clients) + 1 }, (_, n) => client + n * clients)
+    const requests = inTurn(await Promise.all(own.map(requestsOf)))
+    return { port, requests, ...(carryOf && { carries: own.map(carryOf) }) }
   })
   return Promise.all(cycles)
 }
+
+/** The first element of each list, then the second of each, and so on. The lists are equally long. */
+const inTurn = <T>(lists: readonly (readonly T[])[]): T[] =>
+  (lists[0] ?? []).flatMap((_, index) => lists.flatMap((list) => list.slice(index, index + 1)))
 
 /** CPU times of a server and the services so far, in microseconds. */
 export function cpuSoFar({ environment: { services } }: Bench, server?: Running): CpuTimes {

@@ -19,15 +19,25 @@ export async function logIn(origin: string, user: User): Promise<string> {
   return String(body.access_token)
 }
 
-/** Logs in so many times. Returns the refresh token of each login. */
-export async function refreshTokensOf(origin: string, user: User, count: number): Promise<string[]> {
-  const tokens: string[] = []
-  for (let n = 0; n < count; n += 1) {
-    const { body } = await send('POST', `${origin}/login`, { body: user })
-    tokens.push(String(body.refresh_token))
-  }
-  return tokens
+/** Works on one element after another: a crowd that hashes passwords at once would be refused. */
+export async function oneByOne<T, Result>(all: readonly T[], work: (one: T, n: number) => Promise<Result>) {
+  const results: Result[] = []
+  for (const [n, one] of all.entries()) results.push(await work(one, n))
+  return results
 }
+
+/** Makes something for each caller, one after another. Returns the function that finds it. */
+export async function forCallers<T, Result>(callers: readonly T[], make: (one: T, caller: number) => Promise<Result>) {
+  const made = await oneByOne(callers, make)
+  return (caller: number): Result => {
+    if (caller >= made.length) throw new RangeError(`There are ${made.length} callers, and none with number ${caller}.`)
+    return made[caller] as Result
+  }
+}
+
+/** Logs each user in. Returns the refresh tokens. */
+export const refreshTokensOf = (origin: string, users: readonly User[]): Promise<string[]> =>
+  oneByOne(users, async (user) => String((await send('POST', `${origin}/login`, { body: user })).body.refresh_token))
 
 /** The fields of a new key-signed token. `include` names its parts: `username`, `ip`, `password`. */
 export async function keySignedFields(origin: string, user: User, include: readonly string[]): Promise<Fields> {
@@ -45,6 +55,9 @@ export async function sessionFields(origin: string, user: User): Promise<Fields>
   const [cookie = ''] = (headers.get('set-cookie') ?? '').split(';')
   return { Cookie: cookie }
 }
+
+/** The fields with which a browser asks for a page. */
+export const asPage = (fields: Fields): Fields => ({ ...fields, Accept: 'text/html' })
 
 /** The field of Basic. */
 export const basicFields = ({ username, password }: User): Fields => ({
@@ -83,7 +96,7 @@ export function makeUsers(
     await send('POST', `${origin}/users`, { token, body: { ...user, roles } })
     return user
   }
-  return Promise.all(users.map(make))
+  return oneByOne(users, make)
 }
 
 /** A user and H(A1) of the Digest secret. */

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { systemClock as clock } from '../../shared/platform/clock.ts'
 import { createIdSource } from '../../shared/platform/ids.ts'
-import { logIn, makeUsers, type User } from './credentials.ts'
+import { forCallers, logIn, makeUsers, type User } from './credentials.ts'
 import type { Environment } from './environment.ts'
 import { type Running, startServer } from './processes.ts'
 
@@ -14,14 +14,18 @@ import { type Running, startServer } from './processes.ts'
 export const root = join(import.meta.dirname, '../..')
 const ids = createIdSource(clock)
 
-/** The auth server and a deal server, with an administrator of the benchmark. */
+/** The auth server and a deal server, with the callers of the benchmark, all of them administrators. */
 export interface Keyhold {
   readonly auth: Running
   readonly deal: Running
   /** The origin of the auth server. */
   readonly authOrigin: string
+  /** The first caller, and its access token. */
   readonly user: User
   readonly accessToken: string
+  readonly users: readonly User[]
+  /** The access token of a caller. */
+  tokenOf(caller: number): string
   /** The folder of the key ring. */
   readonly keysDir: string
   /** Environment variables of both servers, the ports included. */
@@ -50,8 +54,8 @@ export async function build(): Promise<void> {
   await promisify(execFile)(process.execPath, [join(root, 'scripts/build.mjs')])
 }
 
-/** Starts both servers and creates the user. */
-export async function startKeyhold(environment: Environment): Promise<Keyhold> {
+/** Starts both servers, and creates so many users. */
+export async function startKeyhold(environment: Environment, callers: number): Promise<Keyhold> {
   const folder = mkdtempSync(join(tmpdir(), 'keyhold-bench-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const variables = await variablesFor(environment, folder)
@@ -61,16 +65,20 @@ export async function startKeyhold(environment: Environment): Promise<Keyhold> {
   const authOrigin = `http://127.0.0.1:${auth.port}`
   const admin = { username: 'admin', password: readFileSync(variables.FIRST_PASSWORD_FILE, 'utf8').trim() }
   const token = await logIn(authOrigin, admin)
-  const [user = admin] = await makeUsers(authOrigin, { token, prefix: 'bench', count: 1 })
+  const users = await makeUsers(authOrigin, { token, prefix: 'bench', count: callers })
+  const [user = admin] = users
+  const tokenOf = await forCallers(users, (one) => logIn(authOrigin, one))
   return {
     auth,
     deal,
     authOrigin,
     user,
+    accessToken: tokenOf(0),
+    users,
+    tokenOf,
     variables,
     ...start,
     keysDir: variables.KEYS_DIR,
-    accessToken: await logIn(authOrigin, user),
     logIn: () => logIn(authOrigin, user),
     close: async () => {
       await Promise.all([auth.stop(), deal.stop()])

@@ -100,9 +100,11 @@ async function openServers({ settings, keyhold, closeLater }: Bench) {
 }
 
 function measure(bench: Bench, list: MeasuredList, { server, database: { deals, users } }: ListServer): Subject {
-  const { accessToken: token } = bench.keyhold
-  const get = (n: number) => request(`GET ${list.path(n % users)}`, { token })
-  const requestsOf = (client: number) => Array.from({ length: 10 }, (_, index) => get(client * 10 + index))
+  const { tokenOf } = bench.keyhold
+  const requestsOf = (caller: number) => {
+    const get = (n: number) => request(`GET ${list.path(n % users)}`, { token: tokenOf(caller) })
+    return Array.from({ length: 10 }, (_, index) => get(caller * 10 + index))
+  }
   return overHttp(bench, { name: `${list.title}, ${deals.toLocaleString('en')} deals`, server, requestsOf })
 }
 

@@ -11,10 +11,10 @@ export async function readWithTraces(bench: Bench): Promise<Comparison> {
   const { keyhold, settings } = bench
   const numberOf = numbersOf(bench)
   const servers = await startServers(bench)
-  const requestsOf = (client: number) => [readDeal(numberOf(client), keyhold.accessToken)]
+  const requestsOf = (caller: number) => [readDeal(numberOf(caller), keyhold.tokenOf(caller))]
   const subjects = servers.map(([name, server]) => overHttp(bench, { name, server, requestsOf }))
   return {
-    title: `GET of one deal with traces by ${settings.clients} callers, Bearer`,
+    title: `GET of one deal with traces by ${settings.callers} callers, Bearer`,
     unit: 'responses',
     floors: [readBareDeal(bench), ...subjects.slice(0, 1)],
     subjects: subjects.slice(1),
@@ -26,12 +26,12 @@ export async function holdWithTraces(bench: Bench): Promise<Comparison> {
   const { keyhold, settings } = bench
   const servers = await startServers(bench)
   const subjects = servers.map(([name, server]): Subject => {
-    const first = bench.newDeals(settings.clients)
-    const requestsOf = (client: number) => holdAndUnhold(first + client, keyhold.accessToken, { named: false })
+    const first = bench.newDeals(settings.callers)
+    const requestsOf = (caller: number) => holdAndUnhold(first + caller, keyhold.tokenOf(caller), { named: false })
     return overHttp(bench, { name, server, requestsOf })
   })
   return {
-    title: `HoldDeal and UnholdDeal with traces by ${settings.clients} callers, Bearer`,
+    title: `HoldDeal and UnholdDeal with traces by ${settings.callers} callers, Bearer`,
     unit: 'commits',
     floors: subjects.slice(0, 1),
     subjects: subjects.slice(1),
