@@ -180,10 +180,10 @@ async function migrate(
 }
 
 async function openRing({ log }: Pick<ServerProcess, 'log'>) {
-  const { keysDir: directory, keysPassphrase: passphrase, keyBits: bits, operator = null } = auth.config
+  const { keysDir: directory, newKeys, operator = null } = auth.config
   if (!existsSync(join(directory, keyRingFileName))) say(`Making keys in ${directory}`)
-  await createKeyRing(directory, { bits, passphrase, clock, by: { operator, reason: firstStart } })
-  return openKeyRing({ directory, passphrase }, log)
+  await createKeyRing(directory, { ...newKeys, clock, by: { operator, reason: firstStart } })
+  return openKeyRing({ directory, passphrase: newKeys.passphrase }, log)
 }
 
 /**

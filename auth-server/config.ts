@@ -5,6 +5,7 @@ import * as z from 'zod'
 import {
   integer,
   listOf,
+  oneOf,
   readBy,
   readSettings,
   type Setting,
@@ -13,6 +14,7 @@ import {
   text,
   url,
 } from '../shared/platform/settings/settings.ts'
+import { accessTokenAlgs } from '../shared/protocol/access-token/access-token.ts'
 import {
   commonSettings,
   databaseUrl,
@@ -83,6 +85,7 @@ export const authSettings = {
   ),
   SECOND_FACTOR_ROLES: secondFactorRoles,
   KEY_SIGNED_TOKEN_TTL: integer('life of a key-signed token in seconds', { fallback: 1800, min: 1, max: 86_400 }),
+  JWT_ALG: oneOf('algorithm of newly generated keys of access tokens', accessTokenAlgs, 'RS256'),
   KEY_BITS: integer('size of newly generated RSA keys', {
     fallback: 2048,
     min: 2048,
@@ -141,8 +144,7 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
     publicOrigin: shared.publicOrigins.auth,
     databaseUrl: AUTH_DATABASE_URL,
     keysDir: values.KEYS_DIR,
-    keysPassphrase: values.KEYS_PASSPHRASE,
-    keyBits: values.KEY_BITS,
+    newKeys: { bits: values.KEY_BITS, jwtAlg: values.JWT_ALG, passphrase: values.KEYS_PASSPHRASE },
     firstPasswordFile: values.FIRST_PASSWORD_FILE,
     /** Who starts the server: the actor of what a first start makes. */
     operator: systemUser(),
@@ -188,8 +190,7 @@ export function readOperatorConfig(environment: Readonly<Record<string, string |
   const operator = values.KEYHOLD_OPERATOR ?? config.operator
   const keyRing = {
     directory: config.keysDir,
-    passphrase: config.keysPassphrase,
-    bits: config.keyBits,
+    ...config.newKeys,
     rules: config.keyRules,
   }
   const authUrl = (values.AUTH_URL ?? config.publicOrigin).replace(/\/+$/, '')

@@ -56,10 +56,10 @@ async function startAuthServer(serverProcess: ServerProcess): Promise<() => Prom
 }
 
 async function openRing({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
-  const { keysDir: directory, keysPassphrase: passphrase, keyBits: bits, operator = null } = config
+  const { keysDir: directory, newKeys, operator = null } = config
   const by = { operator, reason: firstStart }
-  if (await createKeyRing(directory, { bits, passphrase, clock, by })) log.info(`A new key ring is in ${directory}`)
-  return openKeyRing({ directory, passphrase }, log)
+  if (await createKeyRing(directory, { ...newKeys, clock, by })) log.info(`A new key ring is in ${directory}`)
+  return openKeyRing({ directory, passphrase: newKeys.passphrase }, log)
 }
 
 async function migrate(ports: {

@@ -1,16 +1,19 @@
 /** Writes key files and `keyring.json`: as a whole, synced to the disk, and readable only by their owner. */
-import { createPrivateKey, createPublicKey } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { calculateJwkThumbprint } from 'jose'
 import NodeRSA from 'node-rsa'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import { algOfUse, type KeyEntry, type KeyRingFile, type KeyUse, keyRingFileName } from './keyring-file.ts'
+import type { AccessTokenAlg } from '../../shared/protocol/access-token/access-token.ts'
+import { type KeyEntry, type KeyRingFile, type KeyUse, keyRingFileName, keySignedAlg } from './keyring-file.ts'
 
 /** The settings for new keys. */
 export interface NewKeyOptions {
   /** `KEY_BITS`: 2048, 3072 or 4096. */
   readonly bits: number
+  /** `JWT_ALG`: what keys of access tokens are made for; RS256 when it is left out. */
+  readonly jwtAlg?: AccessTokenAlg | undefined
   /** `KEYS_PASSPHRASE`: encrypts the files if it is set. */
   readonly passphrase?: string | undefined
   readonly clock: Clock
@@ -19,15 +22,16 @@ export interface NewKeyOptions {
 /** Makes a key pair and stores nothing: the entry, in state `pending` and published now, and the PKCS#8 PEM text. */
 export async function newKeyPair(
   use: KeyUse,
-  { bits, passphrase, clock }: NewKeyOptions,
+  { bits, jwtAlg = 'RS256', passphrase, clock }: NewKeyOptions,
 ): Promise<{ entry: KeyEntry; pem: string }> {
-  const privateKey = createPrivateKey(new NodeRSA().generateKeyPair(bits, 65_537).exportKey('pkcs8-private-pem'))
+  const alg = use === 'jwt' ? jwtAlg : keySignedAlg
+  const privateKey = newPrivateKey(alg, bits)
   const kid = await calculateJwkThumbprint(createPublicKey(privateKey))
   const now = rfc3339(clock.now())
   const entry: KeyEntry = {
     kid,
     use,
-    alg: algOfUse[use],
+    alg,
     state: 'pending',
     createdAt: now,
     publishedAt: now,
@@ -42,6 +46,12 @@ export async function newKeyPair(
   const encryption = { cipher: 'aes-256-cbc', passphrase: passphrase ?? '' }
   const pem = passphrase === undefined ? privateKey.export(form) : privateKey.export({ ...form, ...encryption })
   return { entry, pem: pem.toString() }
+}
+
+function newPrivateKey(alg: KeyEntry['alg'], bits: number): KeyObject {
+  if (alg === 'ES256') return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+  if (alg === 'EdDSA') return generateKeyPairSync('ed25519').privateKey
+  return createPrivateKey(new NodeRSA().generateKeyPair(bits, 65_537).exportKey('pkcs8-private-pem'))
 }
 
 /**

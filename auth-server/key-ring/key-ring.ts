@@ -6,6 +6,7 @@
 import type { KeyObject } from 'node:crypto'
 import { watch } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { JWK } from 'jose'
 import { gather } from '../../shared/platform/concurrency/gather.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import type { VerificationKeys } from '../../shared/protocol/access-token/verify-access-token.ts'
@@ -15,14 +16,11 @@ import { type KeyEntry, type KeyUse, keyRingFileName, parseKeyRingFile } from '.
 import { type KeyRingPlace, type LoadedKey, loadKeys, readKeyRingText } from './load-key-ring.ts'
 import { type NotedOperation, withNotes } from './operator-notes.ts'
 
-/** A public key as JWK, with public members only (RFC 7517 §4, RFC 7518 §6.3.1). */
-export interface PublicJwk {
-  readonly kty: 'RSA'
+/** A public key as JWK, with public members only (RFC 7517 §4, RFC 7518 §6, RFC 8037 §2). */
+export interface PublicJwk extends JWK {
   readonly kid: string
   readonly use: 'sig'
   readonly alg: string
-  readonly n: string
-  readonly e: string
 }
 
 /** A JWK Set (RFC 7517 §5). Never empty. */
@@ -36,7 +34,7 @@ export type KeyStatus = Omit<KeyEntry, 'file'>
 /** The current key ring. Results change when operators change the ring. */
 export interface KeyRing {
   /** The active key of this use. */
-  signingKey(use: KeyUse): { readonly kid: string; readonly privateKey: KeyObject }
+  signingKey(use: KeyUse): { readonly kid: string; readonly alg: KeyEntry['alg']; readonly privateKey: KeyObject }
   /** The keys that verify this use: pending, active and retired ones. */
   verificationKeys(use: KeyUse): VerificationKeys
   /** The published keys of this use, the active key first. */
@@ -109,10 +107,10 @@ class WatchedKeyRing implements KeyRing {
     this.#verifying = verifyingKeys(snapshot.keys)
   }
 
-  signingKey(use: KeyUse): { kid: string; privateKey: KeyObject } {
+  signingKey(use: KeyUse): ReturnType<KeyRing['signingKey']> {
     const key = this.#of(use).find(({ entry }) => entry.state === 'active')
     if (!key) throw new Error(`no active key for ${use}`)
-    return { kid: key.entry.kid, privateKey: key.privateKey }
+    return { kid: key.entry.kid, alg: key.entry.alg, privateKey: key.privateKey }
   }
 
   verificationKeys(use: KeyUse): VerificationKeys {
@@ -216,11 +214,4 @@ function verifyingKeys(keys: readonly LoadedKey[]) {
 const activeFirst = (a: LoadedKey, b: LoadedKey) =>
   Number(b.entry.state === 'active') - Number(a.entry.state === 'active')
 
-const publicJwk = ({ entry, jwk: { n = '', e = '' } }: LoadedKey): PublicJwk => ({
-  kty: 'RSA',
-  kid: entry.kid,
-  use: 'sig',
-  alg: entry.alg,
-  n,
-  e,
-})
+const publicJwk = ({ entry: { kid, alg }, jwk }: LoadedKey): PublicJwk => ({ ...jwk, kid, use: 'sig', alg })

@@ -1,6 +1,7 @@
 /** The form of `keyring.json`, and the rules for it as a whole. Knows only its text, no files. */
 import * as z from 'zod'
 import { OperatorError } from '../../shared/platform/operator-error.ts'
+import { accessTokenAlgs } from '../../shared/protocol/access-token/access-token.ts'
 
 /** The uses of key pairs. One key pair never has both uses (docs/contract/operators.md#key-ring). */
 export const keyUses = ['jwt', 'key-signed'] as const
@@ -11,8 +12,11 @@ export type KeyUse = (typeof keyUses)[number]
 /** The states: only published; signs; only verifies; deleted (docs/contract/operators.md#key-ring). */
 const keyStates = ['pending', 'active', 'retired', 'removed'] as const
 
-/** The JWK's `alg` (RFC 7517 §4.4). Key-signed tokens are no JWS: with an own name, no JWT library uses their keys. */
-export const algOfUse = { jwt: 'RS256', 'key-signed': 'kst1' } as const satisfies Record<KeyUse, string>
+/** The JWK's `alg` of key-signed tokens (RFC 7517 §4.4). They are no JWS: no JWT library uses keys with this name. */
+export const keySignedAlg = 'kst1'
+
+/** The JWK's `alg` of the keys of each use. */
+const algsOfUse = { jwt: accessTokenAlgs, 'key-signed': [keySignedAlg] } as const satisfies Record<KeyUse, unknown>
 
 /** The name of the file in `KEYS_DIR`. */
 export const keyRingFileName = 'keyring.json'
@@ -23,7 +27,7 @@ const entrySchema = z.strictObject({
   /** JWK Thumbprint (RFC 7638). */
   kid: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
   use: z.enum(keyUses),
-  alg: z.enum(Object.values(algOfUse)),
+  alg: z.enum([...accessTokenAlgs, keySignedAlg]),
   state: z.enum(keyStates),
   createdAt: time,
   publishedAt: time.nullable(),
@@ -68,8 +72,9 @@ export function parseKeyRingFile(text: string, path: string): KeyRingFile {
     const active = keys.filter((key) => key.use === use && key.state === 'active').length
     if (active !== 1) throw new KeyRingError(`${path} must have one active key for ${use}, and has ${active}`)
   }
-  const foreign = keys.find((key) => key.alg !== algOfUse[key.use])
-  if (foreign) throw new KeyRingError(`${path}: key ${foreign.kid} must have alg ${algOfUse[foreign.use]}`)
+  const foreign = keys.find((key) => !algsOfUse[key.use].some((alg) => alg === key.alg))
+  if (foreign)
+    throw new KeyRingError(`${path}: key ${foreign.kid} must have alg ${algsOfUse[foreign.use].join(' or ')}`)
   return parsed.data
 }
 

@@ -2,13 +2,14 @@ import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign, v
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose'
-import { type KeyEntry, KeyRingError, keyRingFileName, parseKeyRingFile } from './keyring-file.ts'
+import { type AccessTokenAlg, accessTokenAlgOf } from '../../shared/protocol/access-token/access-token.ts'
+import { type KeyEntry, KeyRingError, keyRingFileName, keySignedAlg, parseKeyRingFile } from './keyring-file.ts'
 
 /** A key pair with its entry. Only the public half leaves this process. */
 export interface LoadedKey {
   readonly entry: KeyEntry
   readonly publicKey: KeyObject
-  /** The public key as JWK: `kty`, `n` and `e`. */
+  /** The public key as JWK: `kty` and the members of its kind (RFC 7518 §6, RFC 8037 §2). */
   readonly jwk: JWK
   readonly privateKey: KeyObject
 }
@@ -46,10 +47,9 @@ export function loadKeys(text: string, place: KeyRingPlace): Promise<LoadedKey[]
 async function loadKey(entry: KeyEntry, place: KeyRingPlace): Promise<LoadedKey> {
   const path = join(place.directory, entry.file)
   const privateKey = readPrivateKey(await readPrivateFile(path), path, place.passphrase)
-  const { modulusLength = 0, publicExponent } = privateKey.asymmetricKeyDetails ?? {}
-  if (privateKey.asymmetricKeyType !== 'rsa' || modulusLength < minModulusBits || publicExponent !== 65_537n) {
-    throw new KeyRingError(`${path} must be an RSA key of at least ${minModulusBits} bits with exponent 65537`)
-  }
+  const alg = entry.alg === keySignedAlg ? 'RS256' : entry.alg
+  if (accessTokenAlgOf(privateKey) !== alg || (alg === 'RS256' && !isStrongRsa(privateKey)))
+    throw new KeyRingError(`${path} must be ${kindOfAlg[alg]}`)
   const publicKey = createPublicKey(privateKey)
   const jwk = await exportJWK(publicKey)
   const thumbprint = await calculateJwkThumbprint(jwk)
@@ -60,6 +60,16 @@ async function loadKey(entry: KeyEntry, place: KeyRingPlace): Promise<LoadedKey>
   return { entry, publicKey, jwk, privateKey }
 }
 
+const kindOfAlg: Readonly<Record<AccessTokenAlg, string>> = {
+  RS256: `an RSA key of at least ${minModulusBits} bits with exponent 65537`,
+  ES256: 'an EC key on the curve P-256',
+  EdDSA: 'an Ed25519 key',
+}
+
+function isStrongRsa({ asymmetricKeyDetails: { modulusLength = 0, publicExponent } = {} }: KeyObject): boolean {
+  return modulusLength >= minModulusBits && publicExponent === 65_537n
+}
+
 /**
  * True when both keys belong together. The encryption of PKCS#8 files (PBES2 with AES-CBC: OpenSSL writes no other)
  * does not detect changes, and a signature by a changed private key can reveal the key (Klíma and Rosa, 2002). So no
@@ -67,7 +77,8 @@ async function loadKey(entry: KeyEntry, place: KeyRingPlace): Promise<LoadedKey>
  */
 function isPair(privateKey: KeyObject, publicKey: KeyObject): boolean {
   const probe = randomBytes(32)
-  return verify('sha256', probe, publicKey, sign('sha256', probe, privateKey))
+  const digest = privateKey.asymmetricKeyType === 'ed25519' ? null : 'sha256'
+  return verify(digest, probe, publicKey, sign(digest, probe, privateKey))
 }
 
 async function readPrivateFile(path: string): Promise<string> {

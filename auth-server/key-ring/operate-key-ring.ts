@@ -4,22 +4,19 @@
  */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import { rfc3339 } from '../../shared/platform/clock.ts'
 import { withFilesOf } from '../../shared/platform/operator-error.ts'
 import { lockFolder } from '../../shared/platform/process/folder-lock.ts'
-import { newKeyPair, replaceKeyRing, writePrivately } from './key-files.ts'
+import { type NewKeyOptions, newKeyPair, replaceKeyRing, writePrivately } from './key-files.ts'
 import { operationsBetween } from './key-operations.ts'
 import { type KeyEntry, KeyRingError, type KeyRingFile, type KeyUse, parseKeyRingFile } from './keyring-file.ts'
 import * as lifeCycle from './life-cycle.ts'
 import { type KeyRingPlace, loadKeys, readKeyRingText } from './load-key-ring.ts'
 import { addNotes } from './operator-notes.ts'
 
-/** The folder of the ring, the rules of its life cycle, and the size of new keys. */
-export interface KeyRingOperation extends KeyRingPlace {
-  /** `KEY_BITS`. */
-  readonly bits: number
+/** The folder of the ring, the rules of its life cycle, and the kind of new keys. */
+export interface KeyRingOperation extends KeyRingPlace, NewKeyOptions {
   readonly rules: lifeCycle.LifeCycleRules
-  readonly clock: Clock
   /** The name of the operator, for the audit log; undefined when it is not known. */
   readonly operator?: string | undefined
   /** Why the operator does it, for the audit log. */

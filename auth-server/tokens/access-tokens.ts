@@ -5,12 +5,12 @@
 import type { KeyObject } from 'node:crypto'
 import { SignJWT } from 'jose'
 import type { IdSource } from '../../shared/platform/ids.ts'
-import { accessTokenAlg, accessTokenTyp, loginMethods } from '../../shared/protocol/access-token/access-token.ts'
+import { accessTokenTyp, loginMethods } from '../../shared/protocol/access-token/access-token.ts'
 
 /** The source of the private key that signs now. */
 export interface SigningKeys {
   /** The active key. @throws Error without one, which cannot happen with a loaded key ring */
-  signingKey(use: 'jwt'): { readonly kid: string; readonly privateKey: KeyObject }
+  signingKey(use: 'jwt'): { readonly kid: string; readonly alg: string; readonly privateKey: KeyObject }
 }
 
 /** The proof that a login began with. */
@@ -62,7 +62,7 @@ export type IssueAccessToken = (subject: AccessTokenSubject) => Promise<string>
  */
 export function createAccessTokenIssuer(ports: AccessTokenIssuerPorts): IssueAccessToken {
   return function issueAccessToken(subject) {
-    const { kid, privateKey } = ports.keys.signingKey('jwt')
+    const { kid, alg, privateKey } = ports.keys.signingKey('jwt')
     const { rights, proof } = subject
     const claims = {
       client_id: subject.clientId,
@@ -79,6 +79,6 @@ export function createAccessTokenIssuer(ports: AccessTokenIssuerPorts): IssueAcc
       exp: subject.expiresAt,
       jti: subject.tokenId ?? ports.ids.uuid(),
     }
-    return new SignJWT(claims).setProtectedHeader({ alg: accessTokenAlg, typ: accessTokenTyp, kid }).sign(privateKey)
+    return new SignJWT(claims).setProtectedHeader({ alg, typ: accessTokenTyp, kid }).sign(privateKey)
   }
 }

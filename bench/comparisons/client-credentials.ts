@@ -10,7 +10,7 @@ export async function issueToClients(bench: Bench): Promise<Comparison> {
   return {
     title: `Access tokens for ${bench.settings.callers} OAuth clients, client_credentials`,
     unit: 'tokens',
-    floors: [oneSignature()],
+    floors: [oneSignature(bench.settings)],
     subjects: [overHttp(bench, { name: 'POST /oauth/token', server: bench.keyhold.auth, requestsOf })],
   }
 }

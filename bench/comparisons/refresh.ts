@@ -11,7 +11,7 @@ export async function refreshTokens(bench: Bench): Promise<Comparison> {
   return {
     title: `Refresh by ${settings.callers} refresh token families`,
     unit: 'refreshes',
-    floors: [oneSignature()],
+    floors: [oneSignature(settings)],
     subjects: [refreshes],
   }
 }

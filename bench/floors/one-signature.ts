@@ -1,10 +1,18 @@
-import { generateKeyPairSync, sign } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { repeated } from '../in-process/repeated.ts'
 import type { Subject } from '../runner/compare.ts'
 
-/** The floor of everything that issues a token: an RS256 signature, one after the other on one thread. */
-export function oneSignature(): Subject {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const privateKeyOf: Readonly<Record<string, () => KeyObject>> = {
+  RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,
+  ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
+  EdDSA: () => generateKeyPairSync('ed25519').privateKey,
+}
+
+/** The floor of everything that issues a token: a signature, one after the other on one thread. */
+export function oneSignature({ jwtAlg }: { readonly jwtAlg: string }): Subject {
+  const key = privateKeyOf[jwtAlg]?.()
+  if (!key) throw new RangeError(`There is no floor for ${jwtAlg}.`)
   const payload = Buffer.alloc(400, 'x')
-  return repeated('one RS256 signature', () => sign('RSA-SHA256', payload, privateKey))
+  const digest = jwtAlg === 'EdDSA' ? null : 'sha256'
+  return repeated(`one ${jwtAlg} signature`, () => sign(digest, payload, { key, dsaEncoding: 'ieee-p1363' }))
 }

@@ -10,7 +10,7 @@ export interface IssuedTokens {
   /** The user; one that no server knows when left out. */
   readonly username?: string
   readonly generation: number
-  readonly signingKey: { readonly kid: string; readonly privateKey: KeyObject }
+  readonly signingKey: { readonly kid: string; readonly alg: string; readonly privateKey: KeyObject }
 }
 
 /** Issues so many access tokens in this process. */

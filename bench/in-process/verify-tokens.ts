@@ -51,7 +51,11 @@ export async function measureVerifyingBesideHashes({ seconds }: { readonly secon
 /** The verification of the next token, and of its bare signature. */
 async function verifiersInTurn() {
   const { privateKey, publicKey } = rsaPair()
-  const tokens = await issueTokens(tokenCount, { ...place, generation: 1, signingKey: { kid, privateKey } })
+  const tokens = await issueTokens(tokenCount, {
+    ...place,
+    generation: 1,
+    signingKey: { kid, alg: 'RS256', privateKey },
+  })
   const verifyToken = createAccessTokenVerifier({ ...place, keys: { key: () => publicKey }, clock })
   const nextToken = inTurn(tokens)
   const nextSigned = inTurn(tokens.map(signedOf))

@@ -1,14 +1,19 @@
 /**
- * oidc-provider with access tokens as JWTs, signed with RS256, and refresh token rotation. It keeps everything in
- * memory. `node oidc-provider.mjs PORT`; GET /families?count=N returns the first refresh token of N families.
+ * oidc-provider with access tokens as JWTs, and refresh token rotation. It keeps everything in
+ * memory. `node oidc-provider.mjs PORT ALG`, of RS256, ES256 and EdDSA; GET /families?count=N returns the first refresh token of N families.
  */
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
 import { Provider } from 'oidc-provider'
 
-const [port] = process.argv.slice(2)
-const { privateKey: pem } = generateKeyPairSync('rsa', {
-  modulusLength: 2048,
+const [port, alg] = process.argv.slice(2)
+const [kind, details] = {
+  RS256: ['rsa', { modulusLength: 2048 }],
+  ES256: ['ec', { namedCurve: 'P-256' }],
+  EdDSA: ['ed25519', {}],
+}[alg]
+const { privateKey: pem } = generateKeyPairSync(kind, {
+  ...details,
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   publicKeyEncoding: { type: 'spki', format: 'pem' },
 })
@@ -19,11 +24,11 @@ const resourceServer = {
   audience: resource,
   accessTokenTTL: 1800,
   accessTokenFormat: 'jwt',
-  jwt: { sign: { alg: 'RS256' } },
+  jwt: { sign: { alg } },
 }
 
 const provider = new Provider(`http://127.0.0.1:${port}`, {
-  jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'bench' }] },
+  jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg, kid: 'bench' }] },
   clients: [
     {
       client_id: 'bench',

@@ -16,7 +16,7 @@ const post = (form: string): string => request('POST /token', { token: undefined
 /** Compares refreshes. Both servers rotate refresh tokens; the peer keeps them in memory, and signs only one JWT. */
 export async function refreshBesideProvider(bench: Bench): Promise<Comparison> {
   const { floors, subjects, ...own } = await refreshTokens(bench)
-  const server = await startPeer(bench, 'oidc-provider.mjs')
+  const server = await startPeer(bench, 'oidc-provider.mjs', bench.settings.jwtAlg)
   const response = await fetch(`http://127.0.0.1:${server.port}/families?count=${bench.settings.callers}`)
   const tokens = (await response.json()) as string[]
   const [model = ''] = tokens
@@ -30,7 +30,7 @@ export async function refreshBesideProvider(bench: Bench): Promise<Comparison> {
 /** Compares access tokens by `client_credentials`. */
 export async function issueBesideProvider(bench: Bench): Promise<Comparison> {
   const { floors, subjects, ...own } = await issueToClients(bench)
-  const server = await startPeer(bench, 'oidc-provider.mjs')
+  const server = await startPeer(bench, 'oidc-provider.mjs', bench.settings.jwtAlg)
   const peer = overHttp(bench, { name, server, requestsOf: () => [post('grant_type=client_credentials')] })
   return { ...own, floors: [peer, ...floors], subjects }
 }

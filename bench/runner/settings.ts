@@ -1,3 +1,5 @@
+import { type AccessTokenAlg, accessTokenAlgs } from '../../shared/protocol/access-token/access-token.ts'
+
 /** The settings of a run, from variables of the environment. */
 export interface Settings {
   readonly rounds: number
@@ -13,6 +15,8 @@ export interface Settings {
   readonly clients: number
   /** Users who call, each with credentials of its own; the connections send their requests in turn. */
   readonly callers: number
+  /** What access tokens are signed with: the `JWT_ALG` of the auth server and of the peers. */
+  readonly jwtAlg: AccessTokenAlg
   /** The first port for servers. */
   readonly firstPort: number
   readonly databaseUrl: string
@@ -31,6 +35,7 @@ export const variables = {
   BENCH_REQUESTS: ['100000', 'requests after which memory is measured'],
   BENCH_CLIENTS: ['32', 'connections of the load'],
   BENCH_CALLERS: ['64', 'users who call; not fewer than connections'],
+  BENCH_JWT_ALG: ['RS256', 'what access tokens are signed with: RS256, ES256 or EdDSA'],
   BENCH_PORT: ['21000', 'the first port that servers listen on; connections of the system begin at 32768'],
   BENCH_FORMER_BUILD: [
     '',
@@ -52,6 +57,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     requests: number('BENCH_REQUESTS'),
     clients: number('BENCH_CLIENTS'),
     callers: Math.max(number('BENCH_CALLERS'), number('BENCH_CLIENTS')),
+    jwtAlg: accessTokenAlgs.find((alg) => alg === text('BENCH_JWT_ALG')) ?? 'RS256',
     firstPort: number('BENCH_PORT'),
     databaseUrl: text('BENCH_DATABASE_URL'),
     redisUrl: text('BENCH_REDIS_URL'),

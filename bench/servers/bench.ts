@@ -36,7 +36,7 @@ export async function openBench(settings: Settings): Promise<Bench> {
   }
   try {
     await build()
-    const keyhold = await startKeyhold(environment, settings.callers)
+    const keyhold = await startKeyhold(environment, settings)
     opened.push(keyhold.close)
     await makeDeals(environment, keyhold, settings.deals)
     const port = await environment.newPort()

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { systemClock as clock } from '../../shared/platform/clock.ts'
 import { createIdSource } from '../../shared/platform/ids.ts'
+import type { Settings } from '../runner/settings.ts'
 import { forCallers, logIn, makeUsers, type User } from './credentials.ts'
 import type { Environment } from './environment.ts'
 import { type Running, startServer } from './processes.ts'
@@ -55,10 +56,13 @@ export async function build(): Promise<void> {
 }
 
 /** Starts both servers, and creates so many users. */
-export async function startKeyhold(environment: Environment, callers: number): Promise<Keyhold> {
+export async function startKeyhold(
+  environment: Environment,
+  { callers, jwtAlg }: Pick<Settings, 'callers' | 'jwtAlg'>,
+): Promise<Keyhold> {
   const folder = mkdtempSync(join(tmpdir(), 'keyhold-bench-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const variables = await variablesFor(environment, folder)
+  const variables = await variablesFor(environment, folder, jwtAlg)
   const start = startersFor(environment, variables)
   const auth = await startServer({ command: commandOf('auth'), port: Number(variables.AUTH_PORT), variables })
   const deal = await startServer({ command: commandOf('deal'), port: Number(variables.DEAL_PORT), variables })
@@ -87,11 +91,12 @@ export async function startKeyhold(environment: Environment, callers: number): P
 }
 
 /** The settings of both servers: those of production, with files in `folder`. */
-async function variablesFor({ databases, redisUrl, newPort }: Environment, folder: string) {
+async function variablesFor({ databases, redisUrl, newPort }: Environment, folder: string, jwtAlg: string) {
   const keysDir = join(folder, 'keys')
   mkdirSync(keysDir, { mode: 0o700 })
   return {
     NODE_ENV: 'production',
+    JWT_ALG: jwtAlg,
     // The administrator of the benchmark logs in by password alone.
     SECOND_FACTOR_ROLES: 'none',
     AUTH_PORT: String(await newPort()),

@@ -24,16 +24,21 @@ const jwkSet = component(
     .object({
       keys: z.array(
         z.object({
-          kty: z.literal('RSA'),
+          kty: z.enum(['RSA', 'EC', 'OKP']),
           kid: z.string(),
           use: z.literal('sig'),
           alg: z.string(),
-          n: z.string(),
-          e: z.string(),
+          n: z.string().optional(),
+          e: z.string().optional(),
+          crv: z.string().optional(),
+          x: z.string().optional(),
+          y: z.string().optional(),
         }),
       ),
     })
-    .meta({ description: 'RFC 7517 §5.' }),
+    .meta({
+      description: 'RFC 7517 §5. RSA keys have n and e (RFC 7518 §6.3.1); EC and Ed25519 keys crv, x, and EC keys y.',
+    }),
 )
 
 const ofKeys = { method: 'GET', tag: 'keys', caller: 'none', status: 200, ...cacheable } as const

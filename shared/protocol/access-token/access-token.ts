@@ -1,11 +1,22 @@
 /**
- * The access token: a JWT in the profile of RFC 9068, signed with RS256 (docs/contract/callers.md#access-token). Both
- * servers share this definition.
+ * The access token: a JWT in the profile of RFC 9068 (docs/contract/callers.md#access-token). Both servers share this
+ * definition.
  */
+import type { KeyObject } from 'node:crypto'
 import * as z from 'zod'
 
-/** The only signature algorithm (RFC 7518 §3.3). */
-export const accessTokenAlg = 'RS256'
+/** The signature algorithms (RFC 7518 §3.3 and §3.4, RFC 8037 §3.1). */
+export const accessTokenAlgs = ['RS256', 'ES256', 'EdDSA'] as const
+
+/** The name of one of them. */
+export type AccessTokenAlg = (typeof accessTokenAlgs)[number]
+
+/** The only algorithm that this key serves, so that no token can choose another; undefined for a key of no use here. */
+export function accessTokenAlgOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject) {
+  if (type === 'rsa') return 'RS256'
+  if (type === 'ec' && details?.namedCurve === 'prime256v1') return 'ES256'
+  return type === 'ed25519' ? 'EdDSA' : undefined
+}
 
 /** The header's `typ` (RFC 9068 §2.1). */
 export const accessTokenTyp = 'at+jwt'

@@ -8,8 +8,10 @@ import { errors, type JWSHeaderParameters, type JWTPayload, jwtVerify } from 'jo
 import { type Clock, unixSeconds } from '../../platform/clock.ts'
 import { clockToleranceSeconds } from '../clock-tolerance.ts'
 import {
+  type AccessTokenAlg,
   type AccessTokenClaims,
-  accessTokenAlg,
+  accessTokenAlgOf,
+  accessTokenAlgs,
   accessTokenClaimsSchema,
   accessTokenTyp,
   maxAccessTokenLength,
@@ -19,7 +21,7 @@ import { namesForeignKey, readJwsHeader } from './jws-header.ts'
 
 /** The public keys that tokens are verified with. */
 export interface VerificationKeys {
-  /** The RSA public key with this `kid`; undefined when it is unknown or was removed. Answers at once, from memory. */
+  /** The public key with this `kid`; undefined when it is unknown or was removed. Answers at once, from memory. */
   key(kid: string): KeyObject | undefined
 }
 
@@ -63,8 +65,10 @@ export function createAccessTokenVerifier(
     const kid = String(header.kid)
     const key = expectations.keys.key(kid)
     if (!key) return { ...invalid('signed with an unknown key'), unknownKid: kid }
+    const alg = accessTokenAlgOf(key)
+    if (alg === undefined || header.alg !== alg) return invalid('not signed with the algorithm of its key')
     const now = expectations.clock.now()
-    const signed = await verifySigned(token, key, { ...expectations, now })
+    const signed = await verifySigned(token, key, { ...expectations, alg, now })
     return typeof signed === 'string' ? invalid(signed) : judgeClaims(signed, { kid, now: unixSeconds(now) })
   }
 }
@@ -72,7 +76,7 @@ export function createAccessTokenVerifier(
 const invalid = (reason: string) => ({ ok: false, problem: 'invalid-token', reason }) as const
 
 function headerProblem(header: JWSHeaderParameters): string | undefined {
-  if (header.alg !== accessTokenAlg) return 'not signed with RS256'
+  if (!accessTokenAlgs.some((alg) => alg === header.alg)) return 'not signed with an algorithm of access tokens'
   if (typeof header.typ !== 'string' || !/^(application\/)?at\+jwt$/i.test(header.typ)) return 'not an access token'
   if (typeof header.kid !== 'string' || header.kid === '' || header.kid.length > 128) return 'no usable kid'
   if (namesForeignKey(header)) return 'a header member that is not accepted'
@@ -86,6 +90,7 @@ interface SignedClaims {
 }
 
 interface SignedExpectations extends Pick<AccessTokenExpectations, 'issuer'> {
+  readonly alg: AccessTokenAlg
   /** Milliseconds since the epoch. */
   readonly now: number
 }
@@ -94,9 +99,9 @@ interface SignedExpectations extends Pick<AccessTokenExpectations, 'issuer'> {
 async function verifySigned(
   token: string,
   key: KeyObject,
-  { issuer, now }: SignedExpectations,
+  { alg, issuer, now }: SignedExpectations,
 ): Promise<SignedClaims | string> {
-  const expected = { algorithms: [accessTokenAlg], typ: accessTokenTyp, issuer }
+  const expected = { algorithms: [alg], typ: accessTokenTyp, issuer }
   try {
     // jose imports each KeyObject once.
     const { payload } = await jwtVerify(token, key, { ...expected, currentDate: new Date(now) })
@@ -113,7 +118,7 @@ const claimReasons: Readonly<Record<string, string>> = {
 
 const wrongClaim = 'a claim is missing or of the wrong type'
 
-/** What an error of jose means. An error without a class of jose is of a key that cannot verify RS256. */
+/** What an error of jose means. */
 function reasonOf(error: unknown): string {
   if (error instanceof errors.JWTInvalid) return wrongClaim
   if (!(error instanceof errors.JWTClaimValidationFailed)) return 'the signature is not right'

@@ -98,6 +98,27 @@ describe('the key ring', () => {
     expect(opened.publicKeyPem('unknown')).toBeUndefined()
   })
 
+  it.each([
+    ['ES256', { kty: 'EC', crv: 'P-256' }, ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']],
+    ['EdDSA', { kty: 'OKP', crv: 'Ed25519' }, ['alg', 'crv', 'kid', 'kty', 'use', 'x']],
+  ] as const)('signs access tokens with %s, and leaves RSA to key-signed tokens', async (jwtAlg, kind, members) => {
+    await createKeyRing(directory, { ...options, jwtAlg, passphrase: 'open sesame' })
+    const opened = await open('open sesame')
+    const { kid, alg, privateKey } = opened.signingKey('jwt')
+    expect(alg).toBe(jwtAlg)
+    expect(opened.signingKey('key-signed')).toMatchObject({ alg: 'kst1', privateKey: { asymmetricKeyType: 'rsa' } })
+    const [jwk] = opened.jwkSet('jwt').keys
+    expect(jwk).toMatchObject({ kid, alg: jwtAlg, use: 'sig', ...kind })
+    expect(Object.keys(jwk ?? {}).sort()).toEqual(members)
+    expect(await calculateJwkThumbprint({ ...jwk })).toBe(kid)
+    expect(opened.verificationKeys('jwt').key(kid)?.equals(createPublicKey(privateKey))).toBe(true)
+    const ring = await readRing()
+    for (const other of ['RS256', 'ES256', 'EdDSA'].filter((name) => name !== jwtAlg)) {
+      await writeRing({ ...ring, keys: ring.keys.map((key) => (key.kid === kid ? { ...key, alg: other } : key)) })
+      await expect(openKeyRing({ directory, passphrase: 'open sesame' }, log)).rejects.toThrow(/must be an/)
+    }
+  })
+
   it('opens encrypted files with their passphrase alone', async () => {
     await createKeyRing(directory, { ...options, passphrase: 'open sesame' })
     await expect(open()).rejects.toThrow(/KEYS_PASSPHRASE/)

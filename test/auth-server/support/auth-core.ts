@@ -1,4 +1,4 @@
-import { createHash, type KeyObject } from 'node:crypto'
+import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { createResourceServers } from '../../../auth-server/access/resource-servers.ts'
 import { createRoles } from '../../../auth-server/access/roles.ts'
 import { createPasswordChanges, type OwnPasswordChange } from '../../../auth-server/logins/change-password.ts'
@@ -27,6 +27,7 @@ import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.t
 import { type Clock, systemClock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
+import type { AccessTokenAlg } from '../../../shared/protocol/access-token/access-token.ts'
 import { createAccessTokenVerifier } from '../../../shared/protocol/access-token/verify-access-token.ts'
 import { createLoginThrottle } from '../../../shared/server/login-throttle/count-attempts.ts'
 import { rsaPair } from '../../support/rsa-pair.ts'
@@ -40,16 +41,30 @@ export const audience = 'deals'
 /** A password that the policy accepts. */
 export const goodPassword = 'correct horse battery'
 
+const pairOf: Readonly<Record<AccessTokenAlg, () => { privateKey: KeyObject; publicKey: KeyObject }>> = {
+  RS256: rsaPair,
+  ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  EdDSA: () => generateKeyPairSync('ed25519'),
+}
+
 /** One signing key for all tests of a file. */
 export const testKey = generateTestKey()
 
 /** A signing key under a kid of the right form. */
-export function generateTestKey(): { kid: string; privateKey: KeyObject; publicKey: KeyObject } {
-  const { privateKey, publicKey } = rsaPair()
+interface TestKey {
+  readonly kid: string
+  readonly alg: AccessTokenAlg
+  readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
+}
+
+/** Makes a signing key for this algorithm. */
+export function generateTestKey(alg: AccessTokenAlg = 'RS256'): TestKey {
+  const { privateKey, publicKey } = pairOf[alg]()
   const kid = createHash('sha256')
     .update(publicKey.export({ type: 'spki', format: 'der' }))
     .digest('base64url')
-  return { kid, privateKey, publicKey }
+  return { kid, alg, privateKey, publicKey }
 }
 
 /** Where everybody calls from. */

@@ -1,10 +1,11 @@
-import { createPrivateKey, sign, verify as verifySignature } from 'node:crypto'
+import { createHmac, createPrivateKey, sign, verify as verifySignature } from 'node:crypto'
 import fc from 'fast-check'
 import { decodeProtectedHeader } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { createAccessTokenIssuer } from '../../../auth-server/tokens/access-tokens.ts'
 import { systemClock, unixSeconds } from '../../../shared/platform/clock.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
+import { accessTokenAlgs } from '../../../shared/protocol/access-token/access-token.ts'
 import { rememberAwaitedTokens } from '../../../shared/protocol/access-token/verified-token-cache.ts'
 import {
   type AccessTokenVerdict,
@@ -192,6 +193,36 @@ describe('an access token', () => {
     const secret = { key: () => pss }
     const underPrivate = createAccessTokenVerifier({ keys: secret, issuer, clock })
     expect(await underPrivate(forge(header, claims, foreignKey))).toMatchObject({ problem: 'invalid-token' })
+  })
+})
+
+describe('an access token of each algorithm', () => {
+  const all = accessTokenAlgs.map((alg) => generateTestKey(alg))
+  const every = { key: (kid: string) => all.find((key) => key.kid === kid)?.publicKey }
+  const verifyAny = createAccessTokenVerifier({ keys: every, issuer, clock })
+  const subject = { username: 'alice', loginId: 'l', generation: 1, clientId: 'keyhold', audience: null }
+  const ids = createIdSource(systemClock)
+
+  it.each(all)('is accepted as issued: $alg', async (key) => {
+    const issue = createAccessTokenIssuer({ keys: { signingKey: () => key }, ids, issuer, audience })
+    const token = await issue({ ...subject, issuedAt: now, expiresAt: now + 9 })
+    expect(decodeProtectedHeader(token)).toEqual({ alg: key.alg, typ: 'at+jwt', kid: key.kid })
+    expect(await verifyAny(token)).toMatchObject({ ok: true, kid: key.kid, claims: { sub: 'alice' } })
+    const [first, second, signature = ''] = token.split('.')
+    const damaged = Buffer.from(signature, 'base64url').fill(1, 8, 9).toString('base64url')
+    expect(await verifyAny(`${first}.${second}.${damaged}`)).toMatchObject({ problem: 'invalid-token' })
+  })
+
+  it.each(all)('is refused under a header with another algorithm than that of its key: $alg', async (key) => {
+    for (const alg of ['HS256', 'none', ...accessTokenAlgs].filter((other) => other !== key.alg)) {
+      const input = `${encode({ ...header, alg, kid: key.kid })}.${encode(claims)}`
+      const digest = key.alg === 'EdDSA' ? null : 'sha256'
+      const signature = sign(digest, Buffer.from(input), { key: key.privateKey, dsaEncoding: 'ieee-p1363' })
+      const verdict = await verifyAny(`${input}.${signature.toString('base64url')}`)
+      expect(verdict).toMatchObject({ ok: false, problem: 'invalid-token' })
+      const underPublicKey = createHmac('sha256', key.publicKey.export({ type: 'spki', format: 'pem' })).update(input)
+      expect(await verifyAny(`${input}.${underPublicKey.digest('base64url')}`)).toMatchObject({ ok: false })
+    }
   })
 })
 

@@ -1,3 +1,4 @@
+import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
   generateKey,
@@ -8,6 +9,7 @@ import {
 } from '../../../auth-server/key-ring/operate-key-ring.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import { openEvents } from '../../support/clients/event-client.ts'
+import { eventually } from '../../support/eventually.ts'
 import { describeBackends } from '../../support/stores/backends.ts'
 import { openRingStack, type RingStack } from '../../support/worlds/ring-stack.ts'
 import type { Stack } from '../../support/worlds/stack.ts'
@@ -43,6 +45,35 @@ describeBackends('changes of the key ring', (openBackend) => {
       expect(await statuses(before)).toEqual([200, 200])
     }
     expect(kidOf(token)).toBe(kid)
+  })
+
+  it('fails no request, and no third party, when another algorithm takes over under load', async () => {
+    const jwks = createRemoteJWKSet(new URL(`${stack.auth.url}/.well-known/jwks.json`), { cooldownDuration: 0 })
+    const used = new Set<string>()
+    let isOver = false
+    const callers = Array.from({ length: 4 }, async () => {
+      let { refresh } = await stack.logIn('bob')
+      while (!isOver) {
+        const { body } = await stack.auth.send('/refresh', { method: 'POST', token: refresh })
+        const access = String(body.access_token)
+        refresh = String(body.refresh_token)
+        expect(await statuses(access)).toEqual([200, 200])
+        const { protectedHeader } = await jwtVerify(access, jwks, { issuer: stack.auth.url, audience: 'deals' })
+        used.add(protectedHeader.alg)
+      }
+    })
+    try {
+      for (const jwtAlg of ['ES256', 'EdDSA', 'RS256'] as const) {
+        const { kid, alg } = await generateKey({ ...operation, jwtAlg }, 'jwt')
+        expect(alg).toBe(jwtAlg)
+        await promoteKey(operation, kid, { early: true })
+        used.clear()
+        await eventually(() => expect([...used]).toContain(jwtAlg))
+      }
+    } finally {
+      isOver = true
+      await Promise.all(callers)
+    }
   })
 
   it('lets the tokens of a revoked key die everywhere within a second, streams too, and no others', async () => {

@@ -11,10 +11,13 @@ const rsaJwk = (modulusLength: number): JsonWebKey =>
 const [strong, other, weak] = [rsaJwk(2048), rsaJwk(2048), rsaJwk(1024)]
 const usable = (kid: string, jwk = strong) => ({ ...jwk, kid, use: 'sig', alg: 'RS256' })
 
+const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })
+const ed = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
+
 const log = createLog({ level: 'silent', format: 'json' })
 
 /** A key store whose auth server answers what the test says; `loads` are the answers it is waiting for. */
-function openKeyStore() {
+function openKeyStore(use: 'jwt' | 'key-signed' = 'jwt') {
   let now = 1_000_000
   const clock = { now: () => now, monotonic: () => now }
   const loads: { answer: (document: unknown) => void; fail: () => void }[] = []
@@ -25,7 +28,7 @@ function openKeyStore() {
       loads.push({ answer: resolve, fail: () => reject(new Unavailable('auth-server')) })
     })
   }
-  const store = createKeyStore({ load: jwks, alg: 'RS256', clock, log })
+  const store = createKeyStore({ load: jwks, use, clock, log })
   const answer = (...keys: unknown[]) => loads.shift()?.answer({ keys })
   return {
     store,
@@ -329,8 +332,30 @@ describe('good keys', () => {
   })
 })
 
+describe('keys of each kind', () => {
+  const kinds = [
+    usable('rsa'),
+    { ...ec, kid: 'ec', use: 'sig', alg: 'ES256' },
+    { ...ed, kid: 'ed', use: 'sig', alg: 'EdDSA' },
+  ]
+
+  it('verify access tokens', async () => {
+    const { store, load } = openKeyStore()
+    expect(await load({ keys: kinds })).toBe(true)
+    expect(['rsa', 'ec', 'ed'].map((kid) => store.key(kid)?.asymmetricKeyType)).toEqual(['rsa', 'ec', 'ed25519'])
+  })
+
+  it('are RSA alone for key-signed tokens', async () => {
+    const { store, load } = openKeyStore('key-signed')
+    const keys = kinds.map((key) => ({ ...key, alg: 'kst1' }))
+    expect(await load({ keys: [...keys, usable('jwt', other)] })).toBe(true)
+    expect(store.size()).toBe(1)
+    expect(store.key('rsa')).toBeDefined()
+  })
+})
+
 describe('a key is ignored', () => {
-  const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })
+  const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey.export({ format: 'jwk' })
   const unusable: Record<string, unknown> = {
     'that is weaker than 2048 bits': usable('x', weak),
     'for another algorithm': { ...usable('x'), alg: 'RS512' },
@@ -338,6 +363,11 @@ describe('a key is ignored', () => {
     'that names no algorithm': { ...strong, kid: 'x', use: 'sig' },
     'for encryption': { ...usable('x'), use: 'enc' },
     'of another kind': { ...ec, kid: 'x', use: 'sig', alg: 'RS256' },
+    'of RSA, for ES256': { ...usable('x'), alg: 'ES256' },
+    'of Ed25519, for ES256': { ...ed, kid: 'x', use: 'sig', alg: 'ES256' },
+    'on another curve': { ...p384, kid: 'x', use: 'sig', alg: 'ES256' },
+    'whose point is not on its curve': { ...ec, y: ec.x, kid: 'x', use: 'sig', alg: 'ES256' },
+    'of key-signed tokens': { ...usable('x'), alg: 'kst1' },
     'that is a shared secret': { kty: 'oct', k: 'c2VjcmV0', kid: 'x', use: 'sig', alg: 'RS256' },
     'without a kid': { ...strong, use: 'sig', alg: 'RS256' },
     'with an empty kid': usable(''),

@@ -9,8 +9,9 @@ import { type BoundedCache, createBoundedCache } from '../../../shared/platform/
 import type { Clock } from '../../../shared/platform/clock.ts'
 import type { Log } from '../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { accessTokenAlgOf } from '../../../shared/protocol/access-token/access-token.ts'
 import type { VerificationKeys } from '../../../shared/protocol/access-token/verify-access-token.ts'
-import { keySetDigest } from '../../../shared/protocol/internal-api/published-keys.ts'
+import { type keyDocuments, keySetDigest } from '../../../shared/protocol/internal-api/published-keys.ts'
 import { createPendingKeyLookups } from './pending-key-lookups.ts'
 
 /** The keys of one document. */
@@ -52,22 +53,21 @@ const maxLookups = 1_000
 const emptyRetryMs = 500
 
 const jwkSetSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())) })
-const rsaJwkSchema = z.object({
-  kty: z.literal('RSA'),
-  use: z.literal('sig'),
-  alg: z.string(),
-  kid: z.string().min(1).max(128),
-  n: z.string(),
-  e: z.literal('AQAB'),
-})
+const common = { use: z.literal('sig'), alg: z.string(), kid: z.string().min(1).max(128) }
+const jwkSchema = z.discriminatedUnion('kty', [
+  z.object({ ...common, kty: z.literal('RSA'), n: z.string(), e: z.literal('AQAB') }),
+  z.object({ ...common, kty: z.literal('EC'), crv: z.literal('P-256'), x: z.string(), y: z.string() }),
+  z.object({ ...common, kty: z.literal('OKP'), crv: z.literal('Ed25519'), x: z.string() }),
+])
+
+/** What a document of keys is for. */
+type KeyPurpose = keyof typeof keyDocuments
 
 interface KeyStorePorts {
   /** Loads the key document, a JWK Set; it is not checked yet. */
   readonly load: () => Promise<unknown>
-  /**
-   * The `alg` of usable keys: `RS256` for access tokens, `kst1` for key-signed tokens. No key is ever used for both.
-   */
-  readonly alg: 'RS256' | 'kst1'
+  /** The purpose of the keys, which their `alg` has to fit. No key is ever used for both. */
+  readonly use: KeyPurpose
   /** True for the modulus of a key that has another purpose too: such a key verifies nothing. */
   readonly servesElsewhere?: (modulus: string) => boolean
   readonly clock: Clock
@@ -81,7 +81,8 @@ export function createKeyStore(ports: KeyStorePorts): KeyStore {
 
 interface FetchedKey {
   readonly publicKey: KeyObject
-  readonly modulus: string
+  /** As base64url; undefined for a key that is not RSA, which cannot be one of key-signed tokens. */
+  readonly modulus: string | undefined
 }
 
 class FetchedKeys implements KeyStore {
@@ -89,7 +90,7 @@ class FetchedKeys implements KeyStore {
   readonly #unknownKids: BoundedCache<true>
   readonly #lookups = createPendingKeyLookups()
   #keys: ReadonlyMap<string, FetchedKey> = new Map()
-  #moduli: ReadonlySet<string> = new Set()
+  #moduli: ReadonlySet<string | undefined> = new Set()
   #digest = ''
   /** Keys that were announced during a load: the load may have been too early for them. */
   #announcedDuringLoad: string | undefined
@@ -111,7 +112,8 @@ class FetchedKeys implements KeyStore {
   // Arrow functions, because schemes get these two functions alone.
   readonly key = (kid: string): KeyObject | undefined => {
     const key = this.ageMs() <= maxAgeMs ? this.#keys.get(kid) : undefined
-    return key && !this.#ports.servesElsewhere?.(key.modulus) ? key.publicKey : undefined
+    const servesElsewhere = key?.modulus !== undefined && this.#ports.servesElsewhere?.(key.modulus)
+    return servesElsewhere ? undefined : key?.publicKey
   }
 
   readonly findKey = async (kid: string): Promise<boolean> => {
@@ -194,7 +196,7 @@ class FetchedKeys implements KeyStore {
   async #load(): Promise<boolean> {
     try {
       const { keys: published } = jwkSetSchema.parse(await this.#ports.load())
-      const next = keysOf(published, this.#ports.alg)
+      const next = keysOf(published, this.#ports.use)
       if (next.size === 0) throw new TypeError('the key document has no usable key')
       // A removed key never returns, so no lookup waits for it.
       for (const kid of this.#keys.keys()) if (!next.has(kid)) this.#unknownKids.set(kid, true)
@@ -216,18 +218,32 @@ class FetchedKeys implements KeyStore {
 }
 
 /**
- * The usable keys of a JWK Set: RSA of at least 2048 bits for this algorithm, each with a kid (RFC 7517, RFC 8725
- * §3.5).
+ * The usable keys of a JWK Set: of the algorithm that their kind serves, RSA of at least 2048 bits, each with a kid
+ * (RFC 7517, RFC 8725 §3.5).
  */
-function keysOf(published: readonly unknown[], alg: string): Map<string, FetchedKey> {
+function keysOf(published: readonly unknown[], use: KeyPurpose): Map<string, FetchedKey> {
   const keys = new Map<string, FetchedKey>()
   for (const candidate of published) {
-    const jwk = rsaJwkSchema.safeParse(candidate)
-    if (!jwk.success || jwk.data.alg !== alg) continue
-    const publicKey = createPublicKey({ key: { ...jwk.data }, format: 'jwk' })
-    if ((publicKey.asymmetricKeyDetails?.modulusLength ?? 0) < 2048) continue
+    const { data: jwk } = jwkSchema.safeParse(candidate)
+    const publicKey = jwk && publicKeyOf(jwk)
+    if (!publicKey || !isFor(use, jwk.alg, publicKey)) continue
     // In the encoding of this server: documents may encode the same modulus in several ways.
-    keys.set(jwk.data.kid, { publicKey, modulus: publicKey.export({ format: 'jwk' }).n ?? '' })
+    keys.set(jwk.kid, { publicKey, modulus: publicKey.export({ format: 'jwk' }).n })
   }
   return keys
+}
+
+function isFor(use: KeyPurpose, alg: string, publicKey: KeyObject): boolean {
+  const algOfKind = accessTokenAlgOf(publicKey)
+  const isStrong = (publicKey.asymmetricKeyDetails?.modulusLength ?? 2048) >= 2048
+  return isStrong && (use === 'jwt' ? alg === algOfKind : alg === 'kst1' && algOfKind === 'RS256')
+}
+
+/** Undefined for members that are no key, such as a point that is not on the curve. */
+function publicKeyOf(jwk: z.infer<typeof jwkSchema>): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: { ...jwk }, format: 'jwk' })
+  } catch {
+    return undefined
+  }
 }

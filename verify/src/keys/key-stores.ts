@@ -35,14 +35,14 @@ export interface KeyStoresPorts {
 export function createKeyStores({ authClient, schemes, clock, log }: KeyStoresPorts): KeyStores {
   const jwt: KeyStore = createKeyStore({
     load: () => authClient.document(keyDocuments.jwt),
-    alg: 'RS256',
+    use: 'jwt',
     servesElsewhere: (modulus) => keySigned.holds(modulus),
     clock,
     log,
   })
   const keySigned: KeyStore = createKeyStore({
     load: () => authClient.document(keyDocuments['key-signed']),
-    alg: 'kst1',
+    use: 'key-signed',
     servesElsewhere: (modulus) => jwt.holds(modulus),
     clock,
     log,
