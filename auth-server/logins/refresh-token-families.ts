@@ -11,12 +11,12 @@ import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
 import { demandSql } from '../principals/demand-sql.ts'
+import { type ReadPrincipal, readPrincipalSql, tokensAliveSince, toPrincipal } from '../principals/principal-record.ts'
 import { f, p, s, u } from '../store/aliases.ts'
 import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
-import type { LoginProof } from '../tokens/access-tokens.ts'
 import { acceptedFamilySql, acceptedSqlOf } from './accepted.ts'
 import type { RefreshTokenFamily, TokenTimes } from './refresh-token-family.ts'
-import { createRotate, type Rotate, refreshEntries } from './rotate-families.ts'
+import { createRotate, type Rotate, type Rotated, refreshEntries } from './rotate-families.ts'
 
 /** A new refresh token family. `times` and `expiresAt` are in seconds since the epoch. */
 export interface NewRefreshTokenFamily {
@@ -56,23 +56,24 @@ export interface RefreshTokenFamilies {
   readonly rotate: Rotate
   /**
    * The unused successor of `counter`, encrypted, if it was made within the last `withinMs`. Undefined when there is
-   * none or the family is revoked. Stores the expiry of the new access token.
+   * none or the family is revoked. Stores the expiry of the new access token. `now` in milliseconds.
    */
   repeat(
     id: string,
-    retry: { username: string; counter: number; withinMs: number; accessExpiresAt: number },
+    retry: { username: string; counter: number; withinMs: number; accessExpiresAt: number; now: number },
   ): Promise<Repeated | undefined>
   /** Counts the revoked ids of a user that count towards the limit. `now` in milliseconds. */
   revokedIds(userId: string, now: number): Promise<RevokedIds>
 }
 
 /** A successor that is sent again. */
-export interface Repeated {
+export interface Repeated extends Rotated {
   readonly sealed: string
-  readonly proof: LoginProof
   /** In milliseconds. */
   readonly refreshExpiresAt: number
 }
+
+type RepeatedRow = Omit<Repeated, 'principal'> & { readonly principal: ReadPrincipal }
 
 /** SQL for a time in milliseconds since the epoch. */
 export const milliseconds = (column: SQLWrapper) => sql`round(extract(epoch from ${column}) * 1000)`
@@ -113,7 +114,8 @@ const repeatSql = textOf(sql`with repeated as (update ${loginFamilies} ${f}
     and ${u.id} = ${f.userId} and ${p.usernameFolded} = ${f.usernameFolded} and ${acceptedFamilySql}
   returning json_build_object('sealed', ${f.successorSealed},
     'proof', json_build_object('at', floor(extract(epoch from ${f.createdAt})), 'factor', ${f.secondFactor}),
-    'refreshExpiresAt', ${milliseconds(f.refreshExpiresAt)}) as repeated),
+    'refreshExpiresAt', ${milliseconds(f.refreshExpiresAt)},
+    'principal', ${readPrincipalSql(sql`$6::text::timestamptz`)}) as repeated),
   noted as (${insertEntriesSql(sql`$5::text::json`, sql`repeated`)})
   select repeated from repeated`)
 
@@ -147,11 +149,12 @@ export function createRefreshTokenFamilies(database: Database): RefreshTokenFami
 
     rotate: createRotate(database),
 
-    async repeat(id, { username, counter, withinMs, accessExpiresAt }) {
+    async repeat(id, { username, counter, withinMs, accessExpiresAt, now }) {
       const entries = JSON.stringify(refreshEntries({ id, username }))
-      const parameters = [id, counter, Math.ceil(withinMs), fromSeconds(accessExpiresAt), entries]
-      const rows = await database.write<{ repeated: Repeated }>(repeatSql, parameters)
-      return rows[0]?.repeated
+      const aliveSince = tokensAliveSince({ now: () => now })
+      const parameters = [id, counter, Math.ceil(withinMs), fromSeconds(accessExpiresAt), entries, aliveSince]
+      const [row] = await database.write<{ repeated: RepeatedRow }>(repeatSql, parameters)
+      return row && { ...row.repeated, principal: toPrincipal(row.repeated.principal) }
     },
 
     async revokedIds(userId, now) {

@@ -1,8 +1,9 @@
 import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import type { PrincipalPublisher } from '../principals/principal-publisher.ts'
 import type { Sealing } from '../store/sealing.ts'
-import type { IssueAccessToken, LoginProof } from '../tokens/access-tokens.ts'
+import type { IssueAccessToken } from '../tokens/access-tokens.ts'
 import type { RefreshTokenContent, RefreshTokens } from '../tokens/refresh-tokens.ts'
 import { issueRefreshToken, type TokenLogin, type TokenResponse, tokenResponse } from './issue-tokens.ts'
 import type { RefreshTokenFamilies } from './refresh-token-families.ts'
@@ -15,6 +16,7 @@ import {
   tokenTimes,
 } from './refresh-token-family.ts'
 import type { RevokeLogin } from './revoke-login.ts'
+import type { Rotated } from './rotate-families.ts'
 
 /** The systems and settings that a refresh uses. */
 export interface RefreshPorts {
@@ -24,14 +26,14 @@ export interface RefreshPorts {
   readonly refreshTokens: RefreshTokens
   readonly sealing: Sealing
   readonly lifetimes: LoginLifetimes
-  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished' | 'reloaded'>
+  readonly publisher: Pick<PrincipalPublisher, 'isCached' | 'reloaded'>
   readonly clock: Clock
 }
 
 /**
  * Returns a new access token and refresh token for a refresh token (RFC 6749 §6). A repeat within the retry window,
  * after a lost response, returns the same refresh token and a new access token. Before this resolves, the user's
- * principal record is read again and published.
+ * principal record was read again, and published if the cache had another one.
  *
  * @throws ProblemError `invalid_grant` (RFC 6749 §5.2) when the refresh token is not valid. A used token that comes
  *   after the retry window also revokes its login.
@@ -112,10 +114,9 @@ async function actOn(
 }
 
 /** The refresh token of the answer, and the times of both tokens. */
-interface NewTokens {
+interface NewTokens extends Rotated {
   readonly refreshToken: string
   readonly times: TokenTimes
-  readonly proof: LoginProof
 }
 
 type Family = Pick<RefreshTokenFamily, 'id' | 'username' | 'generation' | 'audience' | 'counter' | 'expiresAt'>
@@ -127,8 +128,8 @@ async function rotate(ports: RefreshPorts, family: Family): Promise<NewTokens | 
   const refreshToken = issueRefreshToken(ports.refreshTokens, family, { counter: successor, times })
   const sealed = ports.sealing.seal(refreshToken, refreshTokenData(family.id, successor))
   const rotation = { login: family, counter: family.counter, sealed, times, now }
-  const proof = await ports.refreshTokenFamilies.rotate(rotation)
-  return proof && { refreshToken, times, proof }
+  const rotated = await ports.refreshTokenFamilies.rotate(rotation)
+  return rotated && { ...rotated, refreshToken, times }
 }
 
 async function repeat(
@@ -136,27 +137,41 @@ async function repeat(
   family: Family,
   { token: { counter }, arrivedMs, retryWindowMs }: ReceivedToken,
 ): Promise<NewTokens | undefined> {
-  const times = tokenTimes(ports.lifetimes, unixSeconds(ports.clock.now()), unixSeconds(family.expiresAt))
+  const now = ports.clock.now()
+  const times = tokenTimes(ports.lifetimes, unixSeconds(now), unixSeconds(family.expiresAt))
   const { accessExpiresAt } = times
   const withinMs = retryWindowMs + ports.clock.monotonic() - arrivedMs
-  const retry = { username: family.username, counter, withinMs, accessExpiresAt }
+  const retry = { username: family.username, counter, withinMs, accessExpiresAt, now }
   const repeated = await ports.refreshTokenFamilies.repeat(family.id, retry)
   if (!repeated) return undefined
   const refreshToken = ports.sealing.open(repeated.sealed, refreshTokenData(family.id, counter + 1))
   const refreshExpiresAt = unixSeconds(repeated.refreshExpiresAt)
-  return { refreshToken, times: { ...times, refreshExpiresAt }, proof: repeated.proof }
+  const { proof, principal } = repeated
+  return { refreshToken, times: { ...times, refreshExpiresAt }, proof, principal }
 }
 
-/** The response after the decision: signs the access token while the record is published, and waits for both. */
+/** The response after the decision: signs the access token while the record is compared, and waits for both. */
 async function answer(
   ports: RefreshPorts,
   { login, ...tokens }: NewTokens & { login: TokenLogin },
 ): Promise<TokenResponse> {
   const [response] = await Promise.all([
     tokenResponse(ports.issueAccessToken, login, tokens),
-    ports.publisher.reloaded(login.username),
+    publishIfOther(ports, tokens.principal, login),
   ])
   return response
+}
+
+/**
+ * Publishes the record where the cache has another one, as after a change in the database that no server made. Deal
+ * servers know the record otherwise.
+ */
+async function publishIfOther(
+  { publisher }: RefreshPorts,
+  principal: InstancePrincipal,
+  { username }: TokenLogin,
+): Promise<void> {
+  if (!(await publisher.isCached(principal))) await publisher.reloaded(username)
 }
 
 /** The associated data of the encrypted token of this family and counter. */

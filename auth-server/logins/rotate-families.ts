@@ -6,9 +6,11 @@ import { type SQLWrapper, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
+import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import type { Pending } from '../audit/journal.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
+import { type ReadPrincipal, readPrincipalSql, tokensAliveSince, toPrincipal } from '../principals/principal-record.ts'
 import { f, p, u } from '../store/aliases.ts'
 import { loginFamilies, principals, users } from '../store/schema.ts'
 import type { LoginProof } from '../tokens/access-tokens.ts'
@@ -31,16 +33,22 @@ export interface Rotation {
 }
 
 /**
- * Rotates. Resolves with the proof that the login began with; undefined, and nothing changes, when the token was used
+ * Rotates. Resolves with the proof that the login began with, and with the principal; undefined, and nothing changes, when the token was used
  * before, the family is unknown, revoked or expired, or the login ends before the new tokens would. @throws Unavailable
  */
-export type Rotate = (rotation: Rotation) => Promise<LoginProof | undefined>
+export type Rotate = (rotation: Rotation) => Promise<Rotated | undefined>
+
+/** What a rotation reads. */
+export interface Rotated {
+  readonly proof: LoginProof
+  readonly principal: InstancePrincipal
+}
 
 /** SQL for a time in seconds since the epoch. */
 const secondsOf = (column: SQLWrapper) => sql`floor(extract(epoch from ${column}))`
 
 /**
- * `$1`: an array of `inputOf`. Families are locked first, in the order of their ids, so that two batches cannot wait
+ * `$1`: an array of `inputOf`; `$2`: `tokensAliveSince`. Families are locked first, in the order of their ids, so that two batches cannot wait
  * for each other. `acceptedFamilySql` is the condition on the user `u` and the principal `p` of a family `f`.
  */
 const rotateSql = textOf(sql`with input as (
@@ -64,22 +72,27 @@ const rotateSql = textOf(sql`with input as (
     and ${f.audience} is not distinct from i.audience
     and ${p.usernameFolded} = ${f.usernameFolded} and ${acceptedFamilySql}
   returning ${f.id}::text as id,
-    json_build_object('at', ${secondsOf(f.createdAt)}, 'factor', ${f.secondFactor}) as proof),
+    json_build_object('at', ${secondsOf(f.createdAt)}, 'factor', ${f.secondFactor}) as proof,
+    ${readPrincipalSql(sql`$2::text::timestamptz`)} as principal),
   noted as (${insertEntriesSql(sql`i.entries`, sql`rotated r join input i on i.id = r.id::uuid`)})
-  select id, proof from rotated`)
+  select id, proof, principal from rotated`)
 
-interface Rotated {
+interface RotatedRow {
   readonly id: string
   readonly proof: LoginProof
+  readonly principal: ReadPrincipal
 }
 
 /** Creates the rotation over this database. Two uses of one family never share a statement: the first one decides. */
 export function createRotate(database: Pick<Database, 'write'>): Rotate {
-  const gathered = gatherStatements<NotedRotation, LoginProof | undefined>({
+  const gathered = gatherStatements<NotedRotation, Rotated | undefined>({
     key: ({ login }) => login.id,
     run: async (rotations) => {
-      const rows = await database.write<Rotated>(rotateSql, [JSON.stringify(rotations.map(inputOf))])
-      const rotated = new Map(rows.map(({ id, proof }) => [id, proof]))
+      const aliveSince = tokensAliveSince({ now: () => Math.min(...rotations.map(({ now }) => now)) })
+      const rows = await database.write<RotatedRow>(rotateSql, [JSON.stringify(rotations.map(inputOf)), aliveSince])
+      const rotated = new Map(
+        rows.map(({ id, proof, principal }) => [id, { proof, principal: toPrincipal(principal) }]),
+      )
       return rotations.map(({ login }) => rotated.get(login.id))
     },
   })

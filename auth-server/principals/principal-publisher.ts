@@ -11,7 +11,7 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { heartbeatIntervalMs } from '../../shared/protocol/principal/change-feed.ts'
 import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
-import { foldUsername } from '../../shared/protocol/principal/record.ts'
+import { foldUsername, principalKey } from '../../shared/protocol/principal/record.ts'
 import { announceSuccession, type Succession } from '../../shared/protocol/principal/succession.ts'
 import { OtherInstance, readChangeCounter, readSuccession } from './change-counter.ts'
 import type { Changed } from './principal-change.ts'
@@ -67,6 +67,8 @@ export interface PrincipalPublisher {
    * Never rejects.
    */
   reloaded(username: string): Promise<void>
+  /** True when the cache has exactly this record, which was read from the database just now. Never rejects. */
+  isCached(read: InstancePrincipal): Promise<boolean>
   /** The record from the database. Puts it into the cache for the next reader, if there is one. @throws Unavailable */
   fill(username: string): Promise<InstancePrincipal>
   /** The catalogue from the database, with the instance id of the database. @throws Unavailable */
@@ -174,6 +176,13 @@ class Publisher implements PrincipalPublisher {
   async reloaded(username: string): Promise<void> {
     if (this.#reloads.size < maxReloads) this.#reloads.add(foldUsername(username))
     await within(publishWithinMs, () => this.publish())
+  }
+
+  async isCached({ instanceId, record }: InstancePrincipal): Promise<boolean> {
+    if (!record || instanceId !== this.#instanceId || this.#problem !== undefined) return false
+    const key = principalKey(instanceId, foldUsername(record.username))
+    const found = await this.#ports.cache.getVersioned(key).catch(() => undefined)
+    return found?.version === record.version && found.value === JSON.stringify(record)
   }
 
   async fill(username: string): Promise<InstancePrincipal> {

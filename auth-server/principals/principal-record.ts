@@ -48,7 +48,7 @@ export interface PrincipalFacts {
 }
 
 /** A token that expired before this time (RFC 3339) is expired on every server, also on one with a slow clock. */
-export const tokensAliveSince = (clock: Clock): string =>
+export const tokensAliveSince = (clock: Pick<Clock, 'now'>): string =>
   new Date(clock.now() - clockToleranceSeconds * 1000).toISOString()
 
 const t = alias(endedTokens, 't')
@@ -97,6 +97,23 @@ const readSql = textOf(sql`select ${instanceIdSql} as "instanceId",
   (select ${principalFactsSql(sql`$2::text::timestamptz`)} from ${principals} ${p}
     where ${p.usernameFolded} = $1) as facts
   from ${principalChangeCounter} ${c}`)
+
+/** A principal that a statement returns with something else. */
+export interface ReadPrincipal {
+  /** Null on a standby. */
+  readonly instanceId: string | null
+  readonly facts: PrincipalFacts
+}
+
+/** SQL for a `ReadPrincipal`, of a row `p` of auth.principals. `aliveSince` is SQL for `tokensAliveSince`. */
+export const readPrincipalSql = (aliveSince: SQL): SQL => sql`json_build_object(
+  'instanceId', (select ${instanceIdSql} from ${principalChangeCounter} ${c}), 'facts', ${principalFactsSql(aliveSince)})`
+
+/** The principal with its record. */
+export const toPrincipal = ({ instanceId, facts }: ReadPrincipal): InstancePrincipal => ({
+  instanceId: requirePrimary(instanceId),
+  record: toStoredPrincipal(facts),
+})
 
 /** Makes the record. */
 export function toStoredPrincipal(facts: PrincipalFacts): StoredPrincipal {

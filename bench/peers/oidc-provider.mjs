@@ -36,6 +36,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
       grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],
       redirect_uris: ['https://client.example.com/callback'],
       token_endpoint_auth_method: 'client_secret_basic',
+      id_token_signed_response_alg: alg,
     },
   ],
   scopes: ['openid', 'offline_access', 'deal.read'],

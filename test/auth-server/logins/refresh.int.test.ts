@@ -196,6 +196,24 @@ describeOnDatabases('refresh', (open) => {
     }
   })
 
+  it('publishes nothing when the cache has the record that it reads', async () => {
+    const { refresh_token } = await logIn()
+    let reloads = 0
+    const publisher = {
+      isCached: core.publisher.isCached.bind(core.publisher),
+      reloaded: async () => void reloads++,
+    }
+    const refresh = createRefresh({ ...core, publisher })
+    const first = await refresh(refresh_token)
+    reloads = 0
+    const second = await refresh(first.refresh_token)
+    await refresh(first.refresh_token)
+    expect(reloads).toBe(0)
+    await opened.database.query("update auth.users set rights = '{deal.hold}' where username_folded = $1", [username])
+    await refresh(second.refresh_token)
+    expect(reloads).toBe(1)
+  })
+
   it('reads the rights anew and replaces the record before it answers', async () => {
     const { refresh_token } = await logIn()
     await core.refresh(refresh_token)

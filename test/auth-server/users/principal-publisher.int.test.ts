@@ -156,6 +156,20 @@ describeOnDatabases('the principal publisher', (open) => {
     expect(messages.at(-1)?.changes).toEqual([])
   })
 
+  it('knows whether the cache has exactly the record that was read', async () => {
+    const publisher = newPublisher()
+    const read = await publisher.fill('pub-a')
+    expect(await publisher.isCached(read)).toBe(false)
+    await publisher.publish()
+    expect(await publisher.isCached(await publisher.fill('pub-a'))).toBe(true)
+    const other = read.record && { ...read.record, directRights: ['deal.hold'] }
+    expect(await publisher.isCached({ ...read, record: other })).toBe(false)
+    expect(await publisher.isCached({ ...read, instanceId: 'another' })).toBe(false)
+    expect(await publisher.isCached({ ...read, record: undefined })).toBe(false)
+    cache.fates = ['lost']
+    expect(await publisher.isCached(read)).toBe(false)
+  })
+
   it('fills the cache for the next reader, and never before there is a marker', async () => {
     const publisher = newPublisher()
     expect((await publisher.fill('pub-a')).record).toMatchObject({ username: 'pub-a' })
