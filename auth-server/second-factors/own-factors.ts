@@ -5,8 +5,8 @@ import { gatherStatements } from '../../shared/platform/database/gather-statemen
 import { textOf } from '../../shared/platform/database/statement.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { whenPublished } from '../principals/principal-publisher.ts'
-import { f, s } from '../store/aliases.ts'
-import { loginFamilies, sessions } from '../store/schema.ts'
+import { s } from '../store/aliases.ts'
+import { sessions } from '../store/schema.ts'
 import type { Grantor } from '../users/granting-rights.ts'
 import { type AskAtLoginPorts, defaultTotpName, newTotp, passkeyOf } from './ask-at-login.ts'
 import type { Challenge, ChallengePurpose } from './challenges.ts'
@@ -53,14 +53,13 @@ export interface OwnFactors {
   renewRecoveryCodes(owner: Owner): Promise<readonly string[]>
   /** Removes all factors of a user. @throws ProblemError `not-found`, `missing-right` */
   reset(username: string, grantor: Grantor): Promise<void>
-  /** The RFC 8176 value of the factor of a login or session; null: it had none. Undefined: there is no such login. */
-  methodOf(loginId: string): Promise<string | null | undefined>
+  /** The RFC 8176 value of the factor of a session; null: it had none. Undefined: there is no such session. */
+  methodOf(sessionId: string): Promise<string | null | undefined>
 }
 
-/** The logins of `$1`, a JSON array of ids. */
-const methodsSql = textOf(sql`select l.id, l.method from json_array_elements_text($1::text::json) as n(id)
-  cross join lateral (select ${f.id}, ${f.secondFactor} as method from ${loginFamilies} ${f} where ${f.id} = n.id::uuid
-    union all select ${s.id}, ${s.secondFactor} from ${sessions} ${s} where ${s.id} = n.id::uuid) l`)
+/** The sessions of `$1`, a JSON array of ids. */
+const methodsSql = textOf(sql`select ${s.id}, ${s.secondFactor} as method
+  from json_array_elements_text($1::text::json) as n(id) join ${sessions} ${s} on ${s.id} = n.id::uuid`)
 
 /** Creates these over the ports of the second factor at a login. */
 export function createOwnFactors(ports: AskAtLoginPorts): OwnFactors {
@@ -97,9 +96,8 @@ export function createOwnFactors(ports: AskAtLoginPorts): OwnFactors {
     async reset(username, grantor) {
       await whenPublished(publisher, resetFactors(ports, username, grantor))
     },
-    async methodOf(loginId) {
-      if (!isUuid(loginId)) return undefined
-      return readMethod(loginId.toLowerCase())
+    async methodOf(sessionId) {
+      return isUuid(sessionId) ? readMethod(sessionId.toLowerCase()) : undefined
     },
   }
 }

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { loginMethods } from '../../../shared/protocol/access-token/access-token.ts'
-import type { SchemeName } from '../../../shared/protocol/authentication/scheme.ts'
+import type { SchemeName, VerifiedCredential } from '../../../shared/protocol/authentication/scheme.ts'
 import type { OwnFactors } from '../../second-factors/own-factors.ts'
 import { component, time } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
@@ -48,21 +48,20 @@ export const meEndpoint = ({ secondFactors }: MePorts) =>
           rights: [...rights],
           scheme,
           expiresAt: expiresAt === undefined ? null : rfc3339(expiresAt),
-          amr: await methodsOf(credential.loginId, scheme, secondFactors),
+          amr: await methodsOf(credential, scheme, secondFactors),
         },
       }
     },
   })
 
-/** Empty for API keys and Digest secrets, which prove no person. */
+/** An access token has them. Empty for API keys and Digest secrets, which prove no person. */
 async function methodsOf(
-  loginId: string | undefined,
+  { loginId, amr = [] }: VerifiedCredential,
   scheme: SchemeName,
   { methodOf }: Pick<OwnFactors, 'methodOf'>,
 ): Promise<string[]> {
   if (scheme === 'basic' || scheme === 'key-signed') return ['pwd']
-  if ((scheme !== 'bearer' && scheme !== 'session') || loginId === undefined) return []
+  if (scheme !== 'session' || loginId === undefined) return [...amr]
   const method = await methodOf(loginId)
-  if (method === undefined) return []
-  return [...loginMethods(method)]
+  return method === undefined ? [] : [...loginMethods(method)]
 }

@@ -45,6 +45,8 @@ export interface VerifiedCredential {
   readonly expiresAt: number | undefined
   /** The rights that it is narrowed to; undefined: all rights of its user. */
   readonly rights?: readonly string[] | undefined
+  /** How the user of its login was authenticated (RFC 8176), where the credential itself tells it. */
+  readonly amr?: readonly string[] | undefined
   /** True when the request also carried the user's password. */
   readonly carriesPassword?: boolean | undefined
   readonly signature?: RequestSignature | undefined

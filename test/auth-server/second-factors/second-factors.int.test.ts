@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import fc from 'fast-check'
 import { Secret, TOTP } from 'otpauth'
+import { decodeJwt } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { storeSecondFactorRoles } from '../../../auth-server/access/change-catalogue.ts'
 import { secondFactors } from '../../../auth-server/store/second-factor-tables.ts'
@@ -223,8 +224,8 @@ describeOnDatabases('second factors', (open) => {
     const { secret, challenge } = core.secondFactors.beginTotp(user)
     await core.secondFactors.confirmTotp({ ...user, login }, { challenge, code: codeOf(secret) })
     expect(await codeOfRefusal(core.refresh(other.refresh_token))).toBe('invalid_grant')
-    await expect(core.refresh(own.refresh_token)).resolves.toMatchObject({ token_type: 'Bearer' })
-    expect(await core.secondFactors.methodOf(login.id)).toBe('otp')
+    const { access_token } = await core.refresh(own.refresh_token)
+    expect(decodeJwt(access_token).amr).toEqual(['pwd', 'otp', 'mfa'])
   })
 
   it('store no secret and no recovery code as they are', async () => {

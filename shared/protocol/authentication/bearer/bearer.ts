@@ -53,9 +53,18 @@ interface Outcome {
 /** @throws ProblemError `token-expired`, `invalid-token`; neither repeats any part of the token */
 function credentialOf(verdict: AccessTokenVerdict, { headers, recheck }: Outcome): VerifiedCredential {
   if (verdict.ok) {
-    const { sub: username, gen: generation, sid: loginId, aud: audience, jti: tokenId, exp, scope } = verdict.claims
+    const {
+      sub: username,
+      gen: generation,
+      sid: loginId,
+      aud: audience,
+      jti: tokenId,
+      exp,
+      scope,
+      amr,
+    } = verdict.claims
     const rights = scope?.split(' ')
-    return { username, generation, loginId, audience, tokenId, expiresAt: exp * 1000, rights, recheck }
+    return { username, generation, loginId, audience, tokenId, expiresAt: exp * 1000, rights, amr, recheck }
   }
   if (verdict.problem === 'token-expired') {
     throw new ProblemError('token-expired', 'The access token has expired. Get a new one with the refresh token.', {
