@@ -4,6 +4,7 @@
  * after all its callers have asked.
  */
 import { sql } from 'drizzle-orm'
+import { type BoundedCache, createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
@@ -35,8 +36,32 @@ const names = sql`json_array_elements_text($1::text::json) as n(name)`
 
 const recordsSql =
   textOf(sql`select n.name, f.facts, ${catalogueVersionSql}::text as catalogue from ${names} cross join lateral (
-    select ${principalFactsSql(sql`$2::text::timestamptz`)} as facts from ${principals} ${p}
+    select ${principalFactsSql(sql`$2::text::timestamptz`)}::text as facts from ${principals} ${p}
     where ${p.usernameFolded} = n.name limit 1) f`)
+
+/** Bounds of the parsed records. */
+const parsed = { maxEntries: 10_000, maxBytes: 32_000_000 }
+
+/**
+ * Parses facts and finds the rights. It remembers the latest result for each name: most reads of a user find the same
+ * text under the same catalogue.
+ */
+function rememberParsed() {
+  const tables = new WeakMap<Catalogue, BoundedCache<{ facts: string; record: PrincipalRecord }>>()
+  const tableOf = (catalogue: Catalogue) => {
+    const table = tables.get(catalogue) ?? createBoundedCache<{ facts: string; record: PrincipalRecord }>(parsed)
+    tables.set(catalogue, table)
+    return table
+  }
+  return function recordOf(name: string, facts: string, catalogue: Catalogue): PrincipalRecord {
+    const known = tableOf(catalogue)
+    const latest = known.get(name)
+    if (latest?.facts === facts) return latest.record
+    const record = withRights(toStoredPrincipal(JSON.parse(facts) as PrincipalFacts), catalogue)
+    known.set(name, { facts, record })
+    return record
+  }
+}
 
 /** Creates the reader of one process, so that all its requests share the batches. */
 export function createPrincipalReader(ports: {
@@ -45,16 +70,17 @@ export function createPrincipalReader(ports: {
   readonly catalogues: Pick<Catalogues, 'at'>
 }): PrincipalReader {
   const { database, clock, catalogues } = ports
+  const recordOf = rememberParsed()
   const readOne = gatherStatements<string, RecordInCatalogue | undefined>({
     run: async (asked) => {
-      type Row = { name: string; facts: PrincipalFacts; catalogue: string }
+      type Row = { name: string; facts: string; catalogue: string }
       const unique = JSON.stringify([...new Set(asked)])
       const rows = await database.query<Row>(recordsSql, [unique, tokensAliveSince(clock)])
       const [first] = rows
       if (!first) return asked.map(() => undefined)
       const known = catalogues.at(Number(first.catalogue))
       const catalogue = known instanceof Promise ? await known : known
-      const found = new Map(rows.map(({ name, facts }) => [name, withRights(toStoredPrincipal(facts), catalogue)]))
+      const found = new Map(rows.map(({ name, facts }) => [name, recordOf(name, facts, catalogue)]))
       return asked.map((name) => {
         const record = found.get(name)
         return record && { record, catalogue }
