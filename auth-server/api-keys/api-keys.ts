@@ -10,7 +10,7 @@ import { type ApiKey, type ApiKeyRequest, type ApiKeyRotation, type NewApiKey, r
 import { countExpiringSoon, isApiKeyId, listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { type ChangeApiKeysPorts, confirmApiKey, insertApiKey, revokeApiKey } from './change-api-keys.ts'
 import { createReadMaterial, hasSecret } from './key-material.ts'
-import { createKeepForTokens } from './key-use.ts'
+import { createKeepForTokens, type KeepForTokens } from './key-use.ts'
 import { type CountPair, createPairLimit } from './pair-limit.ts'
 import { rotateApiKey } from './rotate-api-key.ts'
 import { createRsaGenerator } from './rsa-keys.ts'
@@ -53,7 +53,7 @@ export interface ApiKeys {
    * Call this before you issue an access token with the key's id as `sid`, so that a revocation of the key reaches the
    * token. False when the key was revoked or has expired in the meantime: issue no token. `expiresAt` in milliseconds.
    */
-  keepForTokens(id: string, expiresAt: number): Promise<boolean>
+  readonly keepForTokens: KeepForTokens
   /** Counts the keys that expire within 14 days and were not revoked. */
   countExpiringSoon(): Promise<number>
   /** Stores that the key was used now. */

@@ -7,6 +7,9 @@ import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
 import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
+import type { ChangeEntry } from '../audit/audit.ts'
+import { entriesUnderWay } from '../audit/change-entries.ts'
+import { insertEntriesSql, type Pending } from '../audit/journal.ts'
 import { tokensAliveSince } from '../principals/principal-record.ts'
 import { k } from '../store/aliases.ts'
 import { apiKeys } from '../store/schema.ts'
@@ -19,9 +22,10 @@ interface KeyUsePorts {
 }
 
 /**
- * `$1`: `[{id, until}]`, each id once; `$2`: now. Returns the keys that are neither revoked nor expired, and are kept
- * until then. A key whose row has to be written is locked: the statement runs before a revocation, which then sees the
- * token, or it finds the key revoked. A row that is kept long enough is only read: a later revocation sees that time.
+ * `$1`: `[{id, until}]`, each id once; `$2`: now; `$3`: `[{id, entries}]`, the audit entries. Returns the keys that are
+ * neither revoked nor expired, and are kept until then. A key whose row has to be written is locked: the statement runs
+ * before a revocation, which then sees the token, or it finds the key revoked. A row that is kept long enough is only
+ * read: a later revocation sees that time.
  */
 const keepSql = textOf(sql`with input as (
     select ${k.id}, i.until, ${k.tokensExpireAt} >= i.until as is_kept
@@ -37,31 +41,49 @@ const keepSql = textOf(sql`with input as (
     update ${apiKeys} ${k} set ${namesOf(apiKeys, 'tokensExpireAt')} = greatest(${k.tokensExpireAt}, i.until)
     from input i join locked l on l.id = i.id where ${k.id} = i.id and ${k.revokedAt} is null
     returning ${k.id}
-  )
-  select id::text as id from kept union all select id::text from input where is_kept`)
+  ),
+  good as (select id from kept union all select id from input where is_kept),
+  noted as (${insertEntriesSql(
+    sql`n.entries`,
+    sql`json_to_recordset($3::text::json) as n(id uuid, entries json)
+    join good on good.id = n.id`,
+  )})
+  select id::text as id from good`)
 
 /** Steps in which the expiry of the last token moves, in milliseconds: most tokens of a busy key need no write. */
 const keptStepMs = 10_000
 
 /**
- * Remembers that an access token made with the key is valid until `expiresAt` (milliseconds). False when the key was
- * revoked or has expired. @throws Unavailable
+ * Remembers that an access token made with the key is valid until `expiresAt` (milliseconds), with this audit entry.
+ * False when the key was revoked or has expired. @throws Unavailable
  */
-export type KeepForTokens = (id: string, expiresAt: number) => Promise<boolean>
+export type KeepForTokens = (id: string, expiresAt: number, entry?: ChangeEntry) => Promise<boolean>
+
+interface Kept {
+  readonly id: string
+  readonly until: number
+  readonly entries: readonly Pending[]
+}
 
 /** Creates the function for one process. Concurrent callers share a statement. */
 export function createKeepForTokens({ database, clock }: KeyUsePorts): KeepForTokens {
-  const keep = gatherStatements<{ id: string; until: number }, boolean>({
+  const keep = gatherStatements<Kept, boolean>({
     run: async (items) => {
       const latest = new Map<string, number>()
       for (const { id, until } of items) latest.set(id, Math.max(until, latest.get(id) ?? 0))
       const input = Array.from(latest, ([id, until]) => ({ id, until: rfc3339(until) }))
-      const rows = await database.write<{ id: string }>(keepSql, [JSON.stringify(input), rfc3339(clock.now())])
+      const entries = items.map(({ id, entries: ofItem }) => ({ id, entries: ofItem }))
+      const parameters = [JSON.stringify(input), rfc3339(clock.now()), JSON.stringify(entries)]
+      const rows = await database.write<{ id: string }>(keepSql, parameters)
       const kept = new Set(rows.map(({ id }) => id))
       return items.map(({ id }) => kept.has(id))
     },
   })
-  return async (id, expiresAt) => isApiKeyId(id) && keep({ id, until: Math.ceil(expiresAt / keptStepMs) * keptStepMs })
+  return async (id, expiresAt, entry) => {
+    if (!isApiKeyId(id)) return false
+    const { entries } = entriesUnderWay()(entry ? [entry] : [])
+    return keep({ id, until: Math.ceil(expiresAt / keptStepMs) * keptStepMs, entries })
+  }
 }
 
 /** Deletes revoked and expired keys when the last token made with them has expired, for the slowest clock too. */

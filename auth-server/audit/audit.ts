@@ -44,6 +44,8 @@ export interface ChangeEntry {
   readonly actor?: string | undefined
   /** `succeeded` when left out. */
   readonly outcome?: string | undefined
+  /** The scheme, where the work itself authenticates its caller. */
+  readonly scheme?: string | undefined
 }
 
 /** The scheme of what operators do on the machine itself. Their names are not authenticated. */

@@ -63,8 +63,9 @@ export const createDuring = ({ clock, stored, ...audit }: DuringPorts): Audit['d
 }
 
 /** The event of an entry. */
-export const eventOf = (origin: Origin, { action, target, actor, outcome }: ChangeEntry): AuditEvent => ({
+export const eventOf = (origin: Origin, { action, target, actor, outcome, scheme }: ChangeEntry): AuditEvent => ({
   ...origin,
+  scheme: origin.scheme ?? scheme ?? null,
   actor: origin.actor ?? actor ?? null,
   action,
   target: target ?? null,

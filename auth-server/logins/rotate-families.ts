@@ -33,8 +33,9 @@ export interface Rotation {
 }
 
 /**
- * Rotates. Resolves with the proof that the login began with, and with the principal; undefined, and nothing changes, when the token was used
- * before, the family is unknown, revoked or expired, or the login ends before the new tokens would. @throws Unavailable
+ * Rotates. Resolves with the proof that the login began with, and with the principal. Undefined, and nothing changes,
+ * when the token was used before, the family is unknown, revoked or expired, or the login ends before the new tokens
+ * would. @throws Unavailable
  */
 export type Rotate = (rotation: Rotation) => Promise<Rotated | undefined>
 
@@ -48,8 +49,8 @@ export interface Rotated {
 const secondsOf = (column: SQLWrapper) => sql`floor(extract(epoch from ${column}))`
 
 /**
- * `$1`: an array of `inputOf`; `$2`: `tokensAliveSince`. Families are locked first, in the order of their ids, so that two batches cannot wait
- * for each other. `acceptedFamilySql` is the condition on the user `u` and the principal `p` of a family `f`.
+ * `$1`: an array of `inputOf`; `$2`: `tokensAliveSince`. Families are locked first, in the order of their ids, so that
+ * two batches cannot wait for each other. `acceptedFamilySql` is the condition on the user `u` and the principal `p` of a family `f`.
  */
 const rotateSql = textOf(sql`with input as (
     select * from json_to_recordset($1::text::json) as i(id uuid, username text, generation int, audience text,

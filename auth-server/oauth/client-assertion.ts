@@ -3,8 +3,10 @@
  * use. jose verifies it with a key from PEM.
  */
 
-import { decodeJwt, importSPKI, type JWSHeaderParameters, jwtVerify } from 'jose'
+import { createPublicKey, type KeyObject } from 'node:crypto'
+import { decodeJwt, type JWSHeaderParameters, jwtVerify } from 'jose'
 import * as z from 'zod'
+import { createMemo } from '../../shared/platform/cache/memo.ts'
 import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
 import { namesForeignKey, readJwsHeader } from '../../shared/protocol/access-token/jws-header.ts'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
@@ -76,10 +78,13 @@ function claimsOf(text: string): unknown {
   }
 }
 
+/** Public keys by their PEM: jose imports each of these objects once. */
+const keys = createMemo<KeyObject>({ maxEntries: 1_000, maxBytes: 4_000_000 })
+
 async function isSigned(text: string, { pem, now }: { readonly pem: string; readonly now: number }): Promise<boolean> {
   const expected = { algorithms: [assertionAlg], currentDate: new Date(now), clockTolerance: clockToleranceSeconds }
   try {
-    await jwtVerify(text, await importSPKI(pem, assertionAlg), expected)
+    await jwtVerify(text, keys.get(pem, createPublicKey), expected)
     return true
   } catch {
     return false

@@ -26,7 +26,7 @@ export interface ClientCredentialsPorts {
  * Issues an access token of an API key, for the owner of the key (RFC 6749 §4.4). The token is revoked with the key,
  * whose id is its `sid`. A logout everywhere revokes it too, because it raises the owner's credential generation; the
  * key itself stays and can get another token. The token never has more rights than the key. `scope` narrows them
- * further.
+ * further. The audit entry is stored before the token is signed.
  *
  * @throws OAuthError `invalid_scope`; `invalid_client` when the key was revoked or expired meanwhile; Unavailable
  */
@@ -38,18 +38,21 @@ export interface TokenRequest {
   readonly scope: string | undefined
   /** The audience of the token; null: that of the pair. */
   readonly audience: string | null
+  /** How the client authenticated. */
+  readonly method: string
 }
 
 /** Creates the grant. */
 export function createClientCredentialsGrant(ports: ClientCredentialsPorts): GrantClientCredentials {
   const { clock, apiKeys, issueAccessToken, accessTokenTtlSeconds } = ports
-  return async function issueForClient({ key, owner }, { scope, audience }) {
+  return async function issueForClient({ key, owner }, { scope, audience, method: scheme }) {
     const allowed = owner.rights.filter((right) => key.rights?.includes(right) ?? true)
     const requested = scope === undefined ? undefined : requestedRights(scope, allowed)
     const issuedAt = unixSeconds(clock.now())
     const keyExpiresAt = key.expiresAt === null ? Number.POSITIVE_INFINITY : unixSeconds(key.expiresAt)
     const expiresAt = Math.min(issuedAt + accessTokenTtlSeconds, keyExpiresAt)
-    if (expiresAt <= issuedAt || !(await apiKeys.keepForTokens(key.id, expiresAt * 1000))) throw invalidClient()
+    const entry = { actor: owner.username, action: 'token.issued', target: key.id, scheme }
+    if (expiresAt <= issuedAt || !(await apiKeys.keepForTokens(key.id, expiresAt * 1000, entry))) throw invalidClient()
     const accessToken = await issueAccessToken({
       username: owner.username,
       loginId: key.id,

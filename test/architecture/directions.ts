@@ -96,7 +96,14 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     'shared',
     '*',
   ],
-  'auth-server/api-keys': ['auth-server/store', 'auth-server/principals', 'auth-server/users', 'shared', '*'],
+  'auth-server/api-keys': [
+    'auth-server/audit',
+    'auth-server/store',
+    'auth-server/principals',
+    'auth-server/users',
+    'shared',
+    '*',
+  ],
   'auth-server/services': [
     'auth-server/access',
     'auth-server/principals',

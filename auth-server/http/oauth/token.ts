@@ -6,7 +6,6 @@ import type { OAuth } from '../../oauth/oauth.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
 import { auditedRefresh, type RefreshEndpointPorts } from '../endpoints/refresh.ts'
 import { noCache } from '../endpoints/tokens.ts'
-import { eventAt } from '../pipeline/audited.ts'
 import { component, seconds } from '../pipeline/description.ts'
 import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { client, type OAuthForm, oauthBody, oauthDefaults, text } from './oauth-endpoint.ts'
@@ -106,10 +105,7 @@ const clientCredentials: Grant = async (request, form, ports) => {
   if (ofService) return ofService
   const client = await authenticateAt(request, credentials, ports)
   const audience = await audienceIn(form, ports)
-  const granted = await ports.grantClientCredentials(client, { scope: form.get('scope'), audience })
-  const entry = { actor: client.owner.username, action: 'token.issued', target: client.key.id }
-  await ports.audit.record({ ...eventAt(request, entry), scheme: credentials.method })
-  return granted
+  return ports.grantClientCredentials(client, { scope: form.get('scope'), audience, method: credentials.method })
 }
 
 const grants: ReadonlyMap<string, Grant> = new Map([

@@ -12,6 +12,7 @@ import { createIdSource } from '../../../shared/platform/ids.ts'
 import { type Backend, describeBackends } from '../../support/stores/backends.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
 import { createMovableClock } from '../../support/worlds/movable-clock.ts'
+import { entriesDuring } from '../support/stored-entries.ts'
 
 let backend: Backend
 let database: Database
@@ -122,6 +123,19 @@ describeBackends('API keys in the database', (openBackend) => {
     expect((await record())?.revokedIds).toContain(one.key.id)
     expect((await record())?.revokedIds).not.toContain(other.key.id)
     clock.advanceSeconds(1000)
+  })
+
+  it('store an audit entry with each token, and none for a key that is revoked', async () => {
+    const [live, revoked] = [await make(), await make()]
+    await apiKeys.revoke(revoked.key.id, {})
+    const until = clock.now() + 60_000
+    const keep = (id: string) => apiKeys.keepForTokens(id, until, { action: 'token.issued', target: id })
+    const entries = await entriesDuring({ database, clock }, async () => {
+      await Promise.all([live, revoked, live].map(({ key }) => keep(key.id)))
+      await keep(live.key.id)
+      await apiKeys.keepForTokens(live.key.id, until)
+    })
+    expect(entries).toEqual(Array(3).fill(['token.issued', live.key.id, 'succeeded']))
   })
 
   it('write the time of their tokens in steps, and no token outlives what is written', async () => {
