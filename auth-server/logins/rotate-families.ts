@@ -50,7 +50,8 @@ const secondsOf = (column: SQLWrapper) => sql`floor(extract(epoch from ${column}
 
 /**
  * `$1`: an array of `inputOf`; `$2`: `tokensAliveSince`. Families are locked first, in the order of their ids, so that
- * two batches cannot wait for each other. `acceptedFamilySql` is the condition on the user `u` and the principal `p` of a family `f`.
+ * two batches cannot wait for each other. `acceptedFamilySql` is the condition on the user `u` and the principal `p` of
+ * a family `f`.
  */
 const rotateSql = textOf(sql`with input as (
     select * from json_to_recordset($1::text::json) as i(id uuid, username text, generation int, audience text,

@@ -1,7 +1,7 @@
 /**
  * oidc-provider with access tokens as JWTs, and refresh token rotation. It keeps everything in memory.
- * `node oidc-provider.mjs PORT ALG`, of RS256, ES256 and EdDSA. GET /families?count=N returns the first refresh token of
- * N families.
+ * `node oidc-provider.mjs PORT ALG`, of RS256, ES256 and EdDSA. GET /families?count=N returns the first refresh token
+ * of N families.
  */
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import fc from 'fast-check'
-import { Secret, TOTP } from 'otpauth'
 import { decodeJwt } from 'jose'
+import { Secret, TOTP } from 'otpauth'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { storeSecondFactorRoles } from '../../../auth-server/access/change-catalogue.ts'
 import { secondFactors } from '../../../auth-server/store/second-factor-tables.ts'
