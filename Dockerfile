@@ -15,7 +15,8 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts && rm -r node_modules/@electric-sql node_modules/esbuild node_modules/@esbuild
 
 FROM node:26.12.0-bookworm-slim
-ENV NODE_ENV=production
+# A smaller young generation: a third less memory, for a few hundredths of the rate (docs/operations.md).
+ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=8
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist

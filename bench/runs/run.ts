@@ -62,6 +62,7 @@ async function measureAll(bench: Bench, chosen: readonly [string, Measurement][]
       failed.push(name)
       return `## ${name}\n\nThis measurement failed.\n`
     })
+    await bench.closeParts()
     progress.clear()
     stdout.write(`${table}\n`)
     tables.push(table)

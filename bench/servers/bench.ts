@@ -19,8 +19,12 @@ export interface Bench {
   readonly load: Load
   /** Reserves deals without changes, of Keyhold and of the floors. Returns the first number. */
   newDeals(count: number): number
-  /** Adds a part that is closed together with the servers, before them. */
+  /** Adds a part of one measurement, which is closed after it. PostgreSQL has few connections for all of them. */
   closeLater(part: () => unknown): void
+  /** Adds a part that further measurements use too. */
+  closeAtEnd(part: () => unknown): void
+  /** Closes the parts of one measurement. */
+  closeParts(): Promise<void>
   close(): Promise<void>
 }
 
@@ -31,7 +35,12 @@ export const floorFile = (name: string): string => join(import.meta.dirname, '..
 export async function openBench(settings: Settings): Promise<Bench> {
   const environment = await openEnvironment(settings)
   const opened: (() => unknown)[] = [environment.close]
+  const parts: (() => unknown)[] = []
+  const closeParts = async () => {
+    for (const end of parts.splice(0).toReversed()) await end()
+  }
   const close = async () => {
+    await closeParts()
     for (const end of opened.toReversed()) await end()
   }
   try {
@@ -45,9 +54,10 @@ export async function openBench(settings: Settings): Promise<Bench> {
     opened.push(bareHono.stop)
     const load = startLoad()
     opened.push(load.close)
-    const closeLater = (part: () => unknown) => void opened.push(part)
+    const closeLater = (part: () => unknown) => void parts.push(part)
+    const closeAtEnd = (part: () => unknown) => void opened.push(part)
     const newDeals = newDealsOf(settings.deals)
-    return { settings, environment, keyhold, bareHono, load, newDeals, closeLater, close }
+    return { settings, environment, keyhold, bareHono, load, newDeals, closeLater, closeAtEnd, closeParts, close }
   } catch (error) {
     await close()
     throw error

@@ -88,12 +88,12 @@ export const openListServers = (bench: Bench): Promise<readonly [ListServer, Lis
   return opened
 }
 
-async function openServers({ settings, keyhold, closeLater }: Bench) {
+async function openServers({ settings, keyhold, closeAtEnd }: Bench) {
   const { small, big, close } = await openListDatabases(settings)
-  closeLater(close)
+  closeAtEnd(close)
   const start = async (database: ListDatabase): Promise<ListServer> => {
     const server = await keyhold.startDealServer({ databaseUrl: database.url })
-    closeLater(server.stop)
+    closeAtEnd(server.stop)
     return { database, server }
   }
   return [await start(small), await start(big)] as const
