@@ -31,9 +31,9 @@ export async function compareRecords(bench: Bench): Promise<Comparison> {
  */
 export async function compareSeals(bench: Bench): Promise<Comparison> {
   const { username } = bench.keyhold.user
-  const { record, secret, stop } = await followPrincipals(bench)
+  const { stored, secret, stop } = await followPrincipals(bench)
   const seals = createCacheSeals({ secrets: [secret], clock })
-  const [key, version, value] = [principalKey(randomUUID(), username), 7, JSON.stringify(record)]
+  const [key, version, value] = [principalKey(randomUUID(), username), 7, JSON.stringify(stored)]
   const sealed = seals.sealEntry(key, { version, value }, 3_600)
   return {
     title: `A principal record of ${value.length} bytes from Redis, after it was received`,
@@ -57,11 +57,13 @@ async function followPrincipals({ keyhold, environment: { redisUrl } }: Bench) {
   const feed = createPrincipalFeed({ ...parts, log, authClient })
   const principals = createPrincipalRecords({ ...parts, feed, authClient, recordMaxAgeMs: 300_000 })
   await feed.start()
-  const record: PrincipalRecord | undefined = await principals.get(keyhold.user.username)
-  if (!record) throw new Error('The user of the benchmark has no record.')
+  const { username } = keyhold.user
+  const record: PrincipalRecord | undefined = await principals.get(username)
+  const { record: stored } = await authClient.principal(username)
+  if (!record || !stored) throw new Error('The user of the benchmark has no record.')
   const stop = async () => {
     await feed.stop()
     await cache.close()
   }
-  return { principals, record, secret, stop }
+  return { principals, record, stored, secret, stop }
 }
