@@ -72,12 +72,13 @@ interface Reading {
 export function readRanges(ranges: readonly IndexRange[], { limit, select, conditions }: Reading): SQL {
   const isNeeded = sql`(select count(*) from first_range) <= ${sql.raw(String(limit))}`
   const [first, second] = ranges.map(
-    ({ condition, order }, index) => sql`${select}
-      where ${and(...conditions, condition, index === 0 ? undefined : isNeeded)}
+    ({ condition, order }) => sql`${select}
+      where ${and(...conditions, condition)}
       order by ${order} limit ${sql.raw(String(limit + 1))}`,
   )
   if (!second) return sql`(${first})`
-  return sql`(with first_range as materialized (${first}) select * from first_range union all (${second}))`
+  return sql`(with first_range as materialized (${first})
+    select * from first_range union all select * from (${second}) second_range where ${isNeeded})`
 }
 
 /** The order of the rows of all ranges. */
