@@ -2,6 +2,8 @@ import { write, writeSync } from 'node:fs'
 import type { DestinationStream } from 'pino'
 
 const maxWaitingCharacters = 16 * 1024 * 1024
+/** Lines of this time are written together: a write wakes another thread, which takes more time than ten lines. */
+const gatheredMs = 10
 const fullPipePauseMs = 10
 const lastAttempts = 100
 
@@ -12,22 +14,25 @@ const lastAttempts = 100
  */
 export function createOutput(descriptor = 1): DestinationStream {
   let waiting = ''
-  let isWriting = false
+  let isUnderWay = false
   let isEnding = false
   const send = (bytes: Buffer): void =>
     write(descriptor, bytes, (error, written) => {
       if (error?.code === 'EAGAIN') setTimeout(send, fullPipePauseMs, bytes)
       else if (!error && written < bytes.length) send(bytes.subarray(written))
       else {
-        isWriting = false
-        next()
+        isUnderWay = false
+        schedule()
       }
     })
+  const schedule = () => {
+    if (isUnderWay || waiting === '') return
+    isUnderWay = true
+    setTimeout(next, gatheredMs)
+  }
   const next = () => {
-    if (isWriting || waiting === '') return
     const bytes = Buffer.from(waiting)
     waiting = ''
-    isWriting = true
     send(bytes)
   }
   const sendLast = () => {
@@ -41,7 +46,7 @@ export function createOutput(descriptor = 1): DestinationStream {
       if (waiting.length + text.length > maxWaitingCharacters) return
       waiting += text
       if (isEnding) sendLast()
-      else next()
+      else schedule()
     },
   }
 }

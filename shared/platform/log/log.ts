@@ -33,7 +33,7 @@ export function createLog(settings: LogSettings, destination?: DestinationStream
     destination ??
     (usePretty
       ? prettyStream({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', singleLine: true })
-      : onceATurn(createOutput()))
+      : createOutput())
   return pino(
     {
       level: settings.level,
@@ -88,21 +88,4 @@ function withoutSecrets(line: string): string {
   if (!secretMember.test(line)) return line
   const censor = (name: string, value: unknown) => (secretMembers.includes(name.toLowerCase()) ? '[redacted]' : value)
   return `${JSON.stringify(JSON.parse(line, censor))}\n`
-}
-
-/** Writes all lines of one turn of the event loop together: a write costs more than a line. */
-export function onceATurn(stream: DestinationStream): DestinationStream {
-  let lines = ''
-  const flush = () => {
-    const complete = lines
-    lines = ''
-    if (complete !== '') stream.write(complete)
-  }
-  process.on('exit', flush)
-  return {
-    write: (line) => {
-      if (lines === '') setImmediate(flush)
-      lines += line
-    },
-  }
 }

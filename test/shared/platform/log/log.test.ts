@@ -1,6 +1,5 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { createLog, onceATurn } from '../../../../shared/platform/log/log.ts'
+import { createLog } from '../../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
 
 const logging = () => {
@@ -49,19 +48,5 @@ describe('the log', () => {
     })
     expect(mistake.stack).toContain('log.test.ts')
     expect(mistake.cause.stack).toContain('log.test.ts')
-  })
-})
-
-describe('a stream that is written once in each turn of the event loop', () => {
-  it('gets all lines of a turn in order, as one piece', async () => {
-    const pieces: string[] = []
-    const stream = onceATurn({ write: (piece) => void pieces.push(piece) })
-    stream.write('1\n')
-    stream.write('2\n')
-    expect(pieces).toEqual([])
-    await turn()
-    stream.write('3\n')
-    await turn()
-    expect(pieces).toEqual(['1\n2\n', '3\n'])
   })
 })
