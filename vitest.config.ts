@@ -33,8 +33,8 @@ const isolated = [
   'test/shared/platform/process/process.test.ts',
 ]
 
-// Many suites start servers and measure time: two files at once keep two cores busy, more only make them wait for each
-// other.
+// Many suites start servers and wait for them: three files at once keep two cores busy, which two files do to two
+// thirds. More make the suites that measure time wait for each other.
 export default defineConfig({
   test: {
     exclude,
@@ -44,7 +44,7 @@ export default defineConfig({
     testTimeout: isLong ? 3_600_000 : 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000, interval: 20 } },
-    maxWorkers: 2,
+    maxWorkers: 3,
     projects: [
       // These replace modules and timers, so each file gets modules of its own.
       { extends: true, test: { name: 'isolated', include: isolated } },

@@ -5,7 +5,7 @@
 import { type Database, isDuplicate, type Reads, type Statement } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { CommandKey, CommitResult, DealCommit, DealRepository, Loaded } from '../commands/ports.ts'
+import type { CommandKey, CommitResult, DealRepository, Loaded } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
 import { uniqueFields } from '../domain/deal-fields.ts'
 import type { DealReader, DealText } from '../queries/ports.ts'
@@ -20,6 +20,7 @@ import {
   commandOfRow,
   type DealRow,
   dealOfRow,
+  type PlacedCommit,
   rowOfCommand,
   rowsOfEvents,
   rowsOfTasks,
@@ -64,9 +65,9 @@ export function createDealRepository(database: Database, onCommit: () => void = 
   const readDeal = gatherStatements<string, Deal | undefined>({ run: (ids) => readDeals(database, ids) })
   const readText = gatherStatements<string, DealText | undefined>({ run: (ids) => readTexts(database, ids) })
   const loadOne = gatherStatements<LoadItem, Loaded>({ run: (items) => loadAll(database, items) })
-  const commitOne = gatherStatements<DealCommit, CommitResult>({
+  const commitOne = gatherStatements<PlacedCommit, CommitResult>({
     key: ({ deal }) => deal.id,
-    lock: ({ deal }) => bucketOf(deal.id),
+    lock: ({ bucket }) => bucket,
     run: async (commits) => {
       const results = await commitAll(database, commits)
       if (results.includes('committed')) onCommit()
@@ -82,7 +83,7 @@ export function createDealRepository(database: Database, onCommit: () => void = 
       if (key !== undefined || forCreation) return loadOne({ dealId, key, forCreation })
       return { deal: dealId === undefined ? undefined : await readDeal(dealId), command: undefined, purged: false }
     },
-    commit: commitOne,
+    commit: (commit) => commitOne({ ...commit, bucket: bucketOf(commit.deal.id) }),
     keepCommand: async (command) => {
       const rows = await database.write(keepCommandStatement, [JSON.stringify(rowOfCommand(command))])
       return rows.length === 1 ? 'committed' : 'command-taken'
@@ -147,9 +148,9 @@ async function loadAll(reads: Pick<Reads, 'queryAll'>, items: readonly LoadItem[
   })
 }
 
-async function commitAll(database: Database, commits: readonly DealCommit[]): Promise<CommitResult[]> {
-  const deals = commits.map(({ before, deal }) => ({
-    bucket: bucketOf(deal.id),
+async function commitAll(database: Database, commits: readonly PlacedCommit[]): Promise<CommitResult[]> {
+  const deals = commits.map(({ before, deal, bucket }) => ({
+    bucket,
     id: deal.id,
     expected_version: before?.version ?? null,
     changes: changedColumns(before, deal),
@@ -171,14 +172,14 @@ async function commitAll(database: Database, commits: readonly DealCommit[]): Pr
 }
 
 /** What a commit met that PostgreSQL refused as a duplicate; undefined when no row explains the refusal. */
-async function conflictOf(database: Database, commit: DealCommit): Promise<CommitResult | undefined> {
-  const { before, deal, events, command } = commit
+async function conflictOf(database: Database, commit: PlacedCommit): Promise<CommitResult | undefined> {
+  const { before, deal, bucket, events, command } = commit
   const [row] = await database.query<{ conflict: CommitResult | null }>(conflictStatement, [
     command?.key.principalId ?? null,
     command?.key.commandId ?? null,
     command ? bucketOfPrincipal(command.key.principalId) : null,
     deal.id,
-    bucketOf(deal.id),
+    bucket,
     before === undefined,
     events[0]?.sequence ?? null,
   ])

@@ -65,8 +65,13 @@ const taskOfRow = (row: TaskRow): Task => ({
   doneAt: timeOrNull(row.done_at),
 })
 
+/** A commit with the bucket of its deal, which is a hash: it is made once. */
+export interface PlacedCommit extends DealCommit {
+  readonly bucket: number
+}
+
 /** The rows of the tasks that a commit writes. */
-export const rowsOfTasks = ({ deal, tasks }: DealCommit): TaskRow[] =>
+export const rowsOfTasks = ({ deal, tasks, bucket }: PlacedCommit): TaskRow[] =>
   tasks.map((task) => ({
     deal_id: deal.id,
     id: task.id,
@@ -80,7 +85,7 @@ export const rowsOfTasks = ({ deal, tasks }: DealCommit): TaskRow[] =>
     created_at: task.createdAt,
     assigned_at: task.assignedAt,
     done_at: task.doneAt,
-    bucket: bucketOf(deal.id),
+    bucket,
   }))
 
 /** The columns of a deal that its members fill, with their names; amounts are in minor units. */
@@ -140,7 +145,7 @@ interface NewEventRow extends Omit<JsonRow<typeof events>, 'number' | 'schema_ve
 }
 
 /** The rows of `deals.events` that a commit writes; the database adds the number. */
-export const rowsOfEvents = ({ deal, events, context }: DealCommit): NewEventRow[] =>
+export const rowsOfEvents = ({ deal, events, context, bucket }: PlacedCommit): NewEventRow[] =>
   events.map(({ id, sequence, useCase, event }) => ({
     id,
     deal_id: deal.id,
@@ -156,5 +161,5 @@ export const rowsOfEvents = ({ deal, events, context }: DealCommit): NewEventRow
     style: context.style,
     command_id: context.key?.commandId ?? null,
     correlation_id: context.requestId,
-    bucket: bucketOf(deal.id),
+    bucket,
   }))
