@@ -8,6 +8,7 @@ import { strings } from '../texts/common.ts'
 import { type AssetName, consoleAssets } from './assets.ts'
 import { may } from './may.ts'
 import { type NavigationEntry, navigation, signedOutPath } from './navigation.ts'
+import { render } from './render.tsx'
 
 /** The parts in which pages differ. */
 export interface FrameParts {
@@ -23,7 +24,7 @@ export interface FrameParts {
 }
 
 /** The whole document as text. */
-export const renderFrame = (parts: FrameParts): string => `<!doctype html>\n${(<Frame {...parts} />).toString()}`
+export const renderFrame = (parts: FrameParts): string => `<!doctype html>\n${render(<Frame {...parts} />)}`
 
 function Frame(parts: FrameParts) {
   const { title, server, scripts, children } = parts
