@@ -2,7 +2,7 @@ import { write, writeSync } from 'node:fs'
 import type { DestinationStream } from 'pino'
 
 const maxWaitingCharacters = 16 * 1024 * 1024
-/** Lines of this time are written together: a write wakes another thread, which takes more time than ten lines. */
+/** Lines of this time are written together: a write wakes another thread, which takes more time than a line. */
 const gatheredMs = 10
 const fullPipePauseMs = 10
 const lastAttempts = 100
