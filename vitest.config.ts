@@ -33,8 +33,8 @@ const isolated = [
   'test/shared/platform/process/process.test.ts',
 ]
 
-// Many suites start servers and wait for them: three files at once keep two cores busy, which two files do to two
-// thirds. More make the suites that measure time wait for each other.
+// Many suites start servers and wait for them: two files at once leave a third of two cores unused. More than three are
+// no quicker, and make the suites that measure time wait for each other.
 export default defineConfig({
   test: {
     exclude,
