@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { testFilesWithoutCampaign, testFilesWithoutServices } from './scripts/test-files.ts'
 
 /** Suites that bring all they need themselves, though they can do with services as well. */
@@ -33,6 +34,14 @@ const isolated = [
   'test/shared/platform/process/process.test.ts',
 ]
 
+/** Begins with a long test of a short file: short files come last, so it would run alone at the end. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => moduleId.endsWith('/new-use-case.e2e.test.ts')
+    return (await super.sort(files)).sort((one, other) => Number(isLong(other)) - Number(isLong(one)))
+  }
+}
+
 // Many suites start servers and wait for them: two files at once leave a third of two cores unused. More than three are
 // no quicker, and make the suites that measure time wait for each other.
 export default defineConfig({
@@ -45,6 +54,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000, interval: 20 } },
     maxWorkers: 3,
+    sequence: { sequencer: LongFirst },
     projects: [
       // These replace modules and timers, so each file gets modules of its own.
       { extends: true, test: { name: 'isolated', include: isolated } },

@@ -6,10 +6,14 @@ const importedFile = /(?:from |import |import\()'(\.[^']+)'/g
 
 /** How a suite says that it runs over services, or where they are. */
 const overServices =
-  /\b(?:describeBackends|describeOnce|describePostgresAndRedis|describeOnDatabases|TEST_DATABASE_URL|TEST_REDIS_URL)\b/
+  /\b(?:describeBackends|describeOnce|describePostgresAndRedis|describeOnDatabases|describeEmptyDatabases|TEST_DATABASE_URL|TEST_REDIS_URL)\b/
 
 /** Define the words above, and so mention them. */
-const definitions = ['test/support/stores/backends.ts', 'test/auth-server/support/auth-database.ts']
+const definitions = [
+  'test/support/stores/backends.ts',
+  'test/support/stores/empty-databases.ts',
+  'test/auth-server/support/auth-database.ts',
+]
 
 /** Test files in which nothing, nor in what they import, runs over services: paths below `root`, relative to it. */
 export function testFilesWithoutServices(root: string): string[] {

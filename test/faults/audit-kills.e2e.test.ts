@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { createChainedLog } from '../../auth-server/audit/chained-log.ts'
 import { verifyChain } from '../../auth-server/audit/verify-chain.ts'
 import { parseSecretsKeys } from '../../auth-server/store/secrets-keys.ts'
@@ -17,7 +17,7 @@ import { startAuthProcess } from '../support/processes/auth-process.ts'
 import { answering, type ChildServer, startChild } from '../support/processes/child-server.ts'
 import { freePort } from '../support/processes/free-port.ts'
 import { preparedKeysDir } from '../support/processes/prepared-keys.ts'
-import { describePostgresAndRedis } from '../support/stores/backends.ts'
+import { describeEmbedded, describePostgresAndRedis } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type TestServer, testServer } from '../support/worlds/stack.ts'
 
 /** Servers that are killed, and their database when none of them runs. */
@@ -160,7 +160,7 @@ describePostgresAndRedis('an auth server that is killed between a change and the
   )
 })
 
-describe('a server on the embedded engine that is killed between a change and the chain', () => {
+describeEmbedded('a server that is killed between a change and the chain', () => {
   const folders: string[] = []
   afterAll(async () => {
     for (const folder of folders) await rm(folder, { recursive: true, force: true })

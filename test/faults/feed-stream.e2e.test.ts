@@ -1,12 +1,12 @@
 /** Deal servers without Redis: the change feed is a stream of the auth server, and memory goes on to answer. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../shared/platform/clock.ts'
 import { openCache } from '../../shared/platform/redis/open-cache.ts'
 import { campaign } from '../support/campaign.ts'
 import type { Reply } from '../support/clients/http-client.ts'
 import { eventually } from '../support/eventually.ts'
-import { describePostgresAndRedis, type OpenBackend, openEmbedded } from '../support/stores/backends.ts'
+import { describeEmbedded, describePostgresAndRedis, type OpenBackend } from '../support/stores/backends.ts'
 import { cacheSecret } from '../support/stores/redis-cache.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 import { withinASecond } from '../support/worlds/within-a-second.ts'
@@ -131,11 +131,11 @@ describePostgresAndRedis('deal servers whose Redis is stopped under load', (open
   })
 })
 
-describe('deal servers without Redis on purpose', () => {
+describeEmbedded('deal servers without Redis on purpose', (openBackend) => {
   const world = new World()
   beforeAll(() =>
     world.open(async () => ({
-      ...(await openEmbedded()),
+      ...(await openBackend()),
       mode: 'alone' as const,
       environment: {
         AUTH_DATABASE_URL: 'postgres://here',

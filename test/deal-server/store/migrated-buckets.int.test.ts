@@ -1,13 +1,11 @@
 /** The migration that gives deals, tasks and commands their buckets. */
 import { rmSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { bucketOf, bucketOfPrincipal } from '../../../deal-server/store/events/bucket.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
-import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
-import { openTestEngine } from '../../support/processes/stores/embedded-engine.ts'
+import { describeEmptyDatabases, type EmptyDatabase } from '../../support/stores/empty-databases.ts'
 import { migrationsUpTo } from '../../support/stores/migrations-up-to.ts'
-import { createScratchDatabase } from '../../support/stores/scratch-database.ts'
 
 const schema = 'deals'
 const lastBefore = 17
@@ -44,74 +42,45 @@ const structureStatement = `
       from pg_attribute where attrelid::regclass::text in ('deals.deals', 'deals.tasks', 'deals.commands')
         and attnum > 0 and not attisdropped and attname <> 'bucket') parts`
 
-const describeBuckets = (name: string, open: () => Promise<{ database: Database; close(): Promise<void> }>): void => {
-  describe(`buckets after the migration of former tables on ${name}`, () => {
-    let database: Database
-    let close: () => Promise<void>
-    const folder = migrationsUpTo(lastBefore)
-    const migrated = migrationsUpTo(lastOfBuckets)
+describeEmptyDatabases('buckets after the migration of former tables', (start) => {
+  let database: Database
+  let opened: EmptyDatabase
+  const folder = migrationsUpTo(lastBefore)
+  const migrated = migrationsUpTo(lastOfBuckets)
 
-    beforeAll(async () => {
-      const opened = await open()
-      database = opened.database
-      close = opened.close
-    })
-    afterAll(async () => {
-      await close()
-      for (const one of [folder, migrated]) rmSync(one, { recursive: true })
-    })
-
-    const read = async (table: string) => {
-      const rows = await database.query<{ row: Record<string, unknown> }>(`select to_json(t) as row from ${table} t`)
-      const byKey = rows.map(({ row: { bucket, ...row } }) => [JSON.stringify(row), bucket] as const)
-      return new Map(byKey.sort(([one], [other]) => (one < other ? -1 : 1)))
-    }
-    const structure = async () => (await database.query<{ structure: string[] }>(structureStatement))[0]?.structure
-
-    it('are those that servers compute, and all rows and constraints stay', async () => {
-      await migrateDatabase(database, { migrationsFolder: folder, schema })
-      for (const text of fillStatements)
-        await database.write(text, text.includes('$1') ? [JSON.stringify(principals)] : [])
-      const tables = ['deals.deals', 'deals.tasks', 'deals.commands']
-      const before = await Promise.all(tables.map(read))
-      const structureBefore = await structure()
-      await migrateDatabase(database, { migrationsFolder: migrated, schema })
-      const after = await Promise.all(tables.map(read))
-      expect(after.map((rows) => [...rows.keys()])).toEqual(before.map((rows) => [...rows.keys()]))
-      expect(after.map(({ size }) => size)).toEqual([count - Math.floor(count / 7), count, 399 * principals.length])
-      const bucketIn = (text: string): number => {
-        const row = JSON.parse(text)
-        return row.principal_id === undefined ? bucketOf(row.deal_id ?? row.id) : bucketOfPrincipal(row.principal_id)
-      }
-      for (const [text, bucket] of after.flatMap((rows) => [...rows])) expect(bucket).toBe(bucketIn(text))
-      expect(await structure()).toEqual(structureBefore)
-    })
+  beforeAll(async () => {
+    opened = await start()
+    database = opened.open()
   })
-}
+  afterAll(async () => {
+    await database.close()
+    await opened.dispose()
+    for (const one of [folder, migrated]) rmSync(one, { recursive: true })
+  })
 
-describeBuckets('the embedded engine', async () => {
-  const engine = await openTestEngine()
-  const database = engine.database()
-  return {
-    database,
-    close: async () => {
-      await database.close()
-      await engine.close()
-    },
+  const read = async (table: string) => {
+    const rows = await database.query<{ row: Record<string, unknown> }>(`select to_json(t) as row from ${table} t`)
+    const byKey = rows.map(({ row: { bucket, ...row } }) => [JSON.stringify(row), bucket] as const)
+    return new Map(byKey.sort(([one], [other]) => (one < other ? -1 : 1)))
   }
-})
+  const structure = async () => (await database.query<{ structure: string[] }>(structureStatement))[0]?.structure
 
-const serverUrl = process.env.TEST_DATABASE_URL
-if (serverUrl !== undefined) {
-  describeBuckets('a PostgreSQL server', async () => {
-    const scratch = await createScratchDatabase(serverUrl)
-    const database = openPostgres(scratch.url)
-    return {
-      database,
-      close: async () => {
-        await database.close()
-        await scratch.drop()
-      },
+  it('are those that servers compute, and all rows and constraints stay', async () => {
+    await migrateDatabase(database, { migrationsFolder: folder, schema })
+    for (const text of fillStatements)
+      await database.write(text, text.includes('$1') ? [JSON.stringify(principals)] : [])
+    const tables = ['deals.deals', 'deals.tasks', 'deals.commands']
+    const before = await Promise.all(tables.map(read))
+    const structureBefore = await structure()
+    await migrateDatabase(database, { migrationsFolder: migrated, schema })
+    const after = await Promise.all(tables.map(read))
+    expect(after.map((rows) => [...rows.keys()])).toEqual(before.map((rows) => [...rows.keys()]))
+    expect(after.map(({ size }) => size)).toEqual([count - Math.floor(count / 7), count, 399 * principals.length])
+    const bucketIn = (text: string): number => {
+      const row = JSON.parse(text)
+      return row.principal_id === undefined ? bucketOf(row.deal_id ?? row.id) : bucketOfPrincipal(row.principal_id)
     }
+    for (const [text, bucket] of after.flatMap((rows) => [...rows])) expect(bucket).toBe(bucketIn(text))
+    expect(await structure()).toEqual(structureBefore)
   })
-}
+})

@@ -1,106 +1,84 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Database } from '../../../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../../../shared/platform/database/migrate.ts'
-import { openPostgres } from '../../../../shared/platform/postgres/postgres.ts'
-import { openTestEngine } from '../../../support/processes/stores/embedded-engine.ts'
+import { describeEmptyDatabases, type EmptyDatabase } from '../../../support/stores/empty-databases.ts'
 import { writeMigrations } from '../../../support/stores/migrations-folder.ts'
-import { createScratchDatabase } from '../../../support/stores/scratch-database.ts'
 
-interface Opened {
-  open(): Database
-  dispose(): Promise<void>
-}
+describeEmptyDatabases('migrations', (start) => {
+  let opened: EmptyDatabase
+  let database: Database
+  const FIRST = 'CREATE SCHEMA "ledger";\n--> statement-breakpoint\nCREATE TABLE "ledger"."mark" (n int);'
+  const SECOND = 'INSERT INTO "ledger"."mark" VALUES (2);'
 
-const describeMigrations = (name: string, start: () => Promise<Opened>): void => {
-  describe(`migrations on ${name}`, () => {
-    let opened: Opened
-    let database: Database
-    const FIRST = 'CREATE SCHEMA "ledger";\n--> statement-breakpoint\nCREATE TABLE "ledger"."mark" (n int);'
-    const SECOND = 'INSERT INTO "ledger"."mark" VALUES (2);'
-
-    beforeAll(async () => {
-      opened = await start()
-      database = opened.open()
-    })
-
-    afterAll(async () => {
-      await database?.close()
-      await opened?.dispose()
-    })
-
-    const marks = async (): Promise<unknown[]> =>
-      (await database.query<{ n: number }>('select n from ledger.mark')).map(({ n }) => n)
-
-    it('are each applied once when several instances start together, and never again', async () => {
-      const options = { migrationsFolder: writeMigrations(FIRST, SECOND), schema: 'ledger' }
-      const instances = Array.from({ length: 5 }, () => opened.open())
-      await Promise.all(instances.map((instance) => migrateDatabase(instance, options)))
-      await Promise.all(instances.map((instance) => instance.close()))
-      await migrateDatabase(database, options)
-      expect(await marks()).toEqual([2])
-    })
-
-    it('are not even read when the journal has them all', async () => {
-      const folder = writeMigrations(FIRST, SECOND)
-      for (const file of ['m0.sql', 'm1.sql']) rmSync(join(folder, file))
-      await migrateDatabase(database, { migrationsFolder: folder, schema: 'ledger' })
-      expect(await marks()).toEqual([2])
-    })
-
-    it('continue where an earlier version stopped', async () => {
-      const third = 'INSERT INTO "ledger"."mark" VALUES (3);'
-      await migrateDatabase(database, { migrationsFolder: writeMigrations(FIRST, SECOND, third), schema: 'ledger' })
-      expect(await marks()).toEqual([2, 3])
-    })
-
-    it('change nothing when one of them is refused, and reject with its SQLSTATE', async () => {
-      const folder = writeMigrations(FIRST, SECOND, 'SELECT 3', SECOND, 'SELECT no_such_column')
-      await expect(migrateDatabase(database, { migrationsFolder: folder, schema: 'ledger' })).rejects.toMatchObject({
-        name: 'DatabaseError',
-        sqlState: '42703',
-      })
-      expect(await marks()).toEqual([2, 3])
-    })
-
-    it('commit what stands before one that asks for a transaction of its own', async () => {
-      const refused = '-- In a transaction of its own: an index.\nSELECT no_such_column'
-      const folder = writeMigrations(FIRST, SECOND, 'SELECT 3', 'INSERT INTO "ledger"."mark" VALUES (4);', refused)
-      await expect(migrateDatabase(database, { migrationsFolder: folder, schema: 'ledger' })).rejects.toThrow(/42703/)
-      expect(await marks()).toEqual([2, 3, 4])
-    })
-
-    it('make a journal of former releases unreadable, under the name that their servers look for', async () => {
-      await database.query('alter table ledger.migrations rename to __drizzle_migrations')
-      const fourth = 'INSERT INTO "ledger"."mark" VALUES (5);'
-      const folder = writeMigrations(FIRST, SECOND, 'SELECT 3', 'INSERT INTO "ledger"."mark" VALUES (4);', fourth)
-      for (const _ of [1, 2]) await migrateDatabase(database, { migrationsFolder: folder, schema: 'ledger' })
-      expect(await marks()).toEqual([2, 3, 4, 5])
-      const read = database.query('select max(created_at)::text as last from ledger.__drizzle_migrations')
-      await expect(read).rejects.toThrow('start no server of a release before')
-    })
-
-    it('keep a journal per schema', async () => {
-      const folder = writeMigrations('CREATE TABLE "other"."thing" (n int);')
-      await migrateDatabase(database, { migrationsFolder: folder, schema: 'other' })
-      const journals = await database.query(
-        `select table_schema::text from information_schema.tables where table_name = 'migrations' order by 1`,
-      )
-      expect(journals).toEqual([{ table_schema: 'ledger' }, { table_schema: 'other' }])
-    })
+  beforeAll(async () => {
+    opened = await start()
+    database = opened.open()
   })
-}
 
-describeMigrations('the embedded engine', async () => {
-  const engine = await openTestEngine()
-  return { open: () => engine.database(), dispose: () => engine.close() }
+  afterAll(async () => {
+    await database?.close()
+    await opened?.dispose()
+  })
+
+  const marks = async (): Promise<unknown[]> =>
+    (await database.query<{ n: number }>('select n from ledger.mark')).map(({ n }) => n)
+
+  it('are each applied once when several instances start together, and never again', async () => {
+    const options = { migrationsFolder: writeMigrations(FIRST, SECOND), schema: 'ledger' }
+    const instances = Array.from({ length: 5 }, () => opened.open())
+    await Promise.all(instances.map((instance) => migrateDatabase(instance, options)))
+    await Promise.all(instances.map((instance) => instance.close()))
+    await migrateDatabase(database, options)
+    expect(await marks()).toEqual([2])
+  })
+
+  it('are not even read when the journal has them all', async () => {
+    const folder = writeMigrations(FIRST, SECOND)
+    for (const file of ['m0.sql', 'm1.sql']) rmSync(join(folder, file))
+    await migrateDatabase(database, { migrationsFolder: folder, schema: 'ledger' })
+    expect(await marks()).toEqual([2])
+  })
+
+  it('continue where an earlier version stopped', async () => {
+    const third = 'INSERT INTO "ledger"."mark" VALUES (3);'
+    await migrateDatabase(database, { migrationsFolder: writeMigrations(FIRST, SECOND, third), schema: 'ledger' })
+    expect(await marks()).toEqual([2, 3])
+  })
+
+  it('change nothing when one of them is refused, and reject with its SQLSTATE', async () => {
+    const folder = writeMigrations(FIRST, SECOND, 'SELECT 3', SECOND, 'SELECT no_such_column')
+    await expect(migrateDatabase(database, { migrationsFolder: folder, schema: 'ledger' })).rejects.toMatchObject({
+      name: 'DatabaseError',
+      sqlState: '42703',
+    })
+    expect(await marks()).toEqual([2, 3])
+  })
+
+  it('commit what stands before one that asks for a transaction of its own', async () => {
+    const refused = '-- In a transaction of its own: an index.\nSELECT no_such_column'
+    const folder = writeMigrations(FIRST, SECOND, 'SELECT 3', 'INSERT INTO "ledger"."mark" VALUES (4);', refused)
+    await expect(migrateDatabase(database, { migrationsFolder: folder, schema: 'ledger' })).rejects.toThrow(/42703/)
+    expect(await marks()).toEqual([2, 3, 4])
+  })
+
+  it('make a journal of former releases unreadable, under the name that their servers look for', async () => {
+    await database.query('alter table ledger.migrations rename to __drizzle_migrations')
+    const fourth = 'INSERT INTO "ledger"."mark" VALUES (5);'
+    const folder = writeMigrations(FIRST, SECOND, 'SELECT 3', 'INSERT INTO "ledger"."mark" VALUES (4);', fourth)
+    for (const _ of [1, 2]) await migrateDatabase(database, { migrationsFolder: folder, schema: 'ledger' })
+    expect(await marks()).toEqual([2, 3, 4, 5])
+    const read = database.query('select max(created_at)::text as last from ledger.__drizzle_migrations')
+    await expect(read).rejects.toThrow('start no server of a release before')
+  })
+
+  it('keep a journal per schema', async () => {
+    const folder = writeMigrations('CREATE TABLE "other"."thing" (n int);')
+    await migrateDatabase(database, { migrationsFolder: folder, schema: 'other' })
+    const journals = await database.query(
+      `select table_schema::text from information_schema.tables where table_name = 'migrations' order by 1`,
+    )
+    expect(journals).toEqual([{ table_schema: 'ledger' }, { table_schema: 'other' }])
+  })
 })
-
-const serverUrl = process.env.TEST_DATABASE_URL
-if (serverUrl !== undefined) {
-  describeMigrations('a PostgreSQL server', async () => {
-    const scratch = await createScratchDatabase(serverUrl)
-    return { open: () => openPostgres(scratch.url), dispose: scratch.drop }
-  })
-}
