@@ -125,10 +125,9 @@ function createHeadLog({ database, log }: ChainedLogPorts, head: () => Promise<A
   return async () => {
     try {
       const now = await head()
+      const lost = before && !(await hasHead(database, before)) ? before : undefined
       log.info({ auditHead: now }, `Current audit head ${formatAuditHead(now)}`)
-      if (before && !(await hasHead(database, before))) {
-        log.error({ auditHead: before }, `${lostHead} ${formatAuditHead(before)}`)
-      }
+      if (lost) log.error({ auditHead: lost }, `${lostHead} ${formatAuditHead(lost)}`)
       before = now
     } catch (err) {
       log.warn({ err }, 'The head of the audit log could not be read')

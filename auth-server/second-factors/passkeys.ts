@@ -1,13 +1,11 @@
-/** Passkeys: registration and authentication by WebAuthn (Level 3), over `@simplewebauthn/server`. */
-import {
-  type AuthenticationResponseJSON,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server'
-import { decodeAttestationObject, isoBase64URL } from '@simplewebauthn/server/helpers'
+/**
+ * Passkeys: registration and authentication by WebAuthn (Level 3), over `@simplewebauthn/server`. The first use loads
+ * the library, which is a quarter of the code of the server.
+ */
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+
+const loadWebAuthn = () => import('@simplewebauthn/server')
+const loadHelpers = () => import('@simplewebauthn/server/helpers')
 
 /** The relying party (WebAuthn §4). */
 export interface RelyingParty {
@@ -41,11 +39,11 @@ const described = ({ credentialId, transports }: Pick<Passkey, 'credentialId' | 
 const timeout = 300_000
 
 /** Options for `navigator.credentials.create` (`PublicKeyCredential.parseCreationOptionsFromJSON`). */
-export const creationOptions = (
+export const creationOptions = async (
   party: RelyingParty,
   user: { readonly username: string; readonly userId: string; readonly passkeys: readonly Passkey[] },
 ) =>
-  generateRegistrationOptions({
+  (await loadWebAuthn()).generateRegistrationOptions({
     rpName: 'Keyhold',
     rpID: party.id,
     userName: user.username,
@@ -57,8 +55,8 @@ export const creationOptions = (
   })
 
 /** Options for `navigator.credentials.get` (`PublicKeyCredential.parseRequestOptionsFromJSON`). */
-export const requestOptions = (party: RelyingParty, passkeys: readonly Passkey[], challenge: string) =>
-  generateAuthenticationOptions({
+export const requestOptions = async (party: RelyingParty, passkeys: readonly Passkey[], challenge: string) =>
+  (await loadWebAuthn()).generateAuthenticationOptions({
     rpID: party.id,
     allowCredentials: passkeys.map(described),
     challenge: Uint8Array.from(Buffer.from(challenge, 'base64url')),
@@ -77,7 +75,10 @@ const knownTransports: ReadonlySet<string> = new Set(['usb', 'nfc', 'ble', 'smar
  * for no other, and the library fetches URLs that stand in the certificates of others. @throws for what cannot be
  * decoded
  */
-function hasNoCertificates({ response }: RegistrationResponseJSON): boolean {
+function hasNoCertificates(
+  { decodeAttestationObject, isoBase64URL }: Awaited<ReturnType<typeof loadHelpers>>,
+  { response }: RegistrationResponseJSON,
+): boolean {
   const attestation = decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject))
   const format = attestation.get('fmt')
   return format === 'none' || (format === 'packed' && attestation.get('attStmt').get('x5c') === undefined)
@@ -89,9 +90,10 @@ export async function registeredPasskey(
   answer: unknown,
   challenge: string,
 ): Promise<Passkey | undefined> {
+  const [{ verifyRegistrationResponse }, helpers] = await Promise.all([loadWebAuthn(), loadHelpers()])
   const verified = await orUndefined(async () => {
     const response = answer as RegistrationResponseJSON
-    if (!hasNoCertificates(response)) return undefined
+    if (!hasNoCertificates(helpers, response)) return undefined
     return verifyRegistrationResponse({
       response,
       expectedChallenge: challenge,
@@ -125,6 +127,7 @@ export async function usedPasskey(
   answer: unknown,
   { challenge, passkey }: { readonly challenge: string; readonly passkey: Passkey },
 ): Promise<UsedPasskey | undefined> {
+  const { verifyAuthenticationResponse } = await loadWebAuthn()
   const verified = await orUndefined(() =>
     verifyAuthenticationResponse({
       response: answer as AuthenticationResponseJSON,

@@ -64,7 +64,7 @@ it('installs for `npm start`, which compiles all programs, what the command line
 })
 
 it('loads what only some need when it is needed', () => {
-  const seldom = ['@electric-sql/pglite', 'pino-pretty', 'swagger-ui-dist']
+  const seldom = ['@electric-sql/pglite', '@simplewebauthn/server', 'pino-pretty', 'swagger-ui-dist']
   const loaded = packagesLoaded('start.ts', ...servers)
   expect(loaded).toEqual(expect.arrayContaining(['@node-rs/argon2', 'pino', 'drizzle-orm']))
   expect(loaded.filter((name) => seldom.includes(name))).toEqual([])

@@ -221,7 +221,9 @@ describeDealStores('webhooks', (openBackend) => {
     receiver.secrets.splice(0, 1, String(body.secret))
     await rename(deal, 'new secret')
     await eventually(() => expect(sequences(deal)).toEqual([1, 2]))
-    expect(receiver.received.map(({ headers }) => headers['webhook-signature']?.split(' ').length)).toEqual([2, 2])
+    // An event of another deal, from before, may come with one signature.
+    const signatures = ofDeal(receiver.received, deal).map(({ headers }) => headers['webhook-signature'])
+    expect(signatures.map((text) => text?.split(' ').length)).toEqual([2, 2])
     expect(former).not.toBe(body.secret)
   })
 
@@ -385,14 +387,10 @@ describeDealStores('webhooks', (openBackend) => {
 
   it('are 100 at most', async () => {
     const json = { url: 'https://receiver.example' }
-    const id = await create(json)
-    await patch(id, { state: 'paused' })
-    const copies = await stack.database.write(
-      `insert into deals.webhooks
-       select (json_populate_record(w, json_build_object('id', gen_random_uuid()))).*
-       from deals.webhooks w, generate_series(1, 98) where w.id = $1::text::uuid returning id`,
-      [id],
-    )
+    await patch(await create(json), { state: 'paused' })
+    const copies = await stack.database.write(`insert into deals.webhooks
+      select (json_populate_record(w, json_build_object('id', gen_random_uuid()))).*
+      from deals.webhooks w, generate_series(1, 98) returning id`)
     expect(copies).toHaveLength(98)
     await create(json)
     expectProblem(await stack.deal.send(collection, { token: admin, json }), 409, 'too-many-webhooks')
