@@ -199,7 +199,6 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     apiKeys: createApiKeys({
       ...common,
       ...pairs,
-      principals,
       countPair: createPairLimit({ clock, ...pairs }),
     }),
     logins: countLogins(metrics, createLogins(config, { ...common, tokens, secondFactors, audit })),

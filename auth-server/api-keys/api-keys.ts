@@ -4,13 +4,12 @@ import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { readCatalogue } from '../principals/catalogue.ts'
 import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
-import type { PrincipalReader } from '../principals/principal-reader.ts'
 import { apiKeys } from '../store/schema.ts'
 import type { Grantor } from '../users/granting-rights.ts'
 import { type ApiKey, type ApiKeyRequest, type ApiKeyRotation, type NewApiKey, refuseImpossible } from './api-key.ts'
 import { countExpiringSoon, isApiKeyId, listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { type ChangeApiKeysPorts, confirmApiKey, insertApiKey, revokeApiKey } from './change-api-keys.ts'
-import { createReadOwnedKey, hasSecret, type OwnedKey } from './key-material.ts'
+import { createReadMaterial, hasSecret } from './key-material.ts'
 import { createKeepForTokens, type KeepForTokens } from './key-use.ts'
 import { type CountPair, createPairLimit } from './pair-limit.ts'
 import { rotateApiKey } from './rotate-api-key.ts'
@@ -45,13 +44,11 @@ export interface ApiKeys {
   revoke(id: string, owner: OfOwner): Promise<void>
   /** The key material for verification; undefined when the key does not exist, is revoked or has expired. */
   material(id: string): Promise<StoredSigningKey | undefined>
-  /** The same with its owner. */
-  owned(id: string): Promise<OwnedKey | undefined>
   /**
    * The key of kind `hmac` with this id and secret (RFC 6749 §2.3.1). An unknown id and a wrong secret take the same
    * time.
    */
-  authenticateClient(id: string, secret: string): Promise<OwnedKey | undefined>
+  authenticateClient(id: string, secret: string): Promise<StoredSigningKey | undefined>
   /**
    * Call this before you issue an access token with the key's id as `sid`, so that a revocation of the key reaches the
    * token. False when the key was revoked or has expired in the meantime: issue no token. `expiresAt` in milliseconds.
@@ -75,7 +72,6 @@ export interface ApiKeysPorts extends Omit<ChangeApiKeysPorts, 'generateRsaPair'
   /** Counts pairs in another process; in this one when left out. */
   readonly countPair?: CountPair | undefined
   readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
-  readonly principals: Pick<PrincipalReader, 'ofRows'>
 }
 
 /** Creates the operations on API keys over these ports. */
@@ -84,7 +80,7 @@ export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
   const source = database.drizzle
   const changing = { ...ports, generateRsaPair: createRsaGenerator() }
   const { countPair = createPairLimit(ports) } = ports
-  const owned = createReadOwnedKey(ports)
+  const material = createReadMaterial(ports)
   const noteUse = createNoteUse(ports, { table: apiKeys, id: apiKeys.id, lastUsedAt: apiKeys.lastUsedAt })
   return {
     refuseImpossible: async (request) => refuseImpossible(await readCatalogue(database), request, ports.clock.now()),
@@ -102,11 +98,10 @@ export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
     },
     confirm: (id, by) => whenPublished(publisher, confirmApiKey(ports, id, by)),
     revoke: (id, owner) => whenPublished(publisher, revokeApiKey(ports, id, owner)),
-    owned,
-    material: async (id) => (await owned(id))?.key,
+    material,
     authenticateClient: async (id, secret) => {
-      const found = await owned(id)
-      return hasSecret(found?.key, secret) ? found : undefined
+      const found = await material(id)
+      return hasSecret(found, secret) ? found : undefined
     },
     keepForTokens: createKeepForTokens(ports),
     countExpiringSoon: () => countExpiringSoon(source, ports.clock.now()),

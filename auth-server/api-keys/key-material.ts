@@ -7,9 +7,6 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { textOf } from '../../shared/platform/database/statement.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
-import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
-import { type PrincipalReader, type RecordRow, recordColumns } from '../principals/principal-reader.ts'
-import { tokensAliveSince } from '../principals/principal-record.ts'
 import { k, p, u } from '../store/aliases.ts'
 import { apiKeys, principals, users } from '../store/schema.ts'
 import type { AssociatedData, Sealing } from '../store/sealing.ts'
@@ -19,34 +16,27 @@ interface MaterialPorts {
   readonly database: Pick<Database, 'query'>
   readonly clock: Clock
   readonly sealing: Sealing
-  readonly principals: Pick<PrincipalReader, 'ofRows'>
-}
-
-/** A key, and its owner as the database has it now. */
-export interface OwnedKey {
-  readonly key: StoredSigningKey
-  readonly owner: PrincipalRecord
 }
 
 /** The associated data of the encrypted secret of a key. */
 export const apiKeySecretData = (id: string): AssociatedData => ({ purpose: 'api-key-secret', row: id })
 
-/** `$1`: a JSON array of ids, each once; `$2`: `tokensAliveSince`; `$3`: now. */
-const readSql = textOf(sql`select ${k.id}::text as id, ${recordColumns}, json_build_object(
+/** `$1`: a JSON array of ids, each once; `$2`: now. */
+const readSql = textOf(sql`select ${k.id}::text as id, json_build_object(
     'id', ${k.id}, 'kind', ${k.kind}, 'username', ${u.username}, 'userId', ${k.userId},
     'version', ${p.principalVersion},
     'requireBodyHash', ${k.requireBodyHash}, 'rights', to_json(${k.rights}), 'publicKeyPem', ${k.publicKeyPem},
     'expiresAt', round(extract(epoch from ${k.expiresAt}) * 1000)::bigint) as material,
     ${k.secretSealed} as sealed, ${k.formerSecretSealed} as "formerSealed", ${k.formerPublicKeyPem} as "formerPem",
-    case when ${k.formerUntil} > $3::text::timestamptz
+    case when ${k.formerUntil} > $2::text::timestamptz
       then to_json(round(extract(epoch from ${k.formerUntil}) * 1000)::bigint) end as "formerUntil"
   from json_array_elements_text($1::text::json) as i(id)
   cross join lateral (select * from ${apiKeys} where ${apiKeys.id} = i.id::uuid limit 1) k
   join ${users} ${u} on ${u.id} = ${k.userId}
   join ${principals} ${p} on ${p.usernameFolded} = ${k.usernameFolded}
-  where ${k.revokedAt} is null and (${k.expiresAt} is null or ${k.expiresAt} > $3::text::timestamptz)`)
+  where ${k.revokedAt} is null and (${k.expiresAt} is null or ${k.expiresAt} > $2::text::timestamptz)`)
 
-interface Row extends RecordRow {
+interface Row {
   readonly id: string
   readonly material: Omit<StoredSigningKey, 'secret' | 'former'>
   readonly sealed: string | null
@@ -56,27 +46,27 @@ interface Row extends RecordRow {
   readonly formerUntil: number | null
 }
 
-/** Reads a key and its owner. Undefined when the key does not exist, is revoked or has expired. @throws Unavailable */
-export type ReadOwnedKey = (id: string) => Promise<OwnedKey | undefined>
+/**
+ * Reads the material of a key. Undefined when the key does not exist, is revoked or has expired. @throws Unavailable
+ */
+export type ReadMaterial = (id: string) => Promise<StoredSigningKey | undefined>
 
 /** Creates the function for one process. Concurrent callers share a statement. */
-export function createReadOwnedKey({ database, clock, sealing, principals }: MaterialPorts): ReadOwnedKey {
-  const readRow = gatherStatements<string, { row: Row; record: PrincipalRecord } | undefined>({
+export function createReadMaterial({ database, clock, sealing }: MaterialPorts): ReadMaterial {
+  const readRow = gatherStatements<string, Row | undefined>({
     run: async (ids) => {
-      const parameters = [JSON.stringify([...new Set(ids)]), tokensAliveSince(clock), rfc3339(clock.now())]
-      const rows = await database.query<Row>(readSql, parameters)
-      const found = new Map((await principals.ofRows(rows)).map((owned) => [owned.row.id, owned]))
+      const rows = await database.query<Row>(readSql, [JSON.stringify([...new Set(ids)]), rfc3339(clock.now())])
+      const found = new Map(rows.map((row) => [row.id, row]))
       return ids.map((id) => found.get(id))
     },
   })
-  return async function readOwnedKey(id) {
-    const found = isApiKeyId(id) ? await readRow(id) : undefined
-    if (!found) return undefined
-    const { row, record: owner } = found
+  return async function readMaterial(id) {
+    const row = isApiKeyId(id) ? await readRow(id) : undefined
+    if (!row) return undefined
     const open = (sealed: string | null) => (sealed === null ? null : sealing.open(sealed, apiKeySecretData(id)))
     const { formerUntil: until, formerSealed, formerPem } = row
     const former = until === null ? null : { secret: open(formerSealed), publicKeyPem: formerPem, until }
-    return { key: { ...row.material, secret: open(row.sealed), former }, owner }
+    return { ...row.material, secret: open(row.sealed), former }
   }
 }
 

@@ -5,9 +5,10 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import { build, textOf } from '../../shared/platform/database/statement.ts'
 import { refusalOf } from '../../shared/protocol/authentication/authenticate.ts'
 import type { LoginThrottle } from '../../shared/protocol/authentication/login-throttle.ts'
+import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
+import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
-import type { OwnedKey } from '../api-keys/key-material.ts'
 import { usedSignatures } from '../store/schema.ts'
 import { type ClientAssertion, readClientAssertion } from './client-assertion.ts'
 import { invalidClient } from './oauth-error.ts'
@@ -30,8 +31,11 @@ interface AssertionCredentials {
   readonly assertion: string
 }
 
-/** An authenticated client. */
-export type Client = OwnedKey
+/** An authenticated client: an API key, and its owner as the database has it now. */
+export interface Client {
+  readonly key: StoredSigningKey
+  readonly owner: PrincipalRecord
+}
 
 /** Facts about the request that client authentication needs. */
 export interface ClientRequest {
@@ -48,8 +52,9 @@ export type AuthenticateClient = (credentials: ClientCredentials, request: Clien
 export interface ClientPorts {
   readonly database: Pick<Database, 'write'>
   readonly clock: Clock
-  readonly apiKeys: Pick<ApiKeys, 'authenticateClient' | 'owned' | 'noteUse'>
+  readonly apiKeys: Pick<ApiKeys, 'authenticateClient' | 'material' | 'noteUse'>
   readonly loginThrottle: LoginThrottle
+  readonly principal: (username: string) => Promise<PrincipalRecord | undefined>
   readonly issuer: string
   readonly tokenEndpoint: string
 }
@@ -60,13 +65,13 @@ export interface ClientPorts {
  * counted first, so that a refusal by a limit does not use it up.
  */
 export function createClientAuthentication(ports: ClientPorts): AuthenticateClient {
-  const unlessRefused = (client: Client | undefined): Client | undefined => {
-    if (!client || client.owner.userId !== client.key.userId) return undefined
-    const used = { generation: undefined, loginId: client.key.id, tokenId: undefined }
-    return refusalOf(client.owner, used) ? undefined : client
+  const ownerOf = async (key: StoredSigningKey | undefined): Promise<Client | undefined> => {
+    const owner = key && (await ports.principal(key.username))
+    if (!key || owner?.userId !== key.userId) return undefined
+    return refusalOf(owner, { generation: undefined, loginId: key.id, tokenId: undefined }) ? undefined : { key, owner }
   }
   const bySecret = async ({ clientId, secret }: SecretCredentials, address: string) => {
-    const client = unlessRefused(await ports.apiKeys.authenticateClient(clientId, secret))
+    const client = await ownerOf(await ports.apiKeys.authenticateClient(clientId, secret))
     await ports.loginThrottle.judge({ account: clientId, address }, client !== undefined)
     return client
   }
@@ -75,7 +80,7 @@ export function createClientAuthentication(ports: ClientPorts): AuthenticateClie
     const assertion = readClientAssertion(credentials.assertion, { audiences, clock: ports.clock })
     const isOfClient = assertion && (credentials.clientId ?? assertion.clientId) === assertion.clientId
     return ports.loginThrottle.attempt({ account: isOfClient ? assertion.clientId : undefined, address }, async () =>
-      isOfClient ? unlessRefused(await checkAssertion(ports, assertion)) : undefined,
+      isOfClient ? ownerOf(await checkAssertion(ports, assertion)) : undefined,
     )
   }
   return async function authenticateClient(credentials, request) {
@@ -89,12 +94,12 @@ export function createClientAuthentication(ports: ClientPorts): AuthenticateClie
   }
 }
 
-async function checkAssertion(ports: ClientPorts, assertion: ClientAssertion): Promise<Client | undefined> {
-  const client = await ports.apiKeys.owned(assertion.clientId)
-  const accepted = [client?.key.publicKeyPem, client?.key.former?.publicKeyPem]
+async function checkAssertion(ports: ClientPorts, assertion: ClientAssertion): Promise<StoredSigningKey | undefined> {
+  const key = await ports.apiKeys.material(assertion.clientId)
+  const accepted = [key?.publicKeyPem, key?.former?.publicKeyPem]
   const isSigned = await Promise.all(accepted.map((pem) => pem != null && assertion.isSignedBy(pem)))
   if (!isSigned.includes(true)) return undefined
-  return (await useOnce(ports, assertion)) ? client : undefined
+  return (await useOnce(ports, assertion)) ? key : undefined
 }
 
 const useSql = textOf(

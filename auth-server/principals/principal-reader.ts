@@ -3,7 +3,7 @@
  * concurrent requests are gathered: one statement for each batch, and one row for each user in it. A batch is read
  * after all its callers have asked.
  */
-import { type SQL, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import { type BoundedCache, createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
@@ -23,33 +23,21 @@ export interface RecordInCatalogue {
   readonly catalogue: Catalogue
 }
 
-/** A row with the columns of `recordColumns`. */
-export interface RecordRow {
-  /** The folded user name. */
-  readonly name: string
-  readonly facts: string
-  readonly catalogue: string
-}
-
 /** Reads for requests. All throw Unavailable. */
 export interface PrincipalReader {
   /** The principal record; undefined when there never was such a user. */
   record(username: string): Promise<PrincipalRecord | undefined>
   /** The same, with the catalogue by which its rights are effective. */
   inCatalogue(username: string): Promise<RecordInCatalogue | undefined>
-  /** The rows of one statement, with their records. */
-  ofRows<Row extends RecordRow>(rows: readonly Row[]): Promise<(RecordInCatalogue & { readonly row: Row })[]>
 }
 
 /** The names of `$1`, a JSON array, each once. */
 const names = sql`json_array_elements_text($1::text::json) as n(name)`
 
-/** Columns of a `RecordRow`, of a row `p` of auth.principals. `$2`: `tokensAliveSince`. */
-export const recordColumns: SQL = sql`${p.usernameFolded} as name,
-  ${principalFactsSql(sql`$2::text::timestamptz`)}::text as facts, ${catalogueVersionSql}::text as catalogue`
-
-const recordsSql = textOf(sql`select f.* from ${names} cross join lateral (
-    select ${recordColumns} from ${principals} ${p} where ${p.usernameFolded} = n.name limit 1) f`)
+const recordsSql =
+  textOf(sql`select n.name, f.facts, ${catalogueVersionSql}::text as catalogue from ${names} cross join lateral (
+    select ${principalFactsSql(sql`$2::text::timestamptz`)}::text as facts from ${principals} ${p}
+    where ${p.usernameFolded} = n.name limit 1) f`)
 
 /** Bounds of the parsed records. */
 const parsed = { maxEntries: 10_000, maxBytes: 32_000_000 }
@@ -83,25 +71,25 @@ export function createPrincipalReader(ports: {
 }): PrincipalReader {
   const { database, clock, catalogues } = ports
   const recordOf = rememberParsed()
-  const ofRows = async <Row extends RecordRow>(rows: readonly Row[]) => {
-    const [first] = rows
-    if (!first) return []
-    const known = catalogues.at(Number(first.catalogue))
-    const catalogue = known instanceof Promise ? await known : known
-    return rows.map((row) => ({ row, record: recordOf(row.name, row.facts, catalogue), catalogue }))
-  }
   const readOne = gatherStatements<string, RecordInCatalogue | undefined>({
     run: async (asked) => {
+      type Row = { name: string; facts: string; catalogue: string }
       const unique = JSON.stringify([...new Set(asked)])
-      const rows = await database.query<RecordRow>(recordsSql, [unique, tokensAliveSince(clock)])
-      const found = new Map((await ofRows(rows)).map((record) => [record.row.name, record]))
-      return asked.map((name) => found.get(name))
+      const rows = await database.query<Row>(recordsSql, [unique, tokensAliveSince(clock)])
+      const [first] = rows
+      if (!first) return asked.map(() => undefined)
+      const known = catalogues.at(Number(first.catalogue))
+      const catalogue = known instanceof Promise ? await known : known
+      const found = new Map(rows.map(({ name, facts }) => [name, recordOf(name, facts, catalogue)]))
+      return asked.map((name) => {
+        const record = found.get(name)
+        return record && { record, catalogue }
+      })
     },
   })
   const inCatalogue = async (username: string) => (isUsername(username) ? readOne(foldUsername(username)) : undefined)
   return {
     inCatalogue,
-    ofRows,
     record: async (username) => (await inCatalogue(username))?.record,
   }
 }

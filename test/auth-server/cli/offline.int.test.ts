@@ -44,13 +44,13 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
 
   const keysUnder = (secretsKeys = oldKey) => {
     const { database } = opened
+    const publisher = { waitUntilPublished: async () => undefined }
     return createApiKeys({
       database,
       clock,
       ids,
       sealing: createSealing(secretsKeys),
-      publisher: { waitUntilPublished: async () => undefined },
-      principals: createPrincipalReader({ database, clock, catalogues: createCatalogues(database) }),
+      publisher,
       pairsPerMinute: 10,
     })
   }
