@@ -1,5 +1,7 @@
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { proxyClientId } from '../../shared/protocol/access-token/access-token.ts'
 import type { AccessTokenVerdict, VerifyAccessToken } from '../../shared/protocol/access-token/verify-access-token.ts'
+import { requireOwnAccount } from '../../shared/protocol/authentication/own-account.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { RefreshTokenFamilies } from './refresh-token-families.ts'
 import type { RevokeLogin } from './revoke-login.ts'
@@ -16,7 +18,8 @@ export interface LogoutPorts {
  * Revokes the login of this access token or refresh token. The access token may be expired and the refresh token may be
  * used. False when the login is no longer stored; a login that was revoked before is no error.
  *
- * @throws ProblemError `invalid-token` for a text that is no token of this server
+ * @throws ProblemError `invalid-token` for a text that is no token of this server, `narrowed-credential` for the token
+ *   of a service behind a proxy
  * @throws Unavailable
  */
 export type LogOut = (token: string) => Promise<boolean>
@@ -33,5 +36,8 @@ export function createLogOut(ports: LogoutPorts): LogOut {
   }
 }
 
-const loginIdOf = (verdict: AccessTokenVerdict): string | undefined =>
-  verdict.ok || verdict.problem === 'token-expired' ? verdict.claims.sid : undefined
+function loginIdOf(verdict: AccessTokenVerdict): string | undefined {
+  if (!verdict.ok && verdict.problem !== 'token-expired') return undefined
+  requireOwnAccount({ credential: { isForwarded: verdict.claims.client_id === proxyClientId } })
+  return verdict.claims.sid
+}

@@ -3,7 +3,7 @@ import { validate as isUuid } from 'uuid'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { textOf } from '../../shared/platform/database/statement.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import type { Proving, RecentProof } from '../../shared/protocol/authentication/recent-proof.ts'
+import { type Proving, provenLogin, type RecentProof } from '../../shared/protocol/authentication/recent-proof.ts'
 import type { Audit } from '../audit/audit.ts'
 import { demandSql } from '../principals/demand-sql.ts'
 import type { AskAtLogin } from '../second-factors/ask-at-login.ts'
@@ -81,9 +81,11 @@ const factorsOfLoginSql = textOf(sql`select ${demandSql} as "isDemanded", exists
       where ${s.id} = $1::text::uuid and ${s.userId} = ${u.id} and ${s.secondFactor} is not null) as "isProved"
   from ${users} ${u} where ${u.id} = $2::text::uuid`)
 
-/** Null for a credential that is no login. The token of an API key has the id of the key, which is none either. */
-const loginIdOf = ({ credential: { loginId } }: Proving): string | null =>
-  loginId !== undefined && isUuid(loginId) ? loginId : null
+/** Null for a credential that proves no login. The token of an API key has the id of the key, which is none either. */
+function loginIdOf(caller: Proving): string | null {
+  const loginId = provenLogin(caller)
+  return loginId !== undefined && isUuid(loginId) ? loginId : null
+}
 
 async function isRecent({ database, clock }: RecentProofPorts, caller: Proving): Promise<boolean> {
   const since = rfc3339(clock.now() - recentLoginMs)

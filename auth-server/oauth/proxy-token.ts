@@ -1,13 +1,11 @@
 import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { proxyClientId } from '../../shared/protocol/access-token/access-token.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
 import type { PrincipalReader } from '../principals/principal-reader.ts'
 import type { IssueAccessToken } from '../tokens/access-tokens.ts'
-
-/** `client_id` of these tokens: they are issued to a proxy, not to a client of the user. */
-export const proxyClientId = 'keyhold-proxy'
 
 /** The longest lifetime of such a token, in seconds. */
 const maxTtlSeconds = 60

@@ -1,6 +1,6 @@
 import { sealInternally } from '../../shared/platform/crypto/internal-sealing.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import type { RequireRecentProof } from '../../shared/protocol/authentication/recent-proof.ts'
+import { provenLogin, type RequireRecentProof } from '../../shared/protocol/authentication/recent-proof.ts'
 import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
 import { recentProofExchange, recentProofPurpose } from '../../shared/protocol/internal-api/recent-proof.ts'
 import { type AskForPasswordsPorts, codeOf, passwordDeadlineMs, refusalOf } from './ask-for-passwords.ts'
@@ -21,7 +21,8 @@ const isRefusal = (code: unknown): code is keyof typeof refusals =>
 export const askForRecentProof =
   ({ authClient, serviceSecret: secret }: AskForPasswordsPorts): RequireRecentProof =>
   async ({ username, userId, scheme, credential }, { password, code: oneTimeCode, clientAddress }) => {
-    const { loginId = null, carriesPassword = false } = credential
+    const loginId = provenLogin({ credential }) ?? null
+    const { carriesPassword = false } = credential
     const sent = JSON.stringify({ password, code: oneTimeCode })
     const proofSealed = sealInternally(sent, { secret, purpose: recentProofPurpose })
     const body = { username, userId, scheme, loginId, carriesPassword, proofSealed, clientAddress }

@@ -24,7 +24,7 @@ export const logoutEndpoint = ({ logOut, revokeToken }: LogoutEndpointPorts) =>
     security: ['bearer', 'refreshToken'],
     status: 204,
     success: { description: 'None of its tokens works any more.' },
-    problems: ['invalid-token', 'too-many-logins'],
+    problems: ['invalid-token', 'narrowed-credential', 'too-many-logins'],
     handle: async ({ caller }) => {
       if (!(await logOut(caller))) await revokeToken(caller)
       return { headers: noCache }

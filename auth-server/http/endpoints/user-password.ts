@@ -4,7 +4,8 @@
  */
 import * as z from 'zod'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import { isOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
+import { isOwnAccount, requireOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
+import { foldUsername } from '../../../shared/protocol/principal/record.ts'
 import type { PasswordChanges } from '../../logins/change-password.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
@@ -27,13 +28,22 @@ export const userPasswordEndpoint = ({ passwords }: { readonly passwords: Passwo
     account: ({ path }) => path.username,
     status: 204,
     success: { description: 'The password is changed.' },
-    problems: ['not-found', 'wrong-password', 'reserved-user', 'too-many-attempts', 'too-many-logins'],
+    problems: [
+      'not-found',
+      'narrowed-credential',
+      'wrong-password',
+      'reserved-user',
+      'too-many-attempts',
+      'too-many-logins',
+    ],
     // A body without the old password is no attempt, like a body that is not well-formed.
     audit: ({ caller, path, body }) =>
       body.oldPassword === undefined && isOwnAccount(caller, path.username)
         ? undefined
         : { action: 'user.password-changed', target: path.username },
     check: ({ caller, path: { username }, body: { newPassword, oldPassword } }) => {
+      if (caller.credential.isForwarded && foldUsername(username) === foldUsername(caller.username))
+        requireOwnAccount(caller)
       if (oldPassword === undefined && isOwnAccount(caller, username)) throw oldPasswordMissing()
       passwords.refuseImpossible({ username, newPassword })
     },

@@ -24,6 +24,9 @@ export const accessTokenTyp = 'at+jwt'
 /** `client_id` of tokens from `/login`: a public client (RFC 9068 §2.2). */
 export const loginClientId = 'keyhold'
 
+/** `client_id` of tokens for services behind a proxy (docs/forward-auth.md#token): no client of the user has them. */
+export const proxyClientId = 'keyhold-proxy'
+
 /** `amr` of a login with a password, and with this factor beside it; null: without one (RFC 8176). */
 export const loginMethods = (factor: string | null): readonly string[] =>
   factor === null ? ['pwd'] : ['pwd', factor, 'mfa']

@@ -3,8 +3,12 @@ import type { Caller } from './authenticate.ts'
 
 /** The parts of a caller that prove something. */
 export interface Proving extends Pick<Caller, 'username' | 'userId' | 'scheme'> {
-  readonly credential: Pick<Caller['credential'], 'loginId' | 'carriesPassword'>
+  readonly credential: Pick<Caller['credential'], 'loginId' | 'isForwarded' | 'carriesPassword'>
 }
+
+/** The login that the credential itself proves: a service behind a proxy has not seen that of its token. */
+export const provenLogin = ({ credential: { loginId, isForwarded } }: Pick<Proving, 'credential'>) =>
+  isForwarded === true ? undefined : loginId
 
 /** The proof that a request carries. */
 export interface RecentProof {

@@ -47,6 +47,8 @@ export interface VerifiedCredential {
   readonly rights?: readonly string[] | undefined
   /** How the user of its login was authenticated (RFC 8176), where the credential itself tells it. */
   readonly amr?: readonly string[] | undefined
+  /** True for the token of a service behind a proxy: that service has it, so it proves nothing about the user. */
+  readonly isForwarded?: boolean | undefined
   /** True when the request also carried the user's password. */
   readonly carriesPassword?: boolean | undefined
   readonly signature?: RequestSignature | undefined

@@ -325,8 +325,8 @@ const accountProblems = {
     status: 403,
     title: 'A credential of narrowed rights does not act for the account of its user',
     meaning:
-      'An API key or a token that lets only some of the rights of its user through cannot see or end logins, or make ' +
-      'a webhook.',
+      'An API key or a token that lets only some of the rights of its user through, and the token of a service behind ' +
+      'a proxy, cannot see or end logins, or make a webhook.',
     remedy: 'Log in as the user, or use a key without rights of its own.',
   },
 } as const satisfies Record<string, ProblemEntry>

@@ -289,6 +289,43 @@ describeOnce('GET /verify', (openBackend) => {
     expect([claims.exp, claims.scope]).toEqual([Math.floor(Date.parse(expiresAt) / 1000), 'deal.read'])
   })
 
+  it.each(['carol', 'admin'])(
+    'gives a token that proves no presence and never acts for the account of %s',
+    async (name) => {
+      const { access } = await stack.logIn(name)
+      const own = await tokenFor({ headers: bearer(access) })
+      const narrowed = 'narrowed-credential'
+      // Who may do it for others is asked for the password, like everybody whose login is old.
+      const managed = name === 'admin' ? 'recent-login-required' : 'missing-right'
+      const newPassword = 'a new and better password'
+      const webhook = { url: 'https://hooks.example.com/', types: ['deal.created'] }
+      const refusals: [string, string, string, object?][] = [
+        ['POST', '/api-keys', managed, { kind: 'hmac' }],
+        ['POST', '/services', managed, { name: 'behind', resourceServer: 'deals' }],
+        ['PUT', `/users/${name}/digest-secret`, managed, {}],
+        ['DELETE', '/users/bob/second-factors', managed, {}],
+        ['POST', '/me/second-factors/totp', narrowed, {}],
+        ['POST', '/me/second-factors/totp/confirm', narrowed, { challenge: 'none', code: '123456' }],
+        ['POST', '/me/second-factors/passkeys/options', narrowed, {}],
+        ['POST', '/me/second-factors/recovery-codes', narrowed, { password: passwordOf(name) }],
+        ['PUT', `/users/${name}/password`, narrowed, { newPassword }],
+        ['PUT', `/users/${name.toUpperCase()}/password`, narrowed, { newPassword, oldPassword: passwordOf(name) }],
+        ['GET', '/sessions', narrowed],
+        ['DELETE', '/sessions/current', narrowed],
+        ['DELETE', `/sessions/${String(decodeJwt(access).sid)}`, narrowed],
+        ['POST', '/logout', narrowed],
+        ['POST', '/rest/v1/webhooks', name === 'admin' ? narrowed : 'missing-right', webhook],
+      ]
+      for (const [method, path, code, json] of refusals) {
+        const server = path.startsWith('/rest/') ? stack.deal : stack.auth
+        const reply = await server.send(path, { method, token: own, ...(json && { json }) })
+        expect([path, reply.status, reply.body.code]).toEqual([path, 403, code])
+      }
+      expect((await postForm(stack, '/oauth/revoke', { token: own })).status).toBe(401)
+      expect((await stack.auth.send('/me', { token: access })).status).toBe(200)
+    },
+  )
+
   it('gives tokens that end within a second with what they were made of', async () => {
     const { access, refresh } = await stack.logIn('carol')
     const session = await signIn(stack, 'carol')

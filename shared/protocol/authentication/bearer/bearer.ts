@@ -1,5 +1,6 @@
 /** The scheme `bearer`: access tokens (RFC 6750; the token itself: RFC 9068). */
 import { ProblemError } from '../../../platform/problems/errors.ts'
+import { proxyClientId } from '../../access-token/access-token.ts'
 import type { AccessTokenVerdict, VerifyAccessToken } from '../../access-token/verify-access-token.ts'
 import { type ResponseHeaders, realm, type Scheme, type VerifiedCredential } from '../scheme.ts'
 
@@ -64,7 +65,9 @@ function credentialOf(verdict: AccessTokenVerdict, { headers, recheck }: Outcome
       amr,
     } = verdict.claims
     const rights = scope?.split(' ')
-    return { username, generation, loginId, audience, tokenId, expiresAt: exp * 1000, rights, amr, recheck }
+    const isForwarded = verdict.claims.client_id === proxyClientId
+    const expiresAt = exp * 1000
+    return { username, generation, loginId, audience, tokenId, expiresAt, rights, amr, isForwarded, recheck }
   }
   if (verdict.problem === 'token-expired') {
     throw new ProblemError('token-expired', 'The access token has expired. Get a new one with the refresh token.', {
