@@ -73,22 +73,25 @@ function memberErrors(issue: Issue, at: string): MemberError[] {
   return [{ pointer: pointerTo(at, issue.path), code, message }]
 }
 
+/** Messages of the schema library have no full stop; most of ours have one. */
+const asSentence = (message: string): string => (message.endsWith('.') ? message : `${message}.`)
+
 function describeIssue(issue: Issue): { code: string; message: string } {
   if (isAboutShape(issue)) {
     // JSON has no undefined: an undefined value means a missing member.
     return issue.input === undefined
       ? { code: 'missing-member', message: 'This member is required.' }
-      : { code: 'wrong-type', message: `${issue.message}.` }
+      : { code: 'wrong-type', message: asSentence(issue.message) }
   }
   if (isBeyondDoubles(issue)) return { code: 'too-big', message: 'This number is too large.' }
   switch (issue.code) {
     case 'custom':
       return { code: String(issue.params?.code ?? 'invalid-value'), message: issue.message }
     case 'too_small':
-      return { code: issue.origin === 'string' ? 'too-short' : 'too-small', message: `${issue.message}.` }
+      return { code: issue.origin === 'string' ? 'too-short' : 'too-small', message: asSentence(issue.message) }
     case 'too_big':
-      return { code: issue.origin === 'string' ? 'too-long' : 'too-big', message: `${issue.message}.` }
+      return { code: issue.origin === 'string' ? 'too-long' : 'too-big', message: asSentence(issue.message) }
     default:
-      return { code: issue.code.replaceAll('_', '-'), message: `${issue.message}.` }
+      return { code: issue.code.replaceAll('_', '-'), message: asSentence(issue.message) }
   }
 }
