@@ -1,6 +1,7 @@
 import { pointerTo } from '../../problems/check-value.ts'
 import { ProblemError } from '../../problems/errors.ts'
 import type { HttpRequest } from '../request.ts'
+import { isCompressed } from './json-body.ts'
 
 /** The media type of a form without files. */
 export const formType = 'application/x-www-form-urlencoded'
@@ -22,8 +23,7 @@ export async function readForm(request: HttpRequest): Promise<ReadonlyMap<string
   const [type = '', ...parameters] = (request.header('content-type') ?? '').toLowerCase().split(';')
   const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith('charset='))
   const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset)
-  const isPlain = request.header('content-encoding') === undefined
-  if (type.trim() !== formType || !isUtf8 || !isPlain) {
+  if (type.trim() !== formType || !isUtf8 || isCompressed(request)) {
     throw new ProblemError('unsupported-media-type', `Send the body as ${formType} in UTF-8.`)
   }
   const fields = new Map<string, string>()

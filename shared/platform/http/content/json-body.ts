@@ -15,9 +15,15 @@ export async function readJson(request: HttpRequest): Promise<unknown> {
   return decodeJson(bytes)
 }
 
+/** True for a body in a coding that changes it. `identity` says that there is none (RFC 9110 §8.4.1). */
+export const isCompressed = (request: HttpRequest): boolean =>
+  (request.header('content-encoding') ?? '')
+    .split(',')
+    .some((coding) => !['', 'identity'].includes(coding.trim().toLowerCase()))
+
 /** @throws ProblemError `unsupported-media-type` for a compressed body */
 export function refuseCompression(request: HttpRequest): void {
-  if (request.header('content-encoding') === undefined) return
+  if (!isCompressed(request)) return
   const headers = { 'accept-encoding': 'identity' }
   throw new ProblemError('unsupported-media-type', 'The body must not be compressed.', { headers })
 }
