@@ -8,7 +8,7 @@ import type { HttpResponse } from './response.ts'
 
 /** Header fields that scripts may use, besides those that every script may send and read (Fetch §3.3.3, §3.3.4). */
 export interface CorsFields {
-  /** The fields that scripts may send. */
+  /** The fields that preflights always name. */
   readonly request: readonly string[]
   /** The fields that scripts may read. With credentials, `*` would be the name of a field. */
   readonly response: readonly string[]
@@ -43,10 +43,20 @@ function fieldsOf(
   if (!isPreflight || allow === undefined) return { 'access-control-expose-headers': fields.response }
   return {
     'access-control-allow-methods': allow,
-    'access-control-allow-headers': fields.request,
+    'access-control-allow-headers': [fields.request, ...askedFor(request)].join(', '),
     'access-control-max-age': preflightSeconds,
   }
 }
+
+/**
+ * The fields that the script wants to send. Libraries add fields of their own, such as those of a tracing system. The
+ * origin is trusted, and servers ignore fields that they do not know.
+ */
+const askedFor = (request: HttpRequest): string[] =>
+  (request.header('access-control-request-headers') ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name))
 
 /** Caches must not use the answer for one origin for another origin (Fetch §3.3.5). */
 const withOrigin = (vary: HttpResponse['headers'][string] | undefined): string =>

@@ -4,6 +4,7 @@ import type { CorsFields } from '../../platform/http/cors.ts'
 export const corsFields: CorsFields = {
   request: [
     'Authorization',
+    'Baggage',
     'Content-Type',
     'Content-Digest',
     'If-Match',
@@ -14,6 +15,8 @@ export const corsFields: CorsFields = {
     'Last-Event-ID',
     'Signature',
     'Signature-Input',
+    'Traceparent',
+    'Tracestate',
     'X-HTTP-Method-Override',
     'X-Key-Signed-Password',
   ],

@@ -64,8 +64,22 @@ describeEmbedded('scripts of other origins', (openBackend) => {
           'signature',
           'signature-input',
           'content-digest',
+          'traceparent',
+          'tracestate',
+          'baggage',
         ]),
       )
+    }
+  })
+
+  it('may send the fields that their libraries add', async () => {
+    const asked = 'b3,sentry-trace, X-Request-Id'
+    const headers = { origin: app, 'access-control-request-method': 'GET', 'access-control-request-headers': asked }
+    for (const [server, path] of [['auth', '/me'] as const, ['deal', '/rest/v1/deals'] as const]) {
+      const names = listOf(corsOf(await stack[server].send(path, { method: 'OPTIONS', headers }))['allow-headers'])
+      expect(names).toEqual(expect.arrayContaining(['b3', 'sentry-trace', 'X-Request-Id', 'Authorization']))
+      const foreign = { ...headers, origin: 'https://evil.test' }
+      expect(corsOf(await stack[server].send(path, { method: 'OPTIONS', headers: foreign }))).toEqual({})
     }
   })
 
