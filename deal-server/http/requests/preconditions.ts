@@ -1,3 +1,4 @@
+import { tagsIn } from '../../../shared/platform/http/cacheable.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { invalidValue } from '../../../shared/platform/problems/check-value.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
@@ -48,7 +49,7 @@ function parseTags(field: string, value: string | undefined): '*' | string[] | u
   if (value.trim() === '*') return '*'
   if (!listOfTags.test(value))
     throw new ProblemError('invalid-parameter', `${field} must be * or a list of entity tags.`)
-  return value.match(/"[^"]*"/g)?.map((tag) => tag.replace(/-gz"$/, '"')) ?? []
+  return tagsIn(value)
 }
 
 /**
