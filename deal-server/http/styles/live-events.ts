@@ -21,6 +21,14 @@ const parameters = z.strictObject({
         'The position of an event: begin after it; `0`: at the beginning. A position without an event is refused. ' +
         '`Last-Event-ID` has priority.',
     }),
+  lastEventId: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'In place of `Last-Event-ID`, which has priority, for clients that reconnect with a parameter. ' +
+        'It goes before `after`. Other spellings are taken too, such as `lastEventID` and `last-event-id`.',
+    }),
   deal: uuid.optional().meta({ description: 'Only events of this deal.', format: 'uuid' }),
   type: z
     .string()
@@ -30,6 +38,17 @@ const parameters = z.strictObject({
     .optional()
     .meta({ description: `Only events of these types, separated by commas: ${dealEventTypes.join(', ')}.` }),
 })
+
+/** Each polyfill of `EventSource` has a name of its own for the parameter; amvtek's begins with `evs_`. */
+const isLastEventId = (name: string): boolean => /^(evs_)?last[-_]?event[-_]?id$/i.test(name)
+
+/** The parameters under any of these names. A second one of them stays unknown. */
+const received = z.preprocess((query: object) => {
+  const spelled = Object.keys(query).find(isLastEventId)
+  return Object.fromEntries(
+    Object.entries(query).map(([name, text]) => [name === spelled ? 'lastEventId' : name, text]),
+  )
+}, parameters)
 
 const operation: Operation = {
   id: 'streamEvents',
@@ -75,11 +94,13 @@ const headers = {
 } as const
 
 function decodeEvents(request: HttpRequest): Invocation {
-  const { after, deal, type } = readQuery(request, parameters)
-  const lastEventId = request.header('last-event-id')
-  // A browser that reconnects uses the first URL again, and adds the header.
-  const [name, text] =
-    lastEventId === undefined ? (['after', after] as const) : (['Last-Event-ID', lastEventId] as const)
+  const { after, lastEventId, deal, type } = readQuery(request, received)
+  // A client that reconnects uses the first URL again, and adds the place. An empty one says nothing.
+  const places = [
+    ['Last-Event-ID', request.header('last-event-id')],
+    ['lastEventId', lastEventId],
+  ] as const
+  const [name, text] = places.find(([, place]) => place) ?? (['after', after] as const)
   const wanted: StreamRequest = { ...placeOf(name, text), dealId: deal, types: type }
   return {
     kind: 'stream',

@@ -157,6 +157,9 @@ describeDealStores('live events', (openBackend) => {
     ['?after=999999999999999', 'after'],
     ['?after=99999999999999999999999', 'after'],
     ['?after=1&after=2', 'after'],
+    ['?lastEventId=x', 'lastEventId'],
+    ['?lastEventId=1&lastEventId=1', 'lastEventId'],
+    ['?lastEventId=1&lastEventID=1', 'lastEventI'],
     ['?deal=1', 'deal'],
     ['?type=deal.sold', 'type'],
     ['?type=', 'type'],
@@ -168,7 +171,28 @@ describeDealStores('live events', (openBackend) => {
     expect(JSON.stringify(reply.body)).toContain(name)
   })
 
-  it.each(['', 'x', '-1', '1, 2', '999999999999999'])('refuses Last-Event-ID %j', async (value) => {
+  it('takes the place from where polyfills of EventSource put it, and from the field first', async () => {
+    const id = await createDeal()
+    for (const name of ['a', 'b', 'c']) await rename(id, name)
+    const all = await follow({ query: `?after=0&deal=${id}` })
+    await all.until(({ events }) => events.length === 4)
+    const [first, second] = all.events.map((event) => event.id)
+    const rest = async (query: string, field?: string) => {
+      const lastEventId = field === undefined ? {} : { lastEventId: field }
+      const client = await follow({ query: `?deal=${id}&after=0${query}`, ...lastEventId })
+      expect([query, client.status]).toEqual([query, 200])
+      await client.until(({ events }) => events.at(-1)?.data.sequence === 4)
+      return client.events.length
+    }
+    const names = ['lastEventId', 'lastEventID', 'last-event-id', 'Last-Event-ID', 'last_event_id', 'evs_last_event_id']
+    for (const name of names) expect(await rest(`&${name}=${second}`)).toBe(2)
+    expect(await rest(`&lastEventId=${second}`, first)).toBe(3)
+    expect(await rest('&lastEventId=')).toBe(4)
+    expect(await rest('', '')).toBe(4)
+    expect(await rest(`&lastEventId=${second}`, '')).toBe(2)
+  })
+
+  it.each(['x', '-1', '1, 2', '999999999999999'])('refuses Last-Event-ID %j', async (value) => {
     const headers = { 'last-event-id': value }
     const reply = await stack.deal.send('/rest/v1/events?after=0', { token: alice, headers })
     expectProblem(reply, 400, 'invalid-parameter')
