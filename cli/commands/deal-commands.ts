@@ -8,6 +8,7 @@ import * as z from 'zod'
 import type { DealComponents } from '../../client/src/index.ts'
 import type { Command as UseCase } from '../../deal-server/use-cases/define-use-case.ts'
 import { commands } from '../../deal-server/use-cases/index.ts'
+import { parseJson } from '../../shared/platform/json.ts'
 import { type Report, WrongUsage } from '../../shared/platform/terminal/report.ts'
 import type { CallerPorts } from '../context/ports.ts'
 
@@ -154,9 +155,9 @@ function parameterValue(value: unknown, { isBoolean, isNumber }: Parameter): unk
 function jsonObject(text: string | undefined): Record<string, unknown> {
   if (text === undefined) return {}
   try {
-    return z.record(z.string(), z.unknown()).parse(JSON.parse(text))
+    return z.record(z.string(), z.unknown()).parse(parseJson(text))
   } catch {
-    throw new WrongUsage('--params: expected a JSON object.')
+    throw new WrongUsage('--params: expected a JSON object without a member twice.')
   }
 }
 

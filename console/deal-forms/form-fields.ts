@@ -4,6 +4,7 @@
  */
 
 import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
+import { parseJson } from '../../shared/platform/json.ts'
 import { jsonSchemaOf } from '../../shared/platform/openapi/json-schema.ts'
 import { EnteredParameters } from '../frame/deal-api.ts'
 
@@ -164,7 +165,7 @@ function decodeText({ kind, item }: FormField, text: string): unknown {
 
 function parsedOrText(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return text
   }

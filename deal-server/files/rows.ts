@@ -1,6 +1,7 @@
 /** Reads the rows of a file: CSV, or NDJSON with a deal or a whole command in each line. */
 import { hash } from 'node:crypto'
 import { CsvError, parse } from 'csv-parse'
+import { DoubledMember, parseJson } from '../../shared/platform/json.ts'
 import { OperationError } from '../../shared/platform/terminal/report.ts'
 import { creationColumns, faultOfHeader, ignoredColumns, maxColumns } from './columns.ts'
 
@@ -148,7 +149,7 @@ async function* linesOf(input: NodeJS.ReadableStream): AsyncGenerator<string> {
 
 function commandOfText(text: string, of: { number: number; key: string }): Pick<Row, 'command' | 'fault'> {
   const value = objectIn(text)
-  if (!value) return { command: undefined, fault: 'The line is not a JSON object.' }
+  if (typeof value === 'string') return { command: undefined, fault: value }
   // A line of a file of refused rows has the former line as `row`.
   const row = isObject(value.row) ? value.row : value
   if (typeof row.action !== 'string') {
@@ -164,11 +165,14 @@ function commandOfText(text: string, of: { number: number; key: string }): Pick<
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function objectIn(text: string): Record<string, unknown> | undefined {
+/** The object, or what is wrong with the line. */
+function objectIn(text: string): Record<string, unknown> | string {
   try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
+    const value = parseJson(text)
+    return isObject(value) ? value : notAnObject
+  } catch (error) {
+    return error instanceof DoubledMember ? 'The line has an object with the same member twice.' : notAnObject
   }
 }
+
+const notAnObject = 'The line is not a JSON object.'

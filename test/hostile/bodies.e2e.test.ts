@@ -69,6 +69,17 @@ describeOnce('bodies that cannot be accepted', (openBackend) => {
       await expectRefused(await sendTo(target, { body, headers: json }), 400, 'invalid-body')
     })
 
+    it('refuses a member twice, in the object itself and in one within it', async () => {
+      const good = JSON.stringify(target[3]).slice(1)
+      const [first] = Object.entries(target[3])
+      const own = first && `{${JSON.stringify(first[0])}:${JSON.stringify(first[1])},${good}`
+      for (const body of [own ?? '{"a":1,"\\u0061":2}', '{"a":[{"b":":","c":{"d":1,"d":1}}]}']) {
+        const reply = await sendTo(target, { body, headers: json })
+        await expectRefused(reply, 400, 'invalid-body')
+        expect(reply.body.detail).toBe('The body has an object with the same member twice.')
+      }
+    })
+
     it.each([
       ['null', null],
       ['an array', []],

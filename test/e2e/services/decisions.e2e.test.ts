@@ -42,6 +42,18 @@ describeBackends('decisions by AuthZEN', (openBackend) => {
     })
   })
 
+  it('refuses a member twice: the service may have decided by the other one', async () => {
+    const headers = { authorization: serviceBasic(service), 'content-type': 'application/json' }
+    const subject = '"subject":{"type":"user","id":"bob","id":"carol"}'
+    const rest = JSON.stringify({ ...may('invoice.approve'), ...invoice }).slice(1)
+    for (const [path, body] of [
+      ['evaluation', `{${subject},${rest}`],
+      ['evaluations', `{"evaluations":[{${subject},${rest}]}`],
+    ] as const) {
+      expectProblem(await stack.auth.send(`/access/v1/${path}`, { method: 'POST', headers, body }), 400, 'invalid-body')
+    }
+  })
+
   it.each([
     ['a right of another resource server', user('carol'), 'deal.read'],
     ['a right that does not exist', user('carol'), 'invoice.no'],

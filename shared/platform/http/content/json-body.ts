@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { DoubledMember, parseJson } from '../../json.ts'
 import { type CheckOptions, checkValue } from '../../problems/check-value.ts'
 import { ProblemError } from '../../problems/errors.ts'
 import type { HttpRequest } from '../request.ts'
@@ -46,9 +47,10 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 function parse(text: string, what: string): unknown {
   try {
-    return JSON.parse(text)
-  } catch {
-    throw new ProblemError('invalid-body', `The ${what} is not valid JSON.`)
+    return parseJson(text)
+  } catch (error) {
+    const fault = error instanceof DoubledMember ? 'has an object with the same member twice' : 'is not valid JSON'
+    throw new ProblemError('invalid-body', `The ${what} ${fault}.`)
   }
 }
 
