@@ -8,6 +8,8 @@ import { ProblemError, Unavailable } from '../../shared/platform/problems/errors
 import { type Caller, missingRights, signatureUsed } from '../../shared/protocol/authentication/authenticate.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import type { Deal } from '../domain/deal.ts'
+import { reaches } from '../domain/own-deals.ts'
+import { readingRight } from '../use-cases/define-use-case.ts'
 import type { CommandContext, CommandRequest, CommandResult, ShownCommand } from './command-context.ts'
 import { commitDecision } from './commit.ts'
 import { type DecisionPorts, decide } from './decide.ts'
@@ -15,6 +17,7 @@ import { createKeyedQueue, type KeyedQueue } from './keyed-queue.ts'
 import type { DealRepository, Loaded } from './ports.ts'
 import { isForeign, isPresent, noSuchDeal, presentOf } from './presence.ts'
 import { replay } from './replay.ts'
+import { requireRights } from './require-rights.ts'
 import { refusalTo, shownTo, withheldIfForeign } from './withhold-deal.ts'
 
 /** The parts that the execution of commands uses. */
@@ -43,6 +46,7 @@ export function createExecuteCommand(ports: CommandPorts): ExecuteCommand {
   return async function executeCommand(request) {
     const { caller } = request
     try {
+      if (needsReading(request)) requireRights(caller, [readingRight])
       const command = shownTo(caller, await runOrReplay(parts, contextOf(request, ports.ids)))
       ports.observe(request, { command })
       return command
@@ -136,14 +140,20 @@ function load(repository: DealRepository, { request, dealId, key }: CommandConte
   return repository.load(dealId, key, { forCreation: isChosen && request.bound.target === 'collection' })
 }
 
+/** A dry run leaves no trace: what it tells of the state of a deal is for its readers. */
+const needsReading = ({ bound, validateOnly }: CommandRequest): boolean => validateOnly && bound.target === 'deal'
+
 /**
  * Checks the rights by the deal or, for a replay, by the use cases that ran. A caller whose rights are for own deals
  * gets the same refusal for a foreign deal and for one that never was.
  */
-function requireRightsOn({ deal, command }: Loaded, { request: { bound, caller }, dealId }: CommandContext): void {
+function requireRightsOn({ deal, command }: Loaded, { request, dealId }: CommandContext): void {
+  const { bound, caller } = request
   const outcome = command?.outcome
   const known = bound.onDeleted || command ? deal : presentOf(deal)
-  const missing = bound.missingRights(known, caller, outcome?.state === 'succeeded' ? outcome.useCases : undefined)
+  const ran = outcome?.state === 'succeeded' ? outcome.useCases : undefined
+  const isUnread = needsReading(request) && deal && !reaches(caller, readingRight, deal)
+  const missing = isUnread ? [readingRight] : bound.missingRights(known, caller, ran)
   const isRefused = missing.length > 0 || bound.target === 'collection'
   if (isRefused && deal && isForeign(deal, caller, [...bound.rights, ...missing]))
     throw noSuchDeal(undefined, { dealId, caller })

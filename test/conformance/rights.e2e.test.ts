@@ -42,9 +42,9 @@ describeOnce('rights of commands', (openBackend) => {
     const both = (send: SendRequest) => put(send, path, { ...read, ...twoChanges })
     expectMissing(await both(await daveWith('deal.read')), 'deal.change-price', 'deal.hold')
     expectMissing(await both(await daveWith('deal.read', 'deal.hold')), 'deal.change-price')
-    expectMissing(await both(await daveWith('deal.change-price')), 'deal.hold')
+    expectMissing(await both(await daveWith('deal.read', 'deal.change-price')), 'deal.hold')
     expect((await get(alice, path)).body).toEqual(read)
-    expect((await both(await daveWith('deal.change-price', 'deal.hold'))).status).toBe(204)
+    expect((await both(await daveWith('deal.read', 'deal.change-price', 'deal.hold'))).status).toBe(200)
   })
 
   it('a replay needs the rights that the command would need', async () => {
@@ -72,7 +72,7 @@ describeOnce('rights of commands', (openBackend) => {
     expect(first.status).toBe(200)
     expectMissing(await update(await daveWith()), 'deal.read')
     expect((await update(await daveWith('deal.read', 'deal.rename'))).text).toBe(first.text)
-    expect((await update(await daveWith('deal.rename'))).text).toBe('')
+    expectMissing(await update(await daveWith('deal.rename')), 'deal.read')
   })
 
   it('an attribute update that is refused still needs the rights of its use cases', async () => {
@@ -98,8 +98,49 @@ describeOnce('rights of commands', (openBackend) => {
     await put(alice, `${path}/rename`, { newName: 'other' })
     const replayed = await update(await daveWith('deal.read', 'deal.change-price'))
     expect([replayed.status, replayed.text]).toEqual([200, first.text])
-    const withoutReading = await update(await daveWith('deal.change-price'))
-    expect([withoutReading.status, withoutReading.text]).toEqual([204, ''])
+    expectMissing(await update(await daveWith('deal.change-price')), 'deal.read')
+  })
+
+  it('who may not read a deal learns nothing of it by trying: neither by an attribute update nor by a dry run', async () => {
+    const [{ path: open, read }, { path: held, dealId }] = [
+      await makeTwin(alice, 'OPEN'),
+      await makeTwin(alice, 'HELD'),
+    ]
+    const never = `/rest/v1/deals/${randomUUID()}`
+    const may = ['deal.hold', 'deal.unhold', 'deal.change-price', 'deal.assign-owner', 'deal.reopen', 'deal.rename']
+    const guesses = [{}, { price: read.price }, { price: 5 }, { ownerId: 'alice' }, { held: true }, { status: 'open' }]
+    const dryRuns = [
+      ['unhold', {}],
+      ['assign-owner', { employeeId: 'alice' }],
+      ['reopen', { reason: 'x' }],
+      ['rename', { newName: read.name }],
+    ] as const
+    const changed = await get(alice, held)
+    const learn = async (send: SendRequest, path: string) => [
+      ...(await Promise.all(guesses.map((json) => send({ path, sent: { method: 'PATCH', json } })))),
+      await put(send, path, read, { 'if-match': '"1"' }),
+      await put(send, path, { ...read, price: 5, priceReason: 'x' }, { 'if-none-match': '*' }),
+      await put(send, `${path}?validateOnly=true`, read),
+      ...(await Promise.all(dryRuns.map(([verb, json]) => put(send, `${path}/${verb}?validateOnly=true`, json)))),
+    ]
+    const blind = await daveWith(...may)
+    for (const path of [open, held, never])
+      for (const reply of await learn(blind, path)) expectMissing(reply, 'deal.read')
+    const lines = dryRuns.map(([, params], index) => ({
+      id: `dry-${index}`,
+      deal: dealId,
+      action: ['UnholdDeal', 'AssignOwner', 'ReopenDeal', 'RenameDeal'][index],
+      params,
+    }))
+    const batch = await blind({ path: '/commands?validateOnly=true', sent: { json: lines } })
+    expect(batch.text.match(/"missingRights":\["deal.read"\]/g)).toHaveLength(lines.length)
+    const ofOwn = await daveWith(...may, 'deal.read:own')
+    for (const path of [open, held, never])
+      for (const reply of await learn(ofOwn, path)) {
+        expectProblem(reply, 404, 'not-found')
+        expect(reply.headers.get('etag')).toBeNull()
+      }
+    expect((await get(alice, held)).body).toEqual(changed.body)
   })
 
   it('only the assignee completes a task without the right', async () => {

@@ -71,10 +71,14 @@ function requestOf(entry: Entry, right: string | undefined, id: string): { needs
   const own = Object.entries(commandRows).find(([, row]) => row.right === right && (!isAttributes || row.attributes))
   const [action, row] = own ?? ['HoldDeal', commandRows.HoldDeal]
   const { params, attributes, right: needs = '' } = row ?? {}
-  return { needs, json: isAttributes ? { ...attributes } : { action, params } }
+  // An attribute update needs the right to read besides.
+  return isAttributes ? { needs: '', json: { ...attributes } } : { needs, json: { action, params } }
 }
 
-/** All that a caller may try with a command that the right allows: everything that may be refused, and a replay. */
+/**
+ * All that a caller may try with a command that the right allows: everything that may be refused, and a replay. Trying
+ * without a trace is for readers.
+ */
 async function tryCommand(method: string, path: string, entry: Entry, right: string): Promise<Reply[]> {
   const fresh = await plant(['ChangePrice', { newPrice: 7654321.25, reason: 'planted reason' }])
   const replies: Reply[] = []
@@ -90,7 +94,8 @@ async function tryCommand(method: string, path: string, entry: Entry, right: str
     return reply
   }
   for (const id of [held, closed, deleted, fresh]) {
-    await attempt(id, { query: '?validateOnly=true' })
+    const dry = await attempt(id, { query: '?validateOnly=true' })
+    if (right !== 'deal.create') expectProblem(replies.pop() ?? dry, 403, 'missing-right')
     await attempt(id, { headers: { 'if-match': '"999"' } })
   }
   const key = randomUUID()

@@ -11,14 +11,7 @@ import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
 import type { DealRefusalCode } from '../../domain/refusal.ts'
 import { bindAttributeUpdate } from '../../use-cases/update-deal/update-deal.ts'
-import {
-  commandProblems,
-  created,
-  dealCommandInput,
-  dealFields,
-  theDeal,
-  withoutBody,
-} from '../openapi/command-operations.ts'
+import { commandProblems, created, dealCommandInput, dealFields, theDeal } from '../openapi/command-operations.ts'
 import { dealUpdateBody } from '../openapi/command-schemas.ts'
 import { idOfDeal } from '../openapi/parameters.ts'
 import { dealIdInPath } from '../requests/deal-target.ts'
@@ -47,7 +40,7 @@ const putOperation: Operation = {
   description:
     'A body with the member `action` names a use case. Any other body is the deal as it should become: each ' +
     'difference becomes a use case, and all of them run or none. `name`, `price` and `held` are required; other ' +
-    'absent members are unchanged.',
+    'absent members are unchanged. The second form needs the right `deal.read`.',
   tags: ['deal-update'],
   pathParameters: { id: idOfDeal },
   body: dealUpdateBody,
@@ -66,7 +59,9 @@ const patchOperation: Operation = {
   ...dealCommandInput,
   id: 'patchDeal',
   summary: 'Change attributes of a deal',
-  description: 'Absent members stay as they are (RFC 7396). Each difference becomes a use case; all run or none.',
+  description:
+    'Needs the right `deal.read`, and those of the use cases. Absent members stay as they are (RFC 7396). Each ' +
+    'difference becomes a use case; all run or none.',
   tags: ['deal-update'],
   pathParameters: { id: idOfDeal },
   body: {
@@ -76,7 +71,7 @@ const patchOperation: Operation = {
   },
   responses: {
     200: { ...theDeal, headers: updateFields },
-    204: { ...withoutBody, headers: updateFields },
+    204: { description: 'With `Prefer: return=minimal`.', headers: updateFields },
   },
   problems: commandProblems(updateRefusals),
 }

@@ -77,7 +77,7 @@ const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
   params: attributes,
   chosenDealId: undefined,
   onDeleted: false,
-  rights: [],
+  rights: [readingRight],
   missingRights: (deal, caller, ran) => {
     const didRun = ran?.flatMap((useCase) => attributeCommands.filter(({ name }) => name === useCase))
     return missingRights(caller, deal, didRun ?? (deal?.deletedAt === null ? find(deal).involved : []))
@@ -96,15 +96,12 @@ const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
 })
 
 /**
- * Needs the right of each use case that the update runs or, for a replay, has run. A caller without the right to read
- * deals and without any right that attributes can ask for gets the same refusal for every deal, existing or not.
+ * Needs the right to read the deal, and that of each use case that the update runs or, for a replay, has run. Which
+ * these are depends on how the deal is: a caller who may not read it does not learn them.
  */
 function missingRights(caller: CommandCaller, deal: Deal | undefined, involved: readonly Command[]): readonly string[] {
-  const possible = [readingRight, ...attributeCommands.map(({ right }) => right)]
-  const held = possible.filter((right) => widthOf(caller.rights, right))
-  if (held.length === 0) return [readingRight]
-  if (deal && !held.some((right) => reaches(caller, right, deal))) return held
   const has = (right: string) => (deal ? reaches(caller, right, deal) : widthOf(caller.rights, right) !== undefined)
+  if (!has(readingRight)) return [readingRight]
   return [...new Set(involved.map(({ right }) => right))].filter((right) => !has(right))
 }
 

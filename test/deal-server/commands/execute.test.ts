@@ -131,8 +131,10 @@ describe('a command without HTTP', () => {
 
   it('writes nothing in a dry run', async () => {
     const { state, repository } = memoryRepository(pureDeal('OPEN'))
-    const answered = await executorFor(repository)(requestFor(state.deal, { commandId: 'c1', validateOnly: true }))
-    expect(answered.changed).toBe(true)
+    const execute = executorFor(repository)
+    const dry = { commandId: 'c1', validateOnly: true }
+    expect((await execute(requestFor(state.deal, dry, ['deal.hold', 'deal.read']))).changed).toBe(true)
+    await expect(execute(requestFor(state.deal, dry))).rejects.toMatchObject({ code: 'missing-right' })
     expect([state.commits, state.commands]).toEqual([[], []])
   })
 
