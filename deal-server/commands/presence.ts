@@ -1,7 +1,7 @@
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
-import { type Owned, owns, reaches, type Width, widthOf } from '../domain/own-deals.ts'
+import { type Owned, owns, reaches, widthOf } from '../domain/own-deals.ts'
 import { readingRight } from '../use-cases/define-use-case.ts'
 import { restoreDeal } from '../use-cases/restore-deal.ts'
 
@@ -14,12 +14,6 @@ export const isPresent = <Found extends Deletable>(deal: Found | undefined): dea
 
 /** The deal, unless it is deleted. */
 export const presentOf = (deal: Deal | undefined): Deal | undefined => (isPresent(deal) ? deal : undefined)
-
-/** True for a caller who may see the deleted ones among all deals, or among own deals. */
-export function seesDeleted({ rights }: Pick<Caller, 'rights'>, among: Width | undefined = 'all'): boolean {
-  const width = widthOf(rights, restoreDeal.right)
-  return width === 'all' || (width === 'own' && among === 'own')
-}
 
 /** True for a caller who may see this deleted deal. */
 export const seesDeletion = (caller: Caller, deal: Owned): boolean => reaches(caller, restoreDeal.right, deal)

@@ -61,7 +61,7 @@ export interface ReadOptions {
   readonly limit: number
   /** Reads the events of one deal only. */
   readonly dealId?: string | undefined
-  /** Marks events of deleted deals as hidden: readers without the right to restore deals get only the deletion. */
+  /** Marks events of deleted deals as hidden: readers who may not restore the deal get only the deletion. */
   readonly hidesDeleted?: boolean
 }
 

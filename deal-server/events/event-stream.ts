@@ -7,10 +7,9 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { BodyStream } from '../../shared/platform/http/stream.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { UserIdentity } from '../domain/own-deals.ts'
 import type { EventLog, EventPage, LoggedEvent, RunId } from './event-log.ts'
 import type { EncodedEvent, EncodedPage, EventReader, Follower } from './event-reader.ts'
-import { seenByOwner } from './own-events.ts'
+import { seenBy, type Visibility } from './own-events.ts'
 import { beginning, isBefore, type Place } from './position.ts'
 import type { StreamStart } from './stream-request.ts'
 import { Trail } from './trail.ts'
@@ -36,14 +35,6 @@ export interface StreamOptions {
   /** The largest number of bytes that may wait for a client that follows the reader. */
   readonly maxWaitingBytes: number
   readonly pageSize: number
-}
-
-/** The part of the log that a caller may see. */
-export interface Visibility {
-  /** False: of the past events of a deleted deal, only the deletion is visible. New events are always visible. */
-  readonly seesDeleted: boolean
-  /** Set for a caller who reads own deals alone: the caller. */
-  readonly own?: UserIdentity | undefined
 }
 
 /** A stream that can begin: its start, its deal and its caller's rights. */
@@ -178,8 +169,8 @@ export class EventStream implements Follower {
   }
 
   /** The text of an event for this caller; none for one that the caller does not see, or does not want. */
-  #textsOf({ event, text }: EncodedEvent, { own }: Visibility): readonly Uint8Array[] {
-    const seen = own ? seenByOwner(own, event) : event
+  #textsOf({ event, text }: EncodedEvent, visibility: Visibility): readonly Uint8Array[] {
+    const seen = seenBy(visibility, event)
     if (seen === undefined) return []
     if (seen !== event) return [this.#ports.encode(seen)]
     return this.#opened.isWanted(event) ? [text] : []
@@ -228,9 +219,9 @@ export class EventStream implements Follower {
     while (!this.#hasEnded() && !this.#isOutdated) {
       await this.#body.drained()
       const { seesDeleted } = await this.#opened.mayRead()
-      const page = await this.#readPage({ hidesDeleted: !seesDeleted })
+      const page = await this.#readPage({ hidesDeleted: seesDeleted !== true })
       if (!page || this.#hasEnded()) continue
-      const events = page.events.filter((event) => !event.isHidden && this.#mayMatter(event))
+      const events = page.events.filter((event) => this.#mayMatter(event))
       await this.#send(events.map((event) => ({ event, text: encode(event) })))
       this.#place = page.end
       trail.add(page.events)

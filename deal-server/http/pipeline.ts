@@ -21,14 +21,15 @@ import type { ReportedChange } from '../../shared/protocol/internal-api/webhook-
 import type { ShownCommand } from '../commands/command-context.ts'
 import type { ExecuteCommand } from '../commands/execute.ts'
 import type { FindUserId } from '../commands/find-assignable-users.ts'
-import { seesDeleted } from '../commands/presence.ts'
 import { refuseInTime } from '../commands/refuse-in-time.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
 import { requireRights } from '../commands/require-rights.ts'
 import { widthOfAll } from '../domain/own-deals.ts'
 import type { EventStreams } from '../events/event-streams.ts'
+import { deletedSeenBy } from '../events/own-events.ts'
 import { createOwnReader } from '../queries/own-reader.ts'
 import { readingRight } from '../use-cases/define-use-case.ts'
+import { restoreDeal } from '../use-cases/restore-deal.ts'
 import type { WebhookManagement } from '../webhooks/manage.ts'
 import { createBatches } from './batches.ts'
 import { replayedHeader } from './representations/responses.ts'
@@ -104,9 +105,12 @@ async function decode({ clock }: PipelinePorts, { request, caller, route }: Rece
   }
 }
 
-/** True when the rights show own deals alone: another right of a query shows no deal that the caller cannot read. */
+/**
+ * True when the rights show own deals alone: another right of a query shows no deal that the caller cannot read. A
+ * query that needs no right shows what is the caller's own in any deal: the caller's tasks.
+ */
 const showsOwnAlone = ({ rights }: Caller, needed: readonly string[]): boolean =>
-  widthOfAll(rights, needed) === 'own' || widthOfAll(rights, [readingRight]) === 'own'
+  needed.length > 0 && [needed, [readingRight]].some((some) => widthOfAll(rights, some) === 'own')
 
 function openStream(
   { events, recheck }: PipelinePorts,
@@ -118,8 +122,7 @@ function openStream(
   const mayRead = async () => {
     const now = await recheck(caller)
     requireRights(now, rights)
-    const isOwn = showsOwnAlone(now, rights)
-    return { seesDeleted: seesDeleted(now, isOwn ? 'own' : 'all'), own: isOwn ? now : undefined }
+    return { seesDeleted: deletedSeenBy(now, restoreDeal.right), own: showsOwnAlone(now, rights) ? now : undefined }
   }
   return stream.open(events, { principalId: caller.userId, mayRead })
 }

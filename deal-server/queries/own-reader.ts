@@ -3,7 +3,7 @@ import type { DealList, DealReader } from './ports.ts'
 
 /**
  * The reads of a user who reads own deals alone. Another deal is as one that never was: `load` says of both that the
- * deal was purged, so that their past stays hidden. The tasks of a user are listed as before.
+ * deal was purged, so that their past stays hidden.
  */
 export function createOwnReader(reader: DealReader, user: UserIdentity): DealReader {
   const own = <Found extends Owned>(deal: Found | undefined) => (deal && owns(user, deal) ? deal : undefined)
@@ -24,6 +24,6 @@ export function createOwnReader(reader: DealReader, user: UserIdentity): DealRea
     summarize: (request) => reader.summarize(filtered(request)),
     listCommands: (dealId, page) => reader.listCommands(dealId, page, user),
     history: (dealId, page) => reader.history(dealId, page, user),
-    assignedTasks: reader.assignedTasks,
+    assignedTasks: (assignee, page) => reader.assignedTasks(assignee, page, user),
   }
 }

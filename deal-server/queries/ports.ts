@@ -149,8 +149,11 @@ export interface DealReader extends Pick<DealRepository, 'load'> {
    * The events of a deal, oldest first, also of a deleted deal; none unless `owner` owns the deal. @throws Unavailable
    */
   history(dealId: string, page: PageRequest, owner?: UserIdentity): Promise<Page<StoredEvent>>
-  /** The open tasks of a user, the most urgent first, tasks without a date last. @throws Unavailable */
-  assignedTasks(assignee: Assignee, page: PageRequest): Promise<Page<AssignedTask>>
+  /**
+   * The open tasks of a user, the most urgent first, tasks without a date last; those of deals that `owner` owns.
+   * @throws Unavailable
+   */
+  assignedTasks(assignee: Assignee, page: PageRequest, owner?: UserIdentity): Promise<Page<AssignedTask>>
 }
 
 /** The reads of one caller, see docs/contract/reading.md#reads-from-replicas. */

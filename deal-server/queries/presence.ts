@@ -1,8 +1,9 @@
 /** Decides whether a caller may read a deal or its past. Only callers who may restore deals see deleted deals. */
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
-import { isPresent, noSuchDeal, seesDeleted, seesDeletion } from '../commands/presence.ts'
+import { isPresent, noSuchDeal, seesDeletion } from '../commands/presence.ts'
 import type { Deal } from '../domain/deal.ts'
-import type { Owned } from '../domain/own-deals.ts'
+import { type Owned, widthOf } from '../domain/own-deals.ts'
+import { restoreDeal } from '../use-cases/restore-deal.ts'
 import type { DealReader } from './ports.ts'
 
 /** The requested deal and the caller. */
@@ -28,7 +29,7 @@ export async function mayReadPast(
   reader: Pick<DealReader, 'load' | 'owner'>,
   { dealId, caller }: DealRead,
 ): Promise<boolean> {
-  if (!reader.owner && seesDeleted(caller)) return true
+  if (!reader.owner && widthOf(caller.rights, restoreDeal.right) === 'all') return true
   const { deal, purged } = await reader.load(dealId, undefined, { forCreation: true })
   return deal === undefined ? !purged : isPresent(deal) || seesDeletion(caller, deal)
 }

@@ -54,7 +54,7 @@ export const createDealReads = (reads: Reads, sums: DealSums): Omit<DealReader, 
   summarize: sums.summarize,
   listCommands: (...given) => listCommands(reads, ...given),
   history: (...given) => readHistory(reads, given, cannotSlice),
-  assignedTasks: (assignee, page) => listAssignedTasks(reads, assignee, page),
+  assignedTasks: (...given) => listAssignedTasks(reads, given),
 })
 
 /**

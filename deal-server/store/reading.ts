@@ -121,10 +121,13 @@ function belongsTo({ userId }: Assignee): SQL | undefined {
   return or(eq(tasks.assigneeUserId, userId), and(isNull(tasks.assigneeUserId), hadName))
 }
 
+/** A user, the page of tasks, and the user who must own their deals. */
+type TaskRead = Parameters<DealReader['assignedTasks']>
+
 /** The open tasks of a user on deals that are not deleted: the most urgent first, tasks without a date last. */
-export function listAssignedTasks(database: Reads, assignee: Assignee, page: PageRequest): Promise<Page<AssignedTask>> {
+export function listAssignedTasks(database: Reads, [assignee, page, owner]: TaskRead): Promise<Page<AssignedTask>> {
   return readMarkedPage(database, page, {
-    read: (after) => readAssignedTasks(database, assignee, { ...page, after }),
+    read: (after) => readAssignedTasks(database, [assignee, { ...page, after }, owner]),
     item: ({ task }) => ({ ...task, assignedAt: new Date(task.assignedAt ?? 0).toISOString() }),
     position: ({ task }) => [task.dueDate, task.taskId, task.dealId],
   })
@@ -135,12 +138,13 @@ export function listAssignedTasks(database: Reads, assignee: Assignee, page: Pag
  * fit, and takes the result of an inner join for nearly empty. It then sorts all tasks of the user instead of reading
  * the first ones from the index.
  */
-async function readAssignedTasks(database: Reads, assignee: Assignee, { limit, after }: PageRequest) {
+async function readAssignedTasks(database: Reads, [assignee, { limit, after }, owner]: TaskRead) {
   const assigned = and(
     eq(sql`lower(${tasks.assigneeId} collate "C")`, assignee.username.toLowerCase()),
     belongsTo(assignee),
     eq(tasks.status, 'open'),
     isNull(deals.deletedAt),
+    owner && isOwnedBy(owner, deals),
   )
   const inTable = taskOrder({ dueDate: sql`${tasks.dueDate}`, id: sql`${tasks.id}`, dealId: sql`${tasks.dealId}` })
   const listed = readRanges(rangesOf(inTable, after), {

@@ -8,7 +8,7 @@ import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { addressInHost, mayReach, type Network } from '../../shared/platform/webhooks/reachable-address.ts'
 import { newWebhookSecret } from '../../shared/platform/webhooks/sign-message.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
-import { widthOf } from '../domain/own-deals.ts'
+import { widthOf, widthOfAll } from '../domain/own-deals.ts'
 import type { EventLog } from '../events/event-log.ts'
 import { parsePosition } from '../events/position.ts'
 import { isOfPresent, outdatedPosition } from '../events/stream-request.ts'
@@ -22,6 +22,7 @@ import type {
   WebhookStore,
   WebhookView,
 } from './ports.ts'
+import { webhookRights } from './responsible.ts'
 import type { WebhookSecrets } from './secrets.ts'
 
 /** The parts that the management uses. */
@@ -73,7 +74,8 @@ export interface WebhookManagement {
   redeliver(id: string, after: string): Promise<WebhookView>
   /** Sends an event that says nothing, also to a paused webhook. */
   test(id: string): Promise<Attempt>
-  attempts(id: string, page: PageRequest): Promise<Page<StoredAttempt>>
+  /** Names the deals only to a caller who reads the events of all deals. */
+  attempts(id: string, page: PageRequest, caller: Who): Promise<Page<StoredAttempt>>
 }
 
 /** The largest number of webhooks. */
@@ -143,10 +145,11 @@ export function createWebhookManagement(ports: ManagementPorts): WebhookManageme
       return announced(found(await store.rewind(id, position, now())))
     },
     test: (id) => tests.run(() => sendTest(ports, id)),
-    attempts: async (id, page) => {
+    attempts: async (id, page, { rights }) => {
       const [attempts, webhook] = await Promise.all([store.attempts(id, page), store.find(id)])
       found(webhook)
-      return attempts
+      if (widthOfAll(rights, webhookRights) === 'all') return attempts
+      return { ...attempts, items: attempts.items.map((one) => ({ ...one, dealId: null })) }
     },
   }
 }

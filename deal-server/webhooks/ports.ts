@@ -28,7 +28,7 @@ export interface WebhookFilter {
 export interface Responsible {
   readonly username: string
   readonly userId: string
-  /** False: this user may not see past events of deleted deals, or could not when the webhook was set up. */
+  /** False: this user could not see past events of any deleted deal when the webhook was set up. */
   readonly seesDeleted: boolean
   /** The user's credential generation at the last change; null when it was made before this was stored. */
   readonly generation: number | null

@@ -4,8 +4,8 @@
  */
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
-import { widthOf, widthOfAll } from '../domain/own-deals.ts'
-import type { Visibility } from '../events/event-stream.ts'
+import { widthOfAll } from '../domain/own-deals.ts'
+import { deletedSeenBy, type Visibility } from '../events/own-events.ts'
 import type { LoadedWebhook, PauseReason, Responsible, WebhookWork } from './ports.ts'
 
 /** What this user must be allowed to, all the time; deals in either width. */
@@ -27,8 +27,9 @@ export const createFindStanding =
     const rights = new Set(record.rights)
     const width = widthOfAll(rights, webhookRights)
     if (width === undefined) return { pause: 'responsible-lacks-right' }
-    const own = width === 'own' ? { username: record.username, userId } : undefined
-    return { seesDeleted: seesDeleted && widthOf(rights, restoring) !== undefined, own }
+    const user = { username: record.username, userId }
+    const deleted = seesDeleted && deletedSeenBy({ ...user, rights }, restoring)
+    return { seesDeleted: deleted, own: width === 'own' ? user : undefined }
   }
 
 /** The same, as a question that has an answer at any time: undefined while it cannot be known. */

@@ -10,8 +10,7 @@ import type { Permits } from '../../shared/platform/concurrency/permits.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { EventLog, EventPage, LoggedEvent } from '../events/event-log.ts'
-import type { Visibility } from '../events/event-stream.ts'
-import { seenByOwner } from '../events/own-events.ts'
+import { seenBy, type Visibility } from '../events/own-events.ts'
 import type { Place } from '../events/position.ts'
 import { pauseAfter } from './back-off.ts'
 import { BlockedDeals, type NextEvent, type WaitingDeal } from './blocked-deals.ts'
@@ -169,7 +168,7 @@ export class WebhookSender {
       await this.#saveIfDue()
       return this.#nextRetryMs()
     }
-    const page = await this.#readPage(!standing.seesDeleted)
+    const page = await this.#readPage(standing.seesDeleted !== true)
     if (!page) return 0
     await this.#sendPage(page, standing)
     this.#place = page.end
@@ -241,10 +240,10 @@ export class WebhookSender {
   }
 
   /** The event as the responsible user sees it; undefined when it is not to be sent. */
-  #wanted(event: LoggedEvent, { own }: Visibility): LoggedEvent | undefined {
+  #wanted(event: LoggedEvent, standing: Visibility): LoggedEvent | undefined {
     const { types, deals } = this.webhook
-    if (event.isHidden || (deals.length > 0 && !deals.includes(event.dealId))) return undefined
-    const seen = own ? seenByOwner(own, event) : event
+    if (deals.length > 0 && !deals.includes(event.dealId)) return undefined
+    const seen = seenBy(standing, event)
     const isNotice = seen !== event
     return isNotice || types.length === 0 || types.includes(event.type) ? seen : undefined
   }
@@ -304,7 +303,7 @@ export class WebhookSender {
         sequence: deal.sequence,
         upTo: this.#taken,
         limit: waitingLimit,
-        hidesDeleted: !standing.seesDeleted,
+        hidesDeleted: standing.seesDeleted !== true,
       })
       for (const event of events) if (!(await this.#retryEvent(deal, event, standing))) return this.#saveIfDue()
       if (events.length > 0) continue

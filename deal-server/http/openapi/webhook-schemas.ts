@@ -125,7 +125,7 @@ export const webhookWithSecretSchema = webhookSchema.extend({
 export const attemptSchema = z.object({
   eventId: z.string().meta({ format: 'uuid', description: 'The header field `webhook-id`.' }),
   type: z.string(),
-  deal: z.string().nullable(),
+  deal: z.string().nullable().meta({ description: 'Null for a test, and for callers who do not read all deals.' }),
   attempt: z.number().int().min(1),
   at: time,
   durationMs: z.number().int(),

@@ -173,8 +173,10 @@ const deliveryRoutes = ({ lists, shown }: Pick<Shown, 'lists' | 'shown'>): Defin
       const id = idInPath(request)
       const scope = { list: 'webhook deliveries', query: { id } }
       const list = lists.open(request, scope, readQuery(request, pageParameters))
-      return async (webhooks) =>
-        list.answer(await webhooks.attempts(id, list.page), { represent: representAttempt, headers: privateHeaders })
+      return async (webhooks, caller) => {
+        const page = await webhooks.attempts(id, list.page, caller)
+        return list.answer(page, { represent: representAttempt, headers: privateHeaders })
+      }
     },
   },
 ]

@@ -115,6 +115,26 @@ describeBackends('a user who reads own deals alone', (openBackend) => {
     }
   })
 
+  it('reads the tasks of other users in own deals alone, and all of its own', async () => {
+    const reader = await newUser({ roles: ['seller'], rights: ['task.read-any'] })
+    const token = await tokenOf(reader)
+    const deals = [await makeDeal('carol', 'foreign one'), await makeDeal(reader, 'own one'), await makeDeal('carol')]
+    for (const id of deals)
+      for (const assigneeId of [seller, reader]) {
+        const json = { title: 'planted', assigneeId }
+        expect((await send(alice, `/rest/v1/deals/${id}/tasks`, { method: 'POST', json })).status).toBe(201)
+      }
+    const dealsOf = async (path: string) => {
+      const { text, headers } = await send(token, path)
+      const items = JSON.parse(text) as { dealId: string }[]
+      return { ids: items.map(({ dealId }) => dealId), next: headers.get('link') }
+    }
+    expect(await dealsOf(`/query/AssignedTask/${seller}?limit=1`)).toEqual({ ids: [deals[1]], next: null })
+    expect((await dealsOf(`/query/AssignedTask/${reader}`)).ids.toSorted()).toEqual(deals.toSorted())
+    await give(deals[1] ?? '', 'carol')
+    expect((await send(token, `/query/AssignedTask/${seller}`)).status).toBe(404)
+  })
+
   it('takes no right of another kind in a narrower form', async () => {
     const { access: admin } = await stack.logIn('admin')
     const right = (name: string) => ({ name, description: '', readsOnly: false })

@@ -1,6 +1,7 @@
 /** Webhooks of a user who reads own deals alone. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openEvents } from '../../support/clients/event-client.ts'
 import { rememberSecret } from '../../support/clients/http-client.ts'
 import { eventually } from '../../support/eventually.ts'
 import { describeBackends } from '../../support/stores/backends.ts'
@@ -27,22 +28,28 @@ const change = async (id: string, verb: string, json: object) => {
 const rename = (id: string, newName: string) => change(id, 'rename', { newName })
 const give = (id: string, employeeId: string) => change(id, 'assign-owner', { employeeId })
 
+/** Makes a user with these rights, and logs in. */
+async function newUser(username: string, ...rights: string[]): Promise<string> {
+  const json = { username, password: `a long password of ${username}`, rights }
+  expect((await stack.auth.send('/users', { token: admin, json })).status).toBe(201)
+  return (await stack.logIn(username, json.password)).access
+}
+
+/** Makes a webhook, and answers its path. */
+async function newWebhook(token: string, json: object): Promise<string> {
+  const made = await stack.deal.send('/rest/v1/webhooks', { token, json: { url: receiver.url, ...json } })
+  expect(made.status, made.text).toBe(201)
+  rememberSecret(String(made.body.secret))
+  receiver.secrets.push(String(made.body.secret))
+  return String(made.headers.get('location'))
+}
+
 describeBackends('webhooks', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { environment: { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' } })
     admin = (await stack.logIn('admin')).access
     receiver = await startReceiver()
-    const json = {
-      username: 'owen',
-      password: 'a long password of owen',
-      rights: ['webhook.manage', 'deal.read:own', 'deal.history.read:own'],
-    }
-    expect((await stack.auth.send('/users', { token: admin, json })).status).toBe(201)
-    const token = (await stack.logIn(json.username, json.password)).access
-    const made = await stack.deal.send('/rest/v1/webhooks', { token, json: { url: receiver.url } })
-    expect(made.status, made.text).toBe(201)
-    rememberSecret(String(made.body.secret))
-    receiver.secrets.push(String(made.body.secret))
+    await newWebhook(await newUser('owen', 'webhook.manage', 'deal.read:own', 'deal.history.read:own'), {})
   })
   afterAll(async () => {
     await receiver.close()
@@ -68,5 +75,40 @@ describeBackends('webhooks', (openBackend) => {
     const notice = lastOf(given)
     expect([notice?.type, notice?.data, notice?.actor]).toEqual(['deal.given-away', {}, undefined])
     expect(receiver.faults).toEqual([])
+  })
+
+  it('and streams show the past of deleted deals that the user owns and may restore, and of others the deletion', async () => {
+    const [foreign, own] = [await createDeal(), await createDeal()]
+    const rights = ['webhook.manage', 'deal.read', 'deal.history.read', 'deal.restore:own']
+    const token = await newUser('oona', ...rights)
+    for (const id of [foreign, own]) {
+      await rename(id, 'planted')
+      if (id === own) await give(id, 'oona')
+      const { status } = await stack.deal.send(`/rest/v1/deals/${id}`, { token: admin, method: 'DELETE' })
+      expect(status).toBe(204)
+    }
+    const end = await createDeal()
+    const stream = await openEvents(stack.deal, { token, query: '?after=0' })
+    await stream.until(({ events }) => events.some(({ data }) => data.subject === end))
+    stream.close()
+    const path = await newWebhook(token, { after: '0', deals: [foreign, own, end] })
+    await eventually(() => expect(ofDeal(end)).toHaveLength(1))
+    const ofOwn = ['deal.created', 'deal.renamed', 'deal.owner-assigned', 'deal.deleted']
+    for (const [id, types] of [
+      [foreign, ['deal.deleted']],
+      [own, ofOwn],
+    ] as const) {
+      const streamed = stream.events.filter(({ data }) => data.subject === id)
+      expect(streamed.map(({ event }) => event)).toEqual(types)
+      await eventually(() => expect(ofDeal(id).map(({ data }) => data.type)).toEqual(types))
+    }
+    const deliveries = async (by: string) => {
+      const { body } = await stack.deal.send(`${path}/deliveries`, { token: by })
+      return (body.items as { deal: string | null }[]).map(({ deal }) => deal)
+    }
+    await eventually(async () => expect(await deliveries(token)).toHaveLength(6))
+    expect(new Set(await deliveries(token))).toEqual(new Set([foreign, own, end]))
+    const manager = await newUser('otto', 'webhook.manage', 'deal.read:own', 'deal.history.read')
+    expect(new Set(await deliveries(manager))).toEqual(new Set([null]))
   })
 })
