@@ -224,7 +224,7 @@ async function completeDemo(
   const alice = await authServer.users.read('alice')
   if (alice) {
     const user = { username: alice.username, userId: alice.id }
-    await prepareDatabase('DEAL_DATABASE_URL', () => createDemoDeals(user, { ...dealServer, ids }))
+    await prepareDatabase('DEAL_DATABASE_URL', () => createDemoDeals(user, { ...dealServer, ids, clock }))
   }
   await writeDemo(demo)
 }

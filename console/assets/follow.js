@@ -22,7 +22,8 @@ document.addEventListener('input', (event) => {
 })
 
 const say = (text, actor, withLink) => {
-  const words = actor ? text.replace('#', actor) : note.dataset.changedBySomebody
+  const who = actor === note.dataset.reader ? note.dataset.you : actor
+  const words = who ? text.replace('#', who) : note.dataset.changedBySomebody
   note.replaceChildren(words)
   note.classList.add('warning')
   if (!withLink) return

@@ -3,7 +3,8 @@
 for (const nav of document.querySelectorAll('nav[data-views]')) {
   const key = `views ${nav.dataset.views} ${location.pathname}`
   const details = nav.querySelector('.save-view')
-  const form = details.querySelector('form')
+  // A query that was refused is no view.
+  const form = details?.querySelector('form')
   const list = nav.querySelector('ul')
 
   const read = () => {
@@ -39,7 +40,7 @@ for (const nav of document.querySelectorAll('nav[data-views]')) {
     remove.setAttribute('aria-label', `${nav.dataset.remove} ${name}`)
     remove.addEventListener('click', () => {
       write(read().filter((view) => view.name !== name))
-      details.querySelector('summary').focus()
+      details?.querySelector('summary').focus()
     })
     const item = document.createElement('li')
     item.className = 'own'
@@ -51,7 +52,7 @@ for (const nav of document.querySelectorAll('nav[data-views]')) {
     list.append(...read().map(itemOf))
   }
 
-  form.addEventListener('submit', (event) => {
+  form?.addEventListener('submit', (event) => {
     event.preventDefault()
     const name = form.elements.namedItem('view-name').value.trim()
     if (name === '') return
@@ -60,6 +61,6 @@ for (const nav of document.querySelectorAll('nav[data-views]')) {
     details.open = false
     details.querySelector('summary').focus()
   })
-  details.hidden = false
+  if (details) details.hidden = false
   show()
 }

@@ -7,7 +7,7 @@ export interface Bar {
   readonly value: number
   /** The value as the reader reads it. */
   readonly text: string
-  /** Its colour: `c1` to `c4`. */
+  /** Its colour: that of a state, or `plain`. */
   readonly look: string
   /** The page that shows what the bar stands for. */
   readonly href?: string
@@ -27,7 +27,7 @@ const largest = (bars: readonly Bar[]): number => Math.max(1, ...bars.map(({ val
 /** Bars that lie, one in each row. Widths are in per cent of the space for bars. */
 export function LyingBars({ id, title, description, bars }: ChartParts) {
   const rowHeight = 34
-  const [left, width] = [92, 200]
+  const [left, width] = [124, 180]
   const max = largest(bars)
   return (
     <Svg id={id} title={title} description={description} width={360} height={bars.length * rowHeight}>

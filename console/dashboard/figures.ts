@@ -1,5 +1,6 @@
 /** What the dashboard asks the API for: a few sums and short lists. */
 
+import { decimalText } from '../../deal-server/domain/money.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { DealApi, DealReply } from '../frame/deal-api.ts'
@@ -68,7 +69,7 @@ async function readTasks(api: DealApi, username: string): Promise<readonly Short
   return reply.ok ? reply.body : []
 }
 
-/** Of each state the number of deals and the value by currency. A deal on hold is open, and counted apart. */
+/** Of each state the number of deals and the value by currency. Those on hold are among the open ones. */
 export interface StateCount {
   readonly state: 'open' | 'held' | 'completed' | 'cancelled'
   readonly count: number
@@ -81,12 +82,19 @@ export interface StateCount {
 export function countByState(groups: readonly Group[]): readonly StateCount[] {
   const of = (state: StateCount['state'], query: string, isOf: (group: Group) => boolean): StateCount => {
     const own = groups.filter(isOf)
-    return { state, query, count: own.reduce((sum, { count }) => sum + count, 0), values: own }
+    return { state, query, count: own.reduce((sum, { count }) => sum + count, 0), values: byCurrency(own) }
   }
   return [
-    of('open', 'status=open&held=false', ({ status, held }) => status === 'open' && !held),
+    of('open', 'status=open', ({ status }) => status === 'open'),
     of('held', 'held=true', ({ held }) => held === true),
     of('completed', 'status=completed', ({ status }) => status === 'completed'),
     of('cancelled', 'status=cancelled', ({ status }) => status === 'cancelled'),
   ]
+}
+
+function byCurrency(groups: readonly Group[]): StateCount['values'] {
+  const sums = new Map<string, bigint>()
+  for (const { currency, valueText } of groups)
+    sums.set(currency, (sums.get(currency) ?? 0n) + BigInt(valueText.replace('.', '')))
+  return [...sums].map(([currency, sum]) => ({ currency, valueText: decimalText(sum, currency) }))
 }

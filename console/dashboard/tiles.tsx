@@ -7,15 +7,8 @@ import { LyingBars } from './charts.tsx'
 import { countByState, type ShortDeal, type ShortTask, type StateCount } from './figures.ts'
 import type { Group } from './sums.ts'
 
-const looks: Readonly<Record<StateCount['state'], string>> = {
-  open: 'c1',
-  held: 'c2',
-  completed: 'c3',
-  cancelled: 'c4',
-}
-
 const stateTexts = {
-  open: texts.openNotHeld,
+  open: texts.open,
   held: texts.held,
   completed: texts.completed,
   cancelled: texts.cancelled,
@@ -33,7 +26,7 @@ export function States({ groups, reader }: StatesParts) {
     label: stateTexts[state],
     value: count,
     text: reader.number(count),
-    look: looks[state],
+    look: state,
   }))
   const columns: Column<StateCount>[] = [
     {

@@ -12,8 +12,7 @@ interface Parts {
   readonly reader: Reader
 }
 
-/** Currencies beyond these are in the table alone, or only in the list. */
-const maxCharts = 3
+/** Currencies beyond these are only in the list. */
 const maxColumns = 6
 
 /** The panel. Amounts of different currencies have no sum: each currency has its own chart. */
@@ -26,10 +25,10 @@ export function ValueOverTime({ spans, period, reader }: Parts) {
         <Periods period={period} />
       </div>
       <div class="charts">
-        {currencies.slice(0, maxCharts).map((currency, index) => (
+        {currencies.slice(0, maxColumns).map((currency) => (
           <figure>
             <figcaption>{currency}</figcaption>
-            <CurrencyChart spans={spans} period={period} reader={reader} currency={currency} look={`c${index + 1}`} />
+            <CurrencyChart spans={spans} period={period} reader={reader} currency={currency} />
           </figure>
         ))}
       </div>
@@ -66,10 +65,9 @@ export function currenciesOf(spans: readonly SpanValue[]): readonly string[] {
 
 interface ChartParts extends Parts {
   readonly currency: string
-  readonly look: string
 }
 
-function CurrencyChart({ spans, period, reader, currency, look }: ChartParts) {
+function CurrencyChart({ spans, period, reader, currency }: ChartParts) {
   const short = new Intl.NumberFormat(reader.locale, { notation: 'compact', maximumFractionDigits: 1 })
   const label = labelOf(period, reader)
   const found = spans.map(({ groups, from }) => ({ from, group: groups.find((group) => group.currency === currency) }))
@@ -77,7 +75,7 @@ function CurrencyChart({ spans, period, reader, currency, look }: ChartParts) {
     label: label(from),
     value: group?.value ?? 0,
     text: short.format(group?.value ?? 0),
-    look,
+    look: 'plain',
   }))
   const words = found.map(({ from, group }) => `${label(from)} ${reader.money(group?.valueText ?? '0', currency)}`)
   const title = texts.chartTitle(currency)
@@ -117,7 +115,15 @@ function Numbers({ spans, period, reader, currencies }: Parts & { readonly curre
       },
     })),
   ]
-  return <Table caption={texts.numbers} columns={columns} rows={[...spans].reverse()} />
+  const filled = spans.filter(({ groups }) => groups.length > 0)
+  return (
+    <>
+      <Table caption={texts.numbers} columns={columns} rows={[...filled].reverse()} empty={texts.noDeals} />
+      {filled.length > 0 && filled.length < spans.length && (
+        <p class="hint after">{texts.emptySpans(period, spans.length - filled.length)}</p>
+      )}
+    </>
+  )
 }
 
 const dayBefore = (day: string): string => dayOf(Date.parse(day) - dayMs)

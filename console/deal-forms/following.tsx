@@ -21,7 +21,7 @@ export const follower = ({ rights }: Pick<Caller, 'rights'>): readonly AssetName
 
 interface FollowingParts {
   readonly deal: DealView
-  readonly caller: Pick<Caller, 'rights'>
+  readonly caller: Pick<Caller, 'username' | 'rights'>
   /** True on a page with a form: it is never replaced. */
   readonly isForm?: boolean
 }
@@ -41,6 +41,8 @@ export function Following({ deal, caller, isForm = false }: FollowingParts) {
       data-version={String(version)}
       data-page={pathOfDeal(id)}
       data-replace={isForm ? undefined : 'deal'}
+      data-reader={caller.username}
+      data-you={texts.you}
       data-changed={texts.changedBy}
       data-changed-by-somebody={texts.changedBySomebody}
       data-refreshed={texts.refreshed}

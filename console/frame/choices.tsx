@@ -32,8 +32,11 @@ interface CheckboxesParts extends ChoicesParts {
   readonly groups: readonly ChoiceGroup[]
 }
 
-/** Checkboxes. Each is sent as the field `<name>.<value>`: forms must not repeat a name. */
-export function Checkboxes({ groups, chosen, ...parts }: CheckboxesParts) {
+/**
+ * Checkboxes, below other choices of the same name if there are `children`. Each is sent as the field `<name>.<value>`:
+ * forms must not repeat a name.
+ */
+export function Checkboxes({ groups, chosen, children, ...parts }: CheckboxesParts) {
   const isChosen = new Set(chosen)
   const options = (choices: readonly Choice[]) => (
     <div class="options">
@@ -49,6 +52,7 @@ export function Checkboxes({ groups, chosen, ...parts }: CheckboxesParts) {
   )
   return (
     <Choices {...parts}>
+      {children}
       {groups.map(({ title, choices }, index) => {
         if (title === '') return options(choices)
         const id = `${idOf(parts)}-group-${index}`

@@ -81,7 +81,12 @@ function Header({ server, publicOrigins, path, reader }: FrameParts) {
       </a>
       {reader && <nav aria-label={strings.navigation}>{links(ofWork)}</nav>}
       {reader && ofAdministration.length > 0 && (
-        <nav aria-label={strings.administration}>{links(ofAdministration)}</nav>
+        <nav aria-label={strings.administration}>
+          <details class="menu">
+            <summary aria-current={current?.isAdministration ? 'true' : undefined}>{strings.administration}</summary>
+            {links(ofAdministration)}
+          </details>
+        </nav>
       )}
       {reader && (
         <form class="who" method="post" action={`${publicOrigins.auth}/sessions/current`}>

@@ -45,7 +45,7 @@ async function showDeals(visit: DealVisit, now: number): Promise<PageResult> {
     content: (
       <>
         <Head visit={visit} list={list} />
-        <Views views={readyViews(caller.username, now)} query={query} username={caller.username} />
+        <Views views={readyViews(caller.username, now)} query={query} username={caller.username} isGood={reply.ok} />
         <FilterForm query={query} problem={reply.ok ? undefined : reply.problem} />
         {list && <Deals visit={visit} list={list} today={dayOf(now)} />}
       </>

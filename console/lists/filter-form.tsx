@@ -64,10 +64,12 @@ interface ViewsParts {
   readonly views: readonly View[]
   readonly query: URLSearchParams
   readonly username: string
+  /** False for a query that was refused. */
+  readonly isGood: boolean
 }
 
 /** Ready views as links. The script adds those that the reader has saved in the browser. */
-export function Views({ views, query, username }: ViewsParts) {
+export function Views({ views, query, username, isGood }: ViewsParts) {
   return (
     <nav class="tabs" aria-label={texts.views} data-views={username} data-remove={texts.removeView}>
       <ul>
@@ -82,13 +84,15 @@ export function Views({ views, query, username }: ViewsParts) {
           </li>
         ))}
       </ul>
-      <details class="save-view" hidden>
-        <summary>{texts.saveView}</summary>
-        <form class="row">
-          <Field name="view-name" label={texts.viewName} isRequired maxLength={60} hint={texts.viewsKept} />
-          <button type="submit">{texts.save}</button>
-        </form>
-      </details>
+      {isGood && (
+        <details class="save-view" hidden>
+          <summary>{texts.saveView}</summary>
+          <form class="row">
+            <Field name="view-name" label={texts.viewName} isRequired maxLength={60} hint={texts.viewsKept} />
+            <button type="submit">{texts.save}</button>
+          </form>
+        </details>
+      )}
     </nav>
   )
 }

@@ -7,6 +7,7 @@ import type { HttpResponse } from '../../shared/platform/http/response.ts'
 import { collectStream } from '../../shared/platform/http/stream.ts'
 import { RefusedCall } from '../frame/api.ts'
 import type { DealApi } from '../frame/deal-api.ts'
+import { fieldFaults, refusals } from '../texts/deal.ts'
 
 /** Commands of one batch: the route takes no more. */
 const maxCommands = 1000
@@ -25,7 +26,16 @@ export async function runBatch(api: DealApi, commands: readonly RowCommand[], is
   })
   if (!reply.ok) throw new RefusedCall(reply)
   const outcomes: readonly BatchOutcome[] = reply.stream ? JSON.parse(await collectStream(reply.stream)) : []
-  return outcomes.map(rowOutcome)
+  return outcomes.map((outcome) => rowOutcome(inWords(outcome)))
+}
+
+/** The outcome with the reasons of a refusal in words for people. */
+function inWords(outcome: BatchOutcome): BatchOutcome {
+  const { problem } = outcome
+  if (problem === undefined) return outcome
+  const { code, detail, errors = [] } = problem
+  const members = errors.map((error) => ({ ...error, message: fieldFaults[error.code] ?? error.message }))
+  return { ...outcome, problem: { code, detail: refusals[code] ?? detail, errors: members } }
 }
 
 const linesOf = (commands: readonly RowCommand[]) => commands.map((command) => JSON.stringify(command)).join('\n')

@@ -2,6 +2,7 @@
 
 import { commands } from '../../deal-server/use-cases/index.ts'
 import { allChosen, Checkboxes, type ChoiceGroup } from '../frame/choices.tsx'
+import { type Column, Table } from '../frame/content.tsx'
 import { strings } from '../texts/account.ts'
 
 type Group = keyof typeof strings.rightGroups
@@ -52,7 +53,7 @@ export function RightsInWords({ rights }: { readonly rights: Iterable<string> })
 }
 
 /** The rights as groups of checkboxes. */
-export const rightChoices = (rights: Iterable<string>): ChoiceGroup[] =>
+const rightChoices = (rights: Iterable<string>): ChoiceGroup[] =>
   grouped(rights).map((part) => ({
     title: strings.rightGroups[part.group],
     choices: part.rights.map((right) => ({ value: right, text: inWords(right) })),
@@ -67,10 +68,44 @@ interface RightsFieldsParts {
   readonly error?: string | undefined
 }
 
-/** Checkboxes of rights, sent as `rights.<right>`. */
-export function RightsFields({ offered, ...parts }: RightsFieldsParts) {
-  return <Checkboxes name="rights" {...parts} groups={rightChoices(offered)} />
+/** How far a right reaches, by the value of its field: not at all, own deals, every deal. */
+const widths = { '': 'none', own: 'own', true: 'all' } as const
+
+/** A table of the rights with two widths, sent as `rights.<right>`, then checkboxes of the others. */
+export function RightsFields({ offered, chosen, ...parts }: RightsFieldsParts) {
+  const [all, given] = [new Set(offered), new Set(chosen)]
+  const wider = [...all].filter((right) => right.endsWith(own)).map((right) => right.slice(0, -own.length))
+  const inBoth = new Set(wider)
+  const others = [...all].filter((right) => !inBoth.has(right) && !right.endsWith(own))
+  const column = (value: keyof typeof widths): Column<string> => {
+    const title = strings.widths[widths[value]]
+    const rightOf = (right: string) => (value === 'own' ? right + own : right)
+    return {
+      title,
+      isShort: true,
+      cell: (right) => {
+        const width = given.has(right) ? 'true' : given.has(right + own) ? 'own' : ''
+        if (value !== '' && !all.has(rightOf(right))) return '–'
+        const label = `${inWords(right)}: ${title}`
+        return (
+          <input type="radio" name={`rights.${right}`} value={value} checked={width === value} aria-label={label} />
+        )
+      },
+    }
+  }
+  const columns = [{ title: strings.right, cell: inWords }, column(''), column('own'), column('true')]
+  return (
+    <Checkboxes name="rights" {...parts} chosen={given} groups={rightChoices(others)}>
+      {wider.length > 0 && <Table caption={parts.legend} columns={columns} rows={[...inBoth]} />}
+    </Checkboxes>
+  )
 }
 
-/** The rights that were chosen. */
-export const chosenRights = (form: ReadonlyMap<string, string>): string[] => allChosen(form, 'rights')
+/** The rights that were chosen, each in its width. */
+export const chosenRights = (form: ReadonlyMap<string, string>): string[] => [
+  ...allChosen(form, 'rights'),
+  ...[...form].filter(([, value]) => value === 'own').flatMap(([name]) => ownRightOf(name)),
+]
+
+const ownRightOf = (field: string): string[] =>
+  field.startsWith('rights.') ? [field.slice('rights.'.length) + own] : []

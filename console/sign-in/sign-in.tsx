@@ -11,7 +11,6 @@ import type { ProblemDocument } from '../../shared/platform/problems/problem-doc
 import { firstPages } from '../../shared/server/pages/first-pages.ts'
 import type { OpenAuthPage } from '../frame/auth-api.ts'
 import { type ConsoleSettings, problemPage, type ShownPage, shownResponse } from '../frame/console.tsx'
-import { Notice } from '../frame/content.tsx'
 import { ErrorSummary, Field } from '../frame/fields.tsx'
 import { signInPath } from '../frame/navigation.ts'
 import { strings } from '../texts/common.ts'
@@ -28,19 +27,19 @@ export const signInPage = (): OpenAuthPage => ({
     signInForm({
       publicOrigins,
       returnTo: returnUrlOf(query.get('return_to'), publicOrigins),
-      notice: query.has('signed-out') ? strings.signedOut : query.has('reason') ? strings.signInAgain : undefined,
+      hint: query.has('signed-out') ? strings.signedOut : query.has('reason') ? strings.signInAgain : undefined,
     }),
 })
 
 interface SignInParts {
   readonly publicOrigins: Origins
   readonly returnTo: string
-  readonly notice?: string | undefined
+  readonly hint?: string | undefined
   readonly problem?: ProblemDocument | undefined
   readonly username?: string | undefined
 }
 
-function signInForm({ publicOrigins, returnTo, notice, problem, username }: SignInParts): ShownPage {
+function signInForm({ publicOrigins, returnTo, hint, problem, username }: SignInParts): ShownPage {
   const fields = [
     { name: 'username', label: strings.username },
     { name: 'password', label: strings.password },
@@ -52,7 +51,7 @@ function signInForm({ publicOrigins, returnTo, notice, problem, username }: Sign
     content: (
       <div class="narrow">
         <h1>{strings.signInTitle}</h1>
-        <Notice>{notice}</Notice>
+        {hint !== undefined && <p role="status">{hint}</p>}
         <ErrorSummary problem={problem} fields={fields} />
         <form method="post" action={`${publicOrigins.auth}/sessions`} class="stack">
           <input type="hidden" name="return_to" value={returnTo} />

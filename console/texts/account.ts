@@ -80,6 +80,9 @@ export const strings = {
   cancel: 'Cancel',
   rights,
   actions,
+  right: 'Right',
+  /** Of a right with two widths. */
+  widths: { none: 'none', own: 'own deals', all: 'all deals' },
   rightGroups: {
     reading: 'Read',
     deals: 'Deals',

@@ -55,6 +55,7 @@ export const dealTexts = {
   oneALine: 'One a line.',
   asJsonText: 'As JSON.',
   upTo: (length: string) => `Up to ${length} characters.`,
+  you: 'you',
   changedBy: 'This deal was changed by # while you look at it.',
   changedBySomebody: 'This deal was changed while you look at it.',
   refreshed: 'Changed by #. The page shows the new state.',
@@ -156,7 +157,7 @@ export const refusals: Readonly<Record<string, string | undefined>> = {
 /** Code of an error at a field → its words. Codes that are not here have the words of the API. */
 export const fieldFaults: Readonly<Record<string, string | undefined>> = {
   'missing-member': 'This field is needed.',
-  'wrong-type': 'This value has not the right form.',
+  'wrong-type': 'This value does not have the right form.',
   'too-short': 'This field must not be empty.',
   'invalid-amount': 'Enter an amount such as 1234.50, without sign and without blanks.',
   'currency-scale': 'This currency has fewer decimals.',

@@ -164,8 +164,8 @@ export const dashboardTexts = {
   state: 'State',
   number: 'Deals',
   value: 'Value',
-  openNotHeld: 'open',
-  held: 'on hold',
+  open: 'open',
+  held: 'of these on hold',
   completed: 'completed',
   cancelled: 'cancelled',
   overTime: 'Value of new deals',
@@ -175,6 +175,8 @@ export const dashboardTexts = {
   chartTitle: (currency: string) => `Value of new deals in ${currency}`,
   chartText: (parts: string) => `${parts}.`,
   numbers: 'The numbers as a table',
+  emptySpans: (period: 'month' | 'week', count: number) =>
+    `No deal was created in the other ${count === 1 ? period : `${count} ${period}s`} of the chart.`,
   moreCurrencies: (count: number) =>
     count === 1 ? '1 more currency is not shown.' : `${count} more currencies are not shown.`,
   andMore: (count: number) => `and ${count} more`,

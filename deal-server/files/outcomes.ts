@@ -15,7 +15,7 @@ export interface BatchOutcome {
   readonly problem?: {
     readonly code: string
     readonly detail: string
-    readonly errors?: readonly { readonly pointer: string; readonly message: string }[]
+    readonly errors?: readonly { readonly pointer: string; readonly code: string; readonly message: string }[]
   }
 }
 

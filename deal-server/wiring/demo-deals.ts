@@ -1,4 +1,5 @@
 /** The deals of the demo: a dozen in different states, with tasks, made by the use cases like any others. */
+import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { ExecuteCommand } from '../commands/execute.ts'
@@ -11,6 +12,7 @@ export interface DemoDealPorts {
   readonly executeCommand: ExecuteCommand
   readonly reader: Pick<DealReader, 'list'>
   readonly ids: Pick<IdSource, 'uuid'>
+  readonly clock: Pick<Clock, 'now'>
 }
 
 type Step = readonly [useCase: string, params?: Readonly<Record<string, unknown>>]
@@ -20,77 +22,83 @@ const dealId = (n: number): string => `de301000-0000-4000-8000-${String(n).padSt
 const taskId = (n: number, task: number): string =>
   `7a5c0000-0000-4000-8000-${String(n * 100 + task).padStart(12, '0')}`
 
-const task = (title: string, assigneeId?: string, dueDate = '2030-02-01'): Step => [
-  'AddTask',
-  { title, dueDate, ...(assigneeId && { assigneeId }) },
-]
-
-/** The steps of each deal. `CompleteTask` completes its first task. */
-const demoDeals: readonly (readonly Step[])[] = [
-  [
-    ['CreateDeal', { name: 'Pumps for the Lindau waterworks', price: 48_500, completionDate: '2030-03-31' }],
-    task('Send the drawings', 'carol'),
-    task('Agree on the date of delivery', 'alice', '2030-02-15'),
-    ['CompleteTask', { result: 'The drawings are with the customer.' }],
-  ],
-  [
+/** The steps of each deal. `CompleteTask` completes its first task. `day` is a day so many days from the first start. */
+const demoDeals = (day: (days: number) => string): readonly (readonly Step[])[] => {
+  const task = (title: string, assigneeId?: string, days = 21): Step => [
+    'AddTask',
+    { title, dueDate: day(days), ...(assigneeId && { assigneeId }) },
+  ]
+  return [
     [
-      'CreateDeal',
-      { name: 'Spare parts, Hamburg', price: 1290.5, description: 'Under warranty until the end of the year.' },
+      ['CreateDeal', { name: 'Pumps for the Lindau waterworks', price: 48_500, completionDate: day(60) }],
+      task('Send the drawings', 'carol'),
+      task('Agree on the date of delivery', 'alice', 14),
+      ['CompleteTask', { result: 'The drawings are with the customer.' }],
     ],
-    task('Check the warranty', 'carol', '2030-01-20'),
-  ],
-  [
-    ['CreateDeal', { name: 'Control cabinet for Osaka', price: 5_400_000, currency: 'JPY', ownerId: 'carol' }],
-    task('Translate the manual', 'carol'),
-    ['HoldDeal', { reason: 'The customer awaits the approval of the budget.', reasonCode: 'budget' }],
-  ],
-  [
-    ['CreateDeal', { name: 'Maintenance contract 2030', price: 12_000, completionDate: '2030-12-31' }],
-    ['ChangePrice', { newPrice: 11_400, reason: 'A discount of five percent for two years.' }],
-    task('Plan the first visit', 'bob'),
-    task('Order filters'),
-  ],
-  [
-    ['CreateDeal', { name: 'Retrofit of line 4', price: 230_000, completionDate: '2030-06-30', ownerId: 'carol' }],
-    ['ChangeCompletionDate', { newDate: '2030-07-31', penaltyAmount: 2300, whyChanged: 'The motors come later.' }],
-    task('Tell the customer the new date', 'carol'),
-    ['CompleteTask', { result: 'By telephone; confirmed by letter.' }],
-  ],
-  [
-    ['CreateDeal', { name: 'Training for operators', price: 3600, currency: 'CHF' }],
-    task('Book a room', 'bob', '2030-01-10'),
-    task('Print the certificates'),
-  ],
-  [
-    ['CreateDeal', { name: 'Valves for the brewery', price: 7820.75 }],
-    ['HoldDeal', { reason: 'The credit limit is used up.', reasonCode: 'credit' }],
-  ],
-  [
-    ['CreateDeal', { name: 'Inspection of the old plant', price: 950 }],
-    task('Write the report', 'alice'),
-    ['CompleteTask', { result: 'The report has 14 pages.' }],
-    ['CompleteDeal', { documentNumber: 'INV-2030-0007', comment: 'Paid at once.' }],
-  ],
-  [
-    ['CreateDeal', { name: 'Compressor, second hand', price: 18_900, currency: 'USD' }],
-    ['CompleteDeal', { finalPrice: 18_500, comment: 'The customer fetched it.' }],
-  ],
-  [
-    ['CreateDeal', { name: 'Cables and connectors', price: 640.4 }],
-    task('Pack'),
-    ['CompleteDeal', { openTasks: 'drop' }],
-  ],
-  [
-    ['CreateDeal', { name: 'Crane for the harbour', price: 1_250_000, completionDate: '2030-09-30' }],
-    task('Ask for the soil survey', 'alice'),
-    ['CancelDeal', { penaltyAmount: 12_500, reason: 'The harbour is not extended.' }],
-  ],
-  [
-    ['CreateDeal', { name: 'Trial of the new sensor', price: 0, ownerId: 'carol' }],
-    ['CancelDeal', { penaltyAmount: 0, reason: 'The customer chose another sensor.' }],
-  ],
-]
+    [
+      [
+        'CreateDeal',
+        {
+          name: 'Spare parts, Hamburg',
+          price: 1290.5,
+          description: 'Under warranty until the end of the year.',
+          completionDate: day(-5),
+        },
+      ],
+      task('Check the warranty', 'carol', -2),
+    ],
+    [
+      ['CreateDeal', { name: 'Control cabinet for Osaka', price: 5_400_000, currency: 'JPY', ownerId: 'carol' }],
+      task('Translate the manual', 'carol'),
+      ['HoldDeal', { reason: 'The customer awaits the approval of the budget.', reasonCode: 'budget' }],
+    ],
+    [
+      ['CreateDeal', { name: 'Maintenance contract', price: 12_000, completionDate: day(365) }],
+      ['ChangePrice', { newPrice: 11_400, reason: 'A discount of five percent for two years.' }],
+      task('Plan the first visit', 'bob'),
+      task('Order filters'),
+    ],
+    [
+      ['CreateDeal', { name: 'Retrofit of line 4', price: 230_000, completionDate: day(-3), ownerId: 'carol' }],
+      ['ChangeCompletionDate', { newDate: day(90), penaltyAmount: 2300, whyChanged: 'The motors come later.' }],
+      task('Tell the customer the new date', 'carol'),
+      ['CompleteTask', { result: 'By telephone; confirmed by letter.' }],
+    ],
+    [
+      ['CreateDeal', { name: 'Training for operators', price: 3600, currency: 'CHF' }],
+      task('Book a room', 'bob', 7),
+      task('Print the certificates'),
+    ],
+    [
+      ['CreateDeal', { name: 'Valves for the brewery', price: 7820.75 }],
+      ['HoldDeal', { reason: 'The credit limit is used up.', reasonCode: 'credit' }],
+    ],
+    [
+      ['CreateDeal', { name: 'Inspection of the old plant', price: 950 }],
+      task('Write the report', 'alice'),
+      ['CompleteTask', { result: 'The report has 14 pages.' }],
+      ['CompleteDeal', { documentNumber: 'INV-0007', comment: 'Paid at once.' }],
+    ],
+    [
+      ['CreateDeal', { name: 'Compressor, second hand', price: 18_900, currency: 'USD' }],
+      ['CompleteDeal', { finalPrice: 18_500, comment: 'The customer fetched it.' }],
+    ],
+    [
+      ['CreateDeal', { name: 'Cables and connectors', price: 640.4 }],
+      task('Pack'),
+      ['CompleteDeal', { openTasks: 'drop' }],
+    ],
+    [
+      ['CreateDeal', { name: 'Crane for the harbour', price: 1_250_000, completionDate: day(120) }],
+      task('Ask for the soil survey', 'alice'),
+      ['CancelDeal', { penaltyAmount: 12_500, reason: 'The harbour is not extended.' }],
+    ],
+    [
+      ['CreateDeal', { name: 'Trial of the new sensor', price: 0, ownerId: 'carol' }],
+      ['CancelDeal', { penaltyAmount: 0, reason: 'The customer chose another sensor.' }],
+    ],
+  ]
+}
 
 /**
  * Makes the demo deals in the name of a user, in a database without other deals. Each command has an id of its own:
@@ -98,12 +106,15 @@ const demoDeals: readonly (readonly Step[])[] = [
  *
  * @throws ProblemError, Unavailable: only for a defect or a database that is away
  */
-export async function createDemoDeals(user: UserIdentity, ports: DemoDealPorts): Promise<void> {
+export async function createDemoDeals(user: UserIdentity, { clock, ...ports }: DemoDealPorts): Promise<void> {
   const oldest = { sort: { by: 'createdAt', descending: false }, page: { limit: 1, after: undefined } } as const
   const [first] = (await ports.reader.list({ filter: {}, ...oldest })).items
   if (first !== undefined && first.id !== dealId(1)) return
   const caller = callerOf(user)
-  for (const [index, steps] of demoDeals.entries())
+  // A start that goes on with an interrupted one repeats its commands to the letter.
+  const begun = first === undefined ? clock.now() : Date.parse(first.createdAt)
+  const day = (days: number) => rfc3339(begun + days * 86_400_000).slice(0, 10)
+  for (const [index, steps] of demoDeals(day).entries())
     for (const request of requestsOf(index + 1, steps)) {
       const requestId = ports.ids.uuid()
       const sent = { caller, validateOnly: false, style: 'demo', requestId, traceId: requestId.replaceAll('-', '') }

@@ -134,7 +134,15 @@ describe('users', () => {
     expect(page.text).toMatch(/name="rights\.deal\.hold"[^>]* checked/)
     expect(page.text).not.toMatch(/name="roles\.admin"[^>]* checked/)
     expect((await act('frank', 'grants')).status).toBe(303)
-    expect((await admin.get(pageOf('frank'))).text).not.toMatch(/ checked/)
+    const without = (await admin.get(pageOf('frank'))).text.replace(/value="" checked/g, '')
+    expect(without).not.toMatch(/ checked/)
+    const narrow = { 'rights.deal.hold': 'own', 'rights.deal.cancel': '' }
+    expect((await act('frank', 'grants', narrow)).status).toBe(303)
+    const own = (await admin.get(pageOf('frank'))).text.replace(/value="" checked/g, '')
+    expect([...own.matchAll(/name="([^"]+)" value="([^"]+)" checked/g)].map(([, ...found]) => found)).toEqual([
+      ['rights.deal.hold', 'own'],
+    ])
+    expect((await act('frank', 'grants')).status).toBe(303)
     const refused = await act('admin', 'grants', { 'roles.viewer': 'true' })
     expectPage(refused, 409, 'There is a problem')
   })

@@ -182,7 +182,7 @@ it('makes parameters of each kind from a form', async () => {
   const hidden = hiddenIn(page.text.slice(page.text.indexOf('<main')))
   const fields = { boxTitle: 'box', numberOfBoxes: '3', deposit: ' 0.10 ', sidesUp: 'left\r\n\r\ntop', extra: '[1' }
   const refused = await reader.post(path, { ...hidden, ...fields })
-  expectPage(refused, 400, 'This value has not the right form.')
+  expectPage(refused, 400, 'This value does not have the right form.')
   expect(isInvalid(refused.text, 'extra')).toBe(true)
   const reply = await reader.post(path, { ...hiddenIn(refused.text), ...fields, extra: '{"a":[1]}' })
   expect(reply.headers.get('location')).toBe(`/console/deals/${id}?done=label`)

@@ -66,7 +66,7 @@ it('checks a file without creating a deal, then creates its deals once, and give
     '2 rows can be imported, 1 cannot.',
     'Left out: status.',
     'Create 2 deals',
-    'price: Expected',
+    'price: Enter an amount such as 1234.50',
   )
   expect(await named('Imported')).toEqual([])
   const kept = { stage: 'run', format: 'csv', delimiter: ',', content: hidden(checked.text, 'content') }
@@ -138,7 +138,7 @@ it('shows on the dashboard the numbers of the summary', async () => {
   const { text } = await alice.get('/console')
   const numberOf = (query: string) =>
     Number(new RegExp(`/console/deals\\?${query}"[^]*?class="number"[^>]*>(\\d+)<`).exec(text)?.[1])
-  expect(numberOf('status=open&amp;held=false')).toBe(sum(({ status, held }) => status === 'open' && !held))
+  expect(numberOf('status=open')).toBe(sum(({ status }) => status === 'open'))
   expect(numberOf('held=true')).toBe(sum(({ held }) => held))
   expect(numberOf('held=true')).toBeGreaterThan(0)
   expect(numberOf('status=completed')).toBe(sum(({ status }) => status === 'completed'))

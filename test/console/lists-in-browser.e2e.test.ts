@@ -1,7 +1,7 @@
 /** Lists, changes of many deals, import and the dashboard as a person uses them. */
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { expectAccessible } from '../support/clients/pages/accessibility.ts'
+import { expectAccessible, keepPicture } from '../support/clients/pages/accessibility.ts'
 import { describeInBrowser } from '../support/clients/pages/browser.ts'
 import { openConsoleInBrowser, signInOnPage } from '../support/worlds/console-world.ts'
 
@@ -42,6 +42,7 @@ async function filterAndSave({ url }: World, page: Page) {
   await page.getByRole('button', { name: 'Save' }).click()
   await page.goto(url('/console/deals?currency=EUR&priceMin=x'))
   await expectAccessible(page, 'deals-refused')
+  expect(await page.getByText('Save this view').count()).toBe(0)
   await page.getByRole('link', { name: nasty, exact: true }).click()
   await page.waitForURL(url('/console/deals?q=Deal+1'))
   await page.getByRole('button', { name: `Remove the view ${nasty}` }).click()
@@ -64,6 +65,28 @@ async function holdMany({ url, stack }: World, page: Page, token: string) {
   expect(JSON.stringify(body.items)).toContain('"held":true,"currency":"EUR","count":14')
   await page.getByRole('button', { name: 'Show the list anew' }).click()
   await page.locator('.bulk-result').waitFor({ state: 'detached' })
+}
+
+/** What of the list is printed: all rows, and nothing to press. */
+async function print({ url }: World, page: Page) {
+  await page.goto(url('/console/deals?limit=50'))
+  await page.emulateMedia({ media: 'print' })
+  expect(await page.getByRole('row').count()).toBe(16)
+  for (const row of await page.getByRole('row').all()) expect(await row.isVisible()).toBe(true)
+  expect(await page.getByRole('button').count()).toBe(0)
+  await keepPicture(page, 'deals-printed')
+  await page.emulateMedia({ media: 'screen' })
+}
+
+/** The header of whoever administrates stays one line on a small laptop. */
+async function administrate({ url }: World, page: Page) {
+  await page.setViewportSize({ width: 1366, height: 768 })
+  await page.goto(url('/console'))
+  expect((await page.getByRole('banner').boundingBox())?.height).toBeLessThan(60)
+  await page.getByText('Administration', { exact: true }).click()
+  await expectAccessible(page, 'menu')
+  await page.getByRole('link', { name: 'Resource servers' }).click()
+  await page.getByRole('heading', { name: 'Resource servers' }).waitFor()
 }
 
 async function importFile({ url }: World, page: Page) {
@@ -129,7 +152,7 @@ async function withoutScripts({ url, browser }: World) {
   await page.getByLabel('Reason').fill('Audit')
   await page.getByRole('button', { name: 'Apply to the selected deals' }).click()
   await page.getByText('0 changed, 1 refused.').waitFor()
-  await page.getByText('only an open deal can be changed').waitFor()
+  await page.getByText('The deal is completed or cancelled.').waitFor()
   await page.goto(url('/console/deals/import'))
   const buffer = Buffer.from('name,price\nWithout scripts,1\n')
   await page.getByLabel('File').setInputFiles({ name: 'deals.csv', mimeType: 'text/csv', buffer })
@@ -148,6 +171,8 @@ describeInBrowser('a person', () => {
       const { page, complaints, origins } = await world.browser.newPage()
       await filterAndSave(world, page)
       await holdMany(world, page, token)
+      await print(world, page)
+      await administrate(world, page)
       await importFile(world, page)
       await watch(world, page, token)
       await webhooks(world, page)

@@ -57,7 +57,6 @@ async function findingsOf(page: Page, rules: object): Promise<string[]> {
  * TEST_PICTURES=true, keeps a picture of each look under this name.
  */
 export async function expectAccessible(page: Page, name: string): Promise<void> {
-  if (keepsPictures) mkdirSync(folder, { recursive: true })
   await page.evaluate(axeSource)
   for (const { name: look, colorScheme, width, height, rules } of looks) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
@@ -65,8 +64,15 @@ export async function expectAccessible(page: Page, name: string): Promise<void> 
     expect(await findingsOf(page, rules), `${name}, ${look}`).toEqual([])
     const wide = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')
     expect(wide, `${name}, ${look}: pixels beyond the screen`).toBeLessThanOrEqual(0)
-    if (keepsPictures) await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: true })
+    await keepPicture(page, `${name}-${look}`)
   }
   await page.emulateMedia({ colorScheme: 'light' })
   await page.setViewportSize({ width: 1280, height: 900 })
+}
+
+/** With TEST_PICTURES=true, keeps a picture of the page as it is now. */
+export async function keepPicture(page: Page, name: string): Promise<void> {
+  if (!keepsPictures) return
+  mkdirSync(folder, { recursive: true })
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
 }
