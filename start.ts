@@ -5,7 +5,7 @@
  */
 
 import { existsSync } from 'node:fs'
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { duringFirstStart, firstStart } from './auth-server/audit/first-start.ts'
 import { readAuthConfig } from './auth-server/config.ts'
@@ -31,6 +31,7 @@ import { systemClock as clock } from './shared/platform/clock.ts'
 import type { Database } from './shared/platform/database/database.ts'
 import { migrateDatabase } from './shared/platform/database/migrate.ts'
 import { prepareDatabase } from './shared/platform/database/prepare.ts'
+import { placeOf, writeTextWhole } from './shared/platform/files/whole-file.ts'
 import type { IdSource } from './shared/platform/ids.ts'
 import type { Log } from './shared/platform/log/log.ts'
 import { OperatorError, withFilesOf } from './shared/platform/operator-error.ts'
@@ -55,6 +56,7 @@ const deal = readDealConfig('together')
 const { dataDir } = auth.config
 const demoFile = join(dataDir, 'demo.json')
 const demoDraft = `${demoFile}.new`
+const mode = 0o600
 const hasDemo = withDemo || existsSync(demoFile)
 const demoInProduction = {
   variable: '--no-demo',
@@ -244,14 +246,17 @@ async function readDemo(): Promise<Demo> {
 
 /** Writes the list of demo users and API keys, with the present addresses of the servers. */
 async function writeDemo(demo: Demo): Promise<void> {
-  await writeDraft(demo)
-  await rename(demoDraft, demoFile)
+  await withFilesOf('DATA_DIR', demoFile, async () => writeTextWhole(await placeOf(demoFile), textOf(demo), { mode }))
+  await rm(demoDraft, { force: true })
 }
 
-async function writeDraft({ users, apiKeys }: Demo): Promise<void> {
+async function writeDraft(demo: Demo): Promise<void> {
+  await withFilesOf('DATA_DIR', demoDraft, () => writeFile(demoDraft, textOf(demo), { mode }))
+}
+
+function textOf({ users, apiKeys }: Demo): string {
   const demo = { authUrl: auth.config.publicOrigin, dealUrl: deal.config.publicOrigin, users, apiKeys }
-  const text = `${JSON.stringify(demo, null, 2)}\n`
-  await withFilesOf('DATA_DIR', demoDraft, () => writeFile(demoDraft, text, { mode: 0o600 }))
+  return `${JSON.stringify(demo, null, 2)}\n`
 }
 
 function welcome(): string {

@@ -1,10 +1,11 @@
 /** Writes key files and `keyring.json`: as a whole, synced to the disk, and readable only by their owner. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { open, rename, rm } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { calculateJwkThumbprint } from 'jose'
 import NodeRSA from 'node-rsa'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import { placeOf, syncFolderOf, writeTextWhole } from '../../shared/platform/files/whole-file.ts'
 import type { AccessTokenAlg } from '../../shared/protocol/access-token/access-token.ts'
 import { type KeyEntry, type KeyRingFile, type KeyUse, keyRingFileName, keySignedAlg } from './keyring-file.ts'
 
@@ -75,15 +76,12 @@ export async function writePrivately(path: string, text: string): Promise<void> 
 export const keyRingText = (ring: KeyRingFile): string => `${JSON.stringify(ring, null, 2)}\n`
 
 /** Replaces `keyring.json` in one step: a reader sees the former ring or the new one. */
-export async function replaceKeyRing(directory: string, ring: KeyRingFile): Promise<void> {
-  const draft = join(directory, `${keyRingFileName}.new`)
-  await rm(draft, { force: true })
-  await writePrivately(draft, keyRingText(ring))
-  await rename(draft, join(directory, keyRingFileName))
-  const folder = await open(directory, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
+export const replaceKeyRing = (directory: string, ring: KeyRingFile): Promise<void> =>
+  replaceFile(join(directory, keyRingFileName), keyRingText(ring))
+
+/** Replaces a file beside the keys, or where a link of its name leads to, in one step. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const place = await placeOf(path)
+  await writeTextWhole(place, text, { mode: 0o600, draft: `${place}.new` })
+  await syncFolderOf(place)
 }

@@ -3,10 +3,10 @@
  * writes a note before each change of the ring. An auth server reads the notes when it finds the change, for the audit
  * log. The ring itself has no place for them: servers refuse members that they do not know.
  */
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { writePrivately } from './key-files.ts'
+import { replaceFile } from './key-files.ts'
 import { type KeyOperation, keyOperations, nameOf } from './key-operations.ts'
 
 const fileName = 'operations.ndjson'
@@ -72,15 +72,5 @@ export async function withNotes(directory: string, operations: readonly KeyOpera
 /** Adds notes to the file, as a whole or not at all, and leaves out the oldest. */
 export async function addNotes(directory: string, notes: readonly OperatorNote[]): Promise<void> {
   const all = [...(await readNotes(directory)), ...notes].slice(-maxNotes)
-  const path = join(directory, fileName)
-  const draft = `${path}.new`
-  await rm(draft, { force: true })
-  await writePrivately(draft, all.map((note) => `${JSON.stringify(note)}\n`).join(''))
-  await rename(draft, path)
-  const folder = await open(directory, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
+  await replaceFile(join(directory, fileName), all.map((note) => `${JSON.stringify(note)}\n`).join(''))
 }

@@ -1,6 +1,7 @@
 /** Creates the first users on an empty database: the first administrator, or the users and API keys of the demo. */
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { placeOf } from '../../shared/platform/files/whole-file.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { OperatorError, withFilesOf } from '../../shared/platform/operator-error.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
@@ -181,14 +182,18 @@ const firstPasswordNeedsFile =
  * It is deleted when the name was taken.
  */
 async function withFirstPassword(file: string, text: string, create: () => Promise<boolean>): Promise<boolean> {
-  const draft = `${file}.${process.pid}`
+  const place = await placeOf(file)
+  const draft = `${place}.${process.pid}`
   await withFilesOf('FIRST_PASSWORD_FILE', file, async () => {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    await mkdir(dirname(place), { recursive: true, mode: 0o700 })
+    const found = await stat(place).catch(() => undefined)
+    // A terminal or a pipe, such as `/dev/stdout`, shows it to others or keeps it in a log.
+    if (found?.isFile() === false) throw new OperatorError(`FIRST_PASSWORD_FILE: ${file} is no file`)
     await rm(draft, { force: true })
     await writeFile(draft, text, { mode: 0o600, flag: 'wx', flush: true })
   })
   const isMade = await create()
-  await withFilesOf('FIRST_PASSWORD_FILE', file, () => (isMade ? rename(draft, file) : rm(draft)))
+  await withFilesOf('FIRST_PASSWORD_FILE', file, () => (isMade ? rename(draft, place) : rm(draft)))
   return isMade
 }
 

@@ -1,8 +1,9 @@
 /** How far an import has come, in a file beside its own: another run goes on there. */
 import { randomUUID } from 'node:crypto'
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import * as z from 'zod'
 import { systemClock } from '../../shared/platform/clock.ts'
+import { placeOf, writeTextWhole } from '../../shared/platform/files/whole-file.ts'
 
 const schema = z.object({
   /** Stands for the content of the file. */
@@ -46,7 +47,7 @@ export function openCheckpoint(path: string | undefined): Checkpoint {
     return { load: async () => undefined, save: async () => undefined, remove: async () => undefined }
   let savedAt = Number.NEGATIVE_INFINITY
   // Two imports of one file may run at once.
-  const next = `${path}.${randomUUID()}.new`
+  const draft = `${path}.${randomUUID()}.new`
   return {
     load: async (key) => {
       const text = await readFile(path, 'utf8').catch(() => '')
@@ -58,8 +59,7 @@ export function openCheckpoint(path: string | undefined): Checkpoint {
       if (!isLast && now - savedAt < intervalMs) return
       savedAt = now
       // A crash leaves the old state or the new one.
-      await writeFile(next, `${JSON.stringify(state)}\n`)
-      await rename(next, path)
+      await writeTextWhole(await placeOf(path), `${JSON.stringify(state)}\n`, { draft })
     },
     remove: () => rm(path, { force: true }),
   }

@@ -1,7 +1,6 @@
 /** The deal server as import and export see it: with a credential, whatever it is. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { systemClock } from '../../shared/platform/clock.ts'
-import { OperationFailed } from '../../shared/platform/terminal/report.ts'
 
 /** Sends a request for a path. Refusals are thrown with `status`; so is an error without it when no answer came. */
 export interface DealServer {
@@ -62,10 +61,4 @@ export async function fetchPatiently(
       await backOff(attempt, patience, error.retryAfter)
     }
   }
-}
-
-/** A file that cannot be read or written is a failure with its reason; every other error stays as it is. */
-export function asFailure(error: unknown): unknown {
-  const { code, syscall, message } = Object(error) as { code?: unknown; syscall?: unknown; message?: unknown }
-  return typeof syscall === 'string' && typeof code === 'string' ? new OperationFailed(String(message)) : error
 }

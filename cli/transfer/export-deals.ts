@@ -1,12 +1,11 @@
 /** Exports a list of deals: page by page into a stream, whose end makes it a file. */
-import { createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { stringify } from 'csv-stringify'
 import { cellsOf, csvForm, type ListedDeal } from '../../deal-server/files/cells.ts'
 import type { FileFormat } from '../../deal-server/files/rows.ts'
-import { asFailure, type DealServer, fetchPatiently, type Patience } from './deal-server.ts'
+import { writeWhole } from '../../shared/platform/files/whole-file.ts'
+import { type DealServer, fetchPatiently, type Patience } from './deal-server.ts'
 import type { Progress } from './progress.ts'
 
 /** What is exported, and how. */
@@ -45,18 +44,18 @@ export async function exportDeals(server: DealServer, options: ExportOptions): P
       progress.update({ done: rows, rows })
     }
   }
-  const target = file === undefined ? output : createWriteStream(`${file}.part`)
-  // The output of the process stays open.
-  const ending = { end: file !== undefined, ...(signal && { signal }) }
-  try {
+  const writeTo = async (target: NodeJS.WritableStream) => {
+    // The output of the process stays open.
+    const ending = { end: target !== output, ...(signal && { signal }) }
     if (format === 'ndjson') await pipeline(Readable.from(deals()), linesOf, target, ending)
     else await pipeline(Readable.from(deals()), rowsOf, csvOf(options), target, ending)
-    if (file !== undefined) await rename(`${file}.part`, file)
+  }
+  try {
+    await (file === undefined ? writeTo(output) : writeWhole(file, writeTo))
     return rows
   } catch (error) {
-    if (file !== undefined) await rm(`${file}.part`, { force: true })
     signal?.throwIfAborted()
-    throw asFailure(error)
+    throw error
   } finally {
     progress?.stop()
   }

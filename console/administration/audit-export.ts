@@ -30,7 +30,8 @@ interface FileForm {
 const forms: Readonly<Record<'csv' | 'ndjson', FileForm>> = {
   csv: {
     contentType: 'text/csv; charset=utf-8; header=present',
-    head: `${columns.join(',')}\r\n`,
+    // The mark tells a spreadsheet that this is UTF-8.
+    head: `\ufeff${columns.join(',')}\r\n`,
     // Cells that a spreadsheet would take for formulas begin with an apostrophe.
     linesOf: (entries) =>
       stringify([...entries], { columns: [...columns], escape_formulas: true, record_delimiter: '\r\n' }),

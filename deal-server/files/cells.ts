@@ -12,6 +12,8 @@ export interface ListedDeal extends Readonly<Record<string, unknown>> {
 export const csvForm = ({ delimiter, escapesFormulas }: CsvForm) => ({
   columns: [...exportColumns],
   delimiter,
+  // Without it, Excel takes the text for one of an older encoding.
+  bom: escapesFormulas,
   escape_formulas: escapesFormulas,
   cast: { boolean: String },
 })
@@ -19,7 +21,7 @@ export const csvForm = ({ delimiter, escapesFormulas }: CsvForm) => ({
 /** The form of an export as CSV. */
 export interface CsvForm {
   readonly delimiter: string
-  /** Puts an apostrophe before cells that a spreadsheet would take for a formula. */
+  /** For a spreadsheet: a byte order mark, and an apostrophe before cells that would be taken for a formula. */
   readonly escapesFormulas: boolean
 }
 
@@ -28,7 +30,7 @@ export const cellsOf = (deal: ListedDeal): Readonly<Record<string, unknown>> => 
 
 /** Deals as lines of CSV. Only the begin of a file has the header. */
 export const csvOfDeals = (deals: readonly ListedDeal[], form: CsvForm, isBegin: boolean): string =>
-  stringify(deals.map(cellsOf), { header: isBegin, ...csvForm(form) })
+  stringify(deals.map(cellsOf), { ...csvForm(form), header: isBegin, bom: isBegin && form.escapesFormulas })
 
 /** Why a row was refused. */
 export interface Refusal {
@@ -62,12 +64,23 @@ function csvOf(refusals: readonly Refusal[], header: readonly string[], isBegin:
 }
 
 const ndjsonOf = (refusals: readonly Refusal[]): string =>
-  refusals.map(({ row, ...why }) => `${JSON.stringify({ line: row.line, ...why, row: originalOf(row) })}\n`).join('')
+  refusals
+    .map(({ row, ...why }) => {
+      const members = JSON.stringify({ line: row.line, ...why })
+      return `${members.slice(0, -1)},"row":${jsonOf(row)}}\n`
+    })
+    .join('')
 
-function originalOf({ source }: Row): unknown {
+/** What `ndjsonOf` puts around a line. */
+const wrapped = /^\s*\{"line":\d+,"status":\d+,"code":"[^"]*","reason":"(?:[^"\\]|\\.)*","row":(\{.*\})\}\s*$/s
+
+/** The line as it came, without the reasons of an earlier import; as a text when it is no JSON. */
+function jsonOf({ source }: Row): string {
+  const text = String(source)
   try {
-    return JSON.parse(String(source))
+    JSON.parse(text)
+    return wrapped.exec(text)?.[1] ?? text.trim()
   } catch {
-    return source
+    return JSON.stringify(text)
   }
 }

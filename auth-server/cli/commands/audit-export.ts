@@ -1,10 +1,9 @@
 /** `ops audit export`: entries of the audit log, as lines or CSV (docs/contract/operators.md#audit-log). */
-import { createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { stringify } from 'csv-stringify'
+import { isSameFile, standardOutput, writeWhole } from '../../../shared/platform/files/whole-file.ts'
 import { withFilesOf } from '../../../shared/platform/operator-error.ts'
 import { withProgress } from '../../../shared/platform/terminal/progress.ts'
 import { type Report, type ReportAction, WrongUsage } from '../../../shared/platform/terminal/report.ts'
@@ -67,7 +66,7 @@ export function addAuditExport(audit: Command, ports: AuditExportPorts): void {
     .option('--to <time>', 'entries before this time', valueFor('to'))
     .addOption(new Option('--format <format>', 'lines of JSON or CSV').choices(formats).default('ndjson'))
     .option('--out <file>', 'the file, which is there when it is whole; the output when left out')
-    .option('--spreadsheet', "in CSV, put ' before cells that a spreadsheet would take for a formula")
+    .option('--spreadsheet', "in CSV, what a spreadsheet needs: a byte order mark, and ' before formulas")
     .action(ports.report((options: ExportOptions) => exportLog(ports, options)))
   withText(
     command,
@@ -94,8 +93,9 @@ const valueFor =
 
 async function exportLog(
   ports: AuditExportPorts,
-  { format, out, spreadsheet, ...filter }: ExportOptions,
+  { format, out: named, spreadsheet, ...filter }: ExportOptions,
 ): Promise<Report> {
+  const out = named === undefined || isSameFile(named, standardOutput) ? undefined : named
   if (!isSpan(filter)) throw new WrongUsage('--to: expected a time after --from.')
   const result = emptyResult()
   await ports.openAuthData(async (data) => {
@@ -125,25 +125,25 @@ interface Writing {
   readonly spreadsheet: boolean | undefined
 }
 
-/** Writes as fast as the target takes it. Without a whole export there is no file. */
+/** Writes as fast as the target takes it. */
 async function writeEntries(
   { output, interrupted }: AuditExportPorts,
   { entries, format, file, spreadsheet = false }: Writing,
 ): Promise<void> {
-  const draft = `${file}.part`
-  // The log has names and addresses of people.
-  const target = file === undefined ? output : createWriteStream(draft, { mode: 0o600 })
-  const ending = { end: file !== undefined, signal: interrupted() }
-  try {
+  const signal = interrupted()
+  const writeTo = async (target: NodeJS.WritableStream) => {
+    const ending = { end: target !== output, signal }
     if (format === 'ndjson') await pipeline(Readable.from(entries), linesOf, target, ending)
     else {
-      const csv = stringify({ header: true, columns, escape_formulas: spreadsheet })
+      const csv = stringify({ header: true, bom: spreadsheet, columns, escape_formulas: spreadsheet })
       await pipeline(Readable.from(entries), csv, target, ending)
     }
-    if (file !== undefined) await rename(draft, file)
+  }
+  try {
+    // The log has names and addresses of people.
+    await (file === undefined ? writeTo(output) : writeWhole(file, writeTo, { mode: 0o600 }))
   } catch (error) {
-    if (file !== undefined) await rm(draft, { force: true })
-    ending.signal.throwIfAborted()
+    signal.throwIfAborted()
     throw error
   }
 }

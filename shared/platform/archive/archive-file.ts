@@ -1,13 +1,16 @@
 /** Archive files: compressed lines of JSON (`NAME.ndjson.gz`), each with a manifest (`NAME.manifest.json`). */
 import { createHash } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
+import { syncFolderOf, writeTextWhole, writeWhole } from '../files/whole-file.ts'
 
 const ending = '.ndjson.gz'
+/** Only the owner can read a new file. */
+const mode = 0o600
 
 /** The path of an archive file in a directory. */
 export const archivePath = (directory: string, name: string): string => join(directory, `${name}${ending}`)
@@ -27,13 +30,12 @@ export interface FileSum {
   readonly sha256: string
 }
 
-/** Writes values as lines. The file appears when all of them are on the disk; only its owner can read it. */
+/** Writes values as lines. The file appears when all of them are on the disk. */
 export async function writeArchive(
   path: string,
   values: AsyncIterable<unknown>,
   signal: AbortSignal,
 ): Promise<FileSum> {
-  const draft = `${path}.part`
   const hash = createHash('sha256')
   let bytes = 0
   async function* counted(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -44,12 +46,13 @@ export async function writeArchive(
     }
   }
   try {
-    const target = createWriteStream(draft, { mode: 0o600, flush: true })
-    await pipeline(Readable.from(linesOf(values)), createGzip(), counted, target, { signal })
-    await rename(draft, path)
-    await syncDirectory(path)
+    await writeWhole(
+      path,
+      (target) => pipeline(Readable.from(linesOf(values)), createGzip(), counted, target, { signal }),
+      { mode },
+    )
+    await syncFolderOf(path)
   } catch (error) {
-    await rm(draft, { force: true })
     signal.throwIfAborted()
     throw error
   }
@@ -60,18 +63,10 @@ async function* linesOf(values: AsyncIterable<unknown>): AsyncGenerator<string> 
   for await (const value of values) yield `${JSON.stringify(value)}\n`
 }
 
-/** A renamed file is there after a power cut only when its directory is on the disk. */
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(dirname(path), 'r')
-  await handle.sync().finally(() => handle.close())
-}
-
 /** Writes the manifest of an archive file. */
 export async function writeManifest(path: string, manifest: unknown): Promise<void> {
-  const draft = `${manifestPath(path)}.part`
-  await writeFile(draft, `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600, flush: true })
-  await rename(draft, manifestPath(path))
-  await syncDirectory(path)
+  await writeTextWhole(manifestPath(path), `${JSON.stringify(manifest, null, 2)}\n`, { mode })
+  await syncFolderOf(path)
 }
 
 /** Reads the manifest of an archive file, as JSON; undefined when there is none. @throws ArchiveDamaged */

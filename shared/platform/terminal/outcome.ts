@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { DatabaseError } from '../database/database.ts'
 import { reasonOf } from '../database/prepare.ts'
-import { OperatorError } from '../operator-error.ts'
+import { isSystemError, OperatorError } from '../operator-error.ts'
 import { ProblemError, Unavailable } from '../problems/errors.ts'
 import { OperationError, OperationFailed, type ReportAction, WrongUsage } from './report.ts'
 import { Interrupted } from './terminal.ts'
@@ -48,7 +48,7 @@ export function createOutcome(
   let unwritten: NodeJS.ErrnoException | undefined
   output.on('error', (error) => {
     unwritten ??= error
-    interruption?.end()
+    interruption?.end(outputLost)
   })
   errors.on('error', () => undefined)
   let interruption: ReturnType<typeof watchSignals> | undefined
@@ -60,6 +60,8 @@ export function createOutcome(
         if (text !== '') output.write(`${asJson() ? JSON.stringify(json, null, 2) : text}\n`)
         code = exitCode
       } catch (error) {
+        // `exitCode` tells of it.
+        if (error === outputLost) return
         const [exitCode, message] = explainOwn(error) ?? explain(error)
         errors.write(`${message}\n`)
         code = exitCode
@@ -80,11 +82,14 @@ export function createOutcome(
     warn: (text) => void errors.write(`${text}\n`),
     interrupted: () => {
       interruption ??= watchSignals()
-      if (unwritten) interruption.end()
+      if (unwritten) interruption.end(outputLost)
       return interruption.signal
     },
   }
 }
+
+/** Ends a command whose output cannot be written. */
+const outputLost = new Interrupted('The output cannot be written.')
 
 function watchSignals() {
   const abort = new AbortController()
@@ -94,7 +99,7 @@ function watchSignals() {
   const release = () => {
     for (const name of names) process.off(name, interrupt)
   }
-  return { signal: abort.signal, end: interrupt, release }
+  return { signal: abort.signal, end: (reason: Interrupted) => abort.abort(reason), release }
 }
 
 /** Exit code and message. Other errors are faults of the tool: it throws them on, so that their stack shows. */
@@ -110,8 +115,12 @@ function explain(error: unknown): readonly [number, string] {
   if (refusals.some((refusal) => error instanceof refusal)) {
     return [exitCodes.refused, `Refused: ${(error as Error).message}`]
   }
+  if (isSystemError(error))
+    return [exitCodes.refused, `Failed: ${isFull(error) ? 'the disk is full: ' : ''}${error.message}`]
   throw error
 }
+
+const isFull = ({ code }: NodeJS.ErrnoException): boolean => code === 'ENOSPC' || code === 'EDQUOT'
 
 const errorsSchema = z.array(z.object({ pointer: z.string(), message: z.string() }))
 

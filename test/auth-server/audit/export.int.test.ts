@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { chmod, lstat, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -122,11 +122,21 @@ describeOnDatabases('the export of the audit log', (open) => {
     const { report } = await run('--format', 'csv', '--spreadsheet', '--out', file, '--to', '2026-01-01T00:00:11Z')
     expect(report).toMatchObject({ json: { ok: true, file, entries: 10, first: 1, last: 10 }, exitCode: 0 })
     expect((await stat(file)).mode & 0o777).toBe(0o600)
-    const rows: Record<string, string>[] = parse(await readFile(file, 'utf8'), { columns: true })
+    const csv = await readFile(file, 'utf8')
+    expect(csv.startsWith('\ufeffseq,')).toBe(true)
+    const rows: Record<string, string>[] = parse(csv, { columns: true, bom: true })
     expect(rows.map(({ seq }) => seq)).toEqual(Array.from({ length: 10 }, (_, index) => String(index + 1)))
     expect(rows[9]).toMatchObject({ actor: 'Erin', scheme: '', reason: `'=1+1 "quoted", with a comma` })
     await expect(run('--out', join(directory, 'none', 'log.ndjson'))).rejects.toThrow()
     expect(await readdir(directory)).toEqual(['log.csv'])
+    await chmod(file, 0o640)
+    await symlink('log.csv', join(directory, 'link'))
+    await run('--out', file, '--to', '2026-01-01T00:00:03Z')
+    expect([(await stat(file)).mode & 0o777, linesOf(await readFile(file, 'utf8')).length]).toEqual([0o640, 2])
+    await run('--out', join(directory, 'link'), '--to', '2026-01-01T00:00:02Z')
+    expect((await lstat(join(directory, 'link'))).isSymbolicLink()).toBe(true)
+    expect(linesOf(await readFile(file, 'utf8'))).toHaveLength(1)
+    await expect(run('--out', '/dev/full')).rejects.toThrow(/ENOSPC/)
   })
 
   it('exports an entry that was changed too, names it, and fails', async () => {

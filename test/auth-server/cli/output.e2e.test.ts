@@ -39,8 +39,13 @@ describe("the operators' tool whose output nobody takes", () => {
     20_000,
   )
 
-  it('ends what runs until Ctrl-C, such as audit tail --follow', async () => {
-    const gone = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })
+  it.each([
+    ['follows', 'EPIPE', { code: 0, errors: '' }],
+    ['throws', 'EPIPE', { code: 0, errors: '' }],
+    ['follows', 'ENOSPC', { code: 1, errors: 'Failed: the outcome cannot be written: write ENOSPC\n' }],
+    ['throws', 'ENOSPC', { code: 1, errors: 'Failed: the outcome cannot be written: write ENOSPC\n' }],
+  ])('ends what %s while it writes, after %s, other than after Ctrl-C', async (how, code, expected) => {
+    const gone = Object.assign(new Error(`write ${code}`), { code })
     const output = new Writable({ write: (_chunk, _encoding, done) => done(gone) })
     const errors = new PassThrough()
     const outcome = createOutcome({ output, errors }, () => false)
@@ -48,10 +53,22 @@ describe("the operators' tool whose output nobody takes", () => {
       const signal = outcome.interrupted()
       outcome.print({}, 'the first entry')
       await once(signal, 'abort')
+      if (how === 'throws') signal.throwIfAborted()
       return { json: undefined, text: '' }
     })
     await run()
-    expect(await outcome.exitCode()).toBe(0)
-    expect(errors.read()).toBeNull()
+    expect({ code: await outcome.exitCode(), errors: String(errors.read() ?? '') }).toEqual(expected)
+  })
+
+  it('says that a file cannot be written, in a sentence', async () => {
+    const errors = new PassThrough()
+    const outcome = createOutcome({ output: new PassThrough(), errors }, () => false)
+    await outcome.report(() =>
+      Promise.reject(Object.assign(new Error('ENOSPC: no space'), { code: 'ENOSPC', syscall: 'write' })),
+    )()
+    expect([await outcome.exitCode(), String(errors.read())]).toEqual([
+      1,
+      'Failed: the disk is full: ENOSPC: no space\n',
+    ])
   })
 })

@@ -1,4 +1,14 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
@@ -144,6 +154,24 @@ describe('the first admin', () => {
     )
     const development = await create({ production: false, firstPasswordFile: undefined })
     expect(development.output).toContain(`shown only now: ${development.password}\n`)
+  })
+
+  it('is not made when its password would go to a pipe or a device, and stays behind a link', async () => {
+    const [link, pipe] = [join(folder, 'link'), join(folder, 'pipe')]
+    symlinkSync('/dev/null', link)
+    execFileSync('mkfifo', [pipe])
+    for (const firstPasswordFile of [link, pipe]) {
+      await expect(create({ production: true, firstPasswordFile })).rejects.toThrow(
+        /^FIRST_PASSWORD_FILE: .* is no file/,
+      )
+    }
+    expect([lstatSync(link).isSymbolicLink(), lstatSync(pipe).isFIFO()]).toEqual([true, true])
+    symlinkSync(join(folder, 'real'), join(folder, 'to-file'))
+    writeFileSync(join(folder, 'real'), 'old')
+    const { password } = await create({ production: true, firstPasswordFile: join(folder, 'to-file') })
+    expect(readFileSync(join(folder, 'real'), 'utf8')).toBe(`${password}\n`)
+    expect(lstatSync(join(folder, 'to-file')).isSymbolicLink()).toBe(true)
+    expect(statSync(join(folder, 'real')).mode & 0o777).toBe(0o600)
   })
 
   it('is not made when the file cannot be written', async () => {
