@@ -14,6 +14,7 @@ import {
   text,
   url,
 } from '../shared/platform/settings/settings.ts'
+import { withoutLineEnd } from '../shared/platform/terminal/options.ts'
 import { accessTokenAlgs } from '../shared/protocol/access-token/access-token.ts'
 import {
   commonSettings,
@@ -185,7 +186,7 @@ export function readOperatorConfig(environment: Readonly<Record<string, string |
   const { config, problems } = readAuthConfig('together', { ...environment, NODE_ENV: undefined, WORKERS: undefined })
   const { values, problems: ofTool } = readSettings(operatorSettings, environment)
   // Not trimmed: spaces around a password belong to it.
-  const password = environment.KEYHOLD_ADMIN_PASSWORD || undefined
+  const password = withoutLineEnd(environment.KEYHOLD_ADMIN_PASSWORD ?? '') || undefined
   const { KEYHOLD_ADMIN_USER: username, KEYHOLD_ADMIN_CODE: code, FORMER_SECRETS_KEYS: formerSecretsKeys } = values
   const operator = values.KEYHOLD_OPERATOR ?? config.operator
   const keyRing = {

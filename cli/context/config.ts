@@ -1,6 +1,7 @@
 /** The environment of the command line for callers (docs/contract/operators.md#command-line). The only reader of it. */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { withoutLineEnd } from '../../shared/platform/terminal/options.ts'
 
 /** The settings of the command line. */
 export interface CallerConfig {
@@ -14,7 +15,7 @@ export interface CallerConfig {
   readonly dealUrl: string
   /** KEYHOLD_USER: who logs in. */
   readonly username: string | undefined
-  /** KEYHOLD_PASSWORD, with the spaces around it. */
+  /** KEYHOLD_PASSWORD, with the spaces around it, and without a line break at its end. */
   readonly password: string | undefined
   /** KEYHOLD_CODE: a one-time code or a recovery code. */
   readonly code: string | undefined
@@ -42,7 +43,7 @@ export function readCallerConfig(
     authUrl: text('KEYHOLD_AUTH_URL') ?? 'http://127.0.0.1:4000',
     dealUrl: text('KEYHOLD_DEAL_URL') ?? 'http://127.0.0.1:4001',
     username: text('KEYHOLD_USER'),
-    password: environment.KEYHOLD_PASSWORD || undefined,
+    password: withoutLineEnd(environment.KEYHOLD_PASSWORD ?? '') || undefined,
     code: text('KEYHOLD_CODE'),
   }
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { readOperatorConfig } from '../../auth-server/config.ts'
 import { readCallerConfig } from '../../cli/context/config.ts'
 import { runKeyhold } from '../../cli/program.ts'
 import { commands } from '../../deal-server/use-cases/index.ts'
@@ -86,6 +87,18 @@ describeEmbedded('npx keyhold', (openBackend) => {
     expect(statSync(join(folder, 'login.json')).mode & 0o777).toBe(0o600)
     expect(statSync(folder).mode & 0o777).toBe(0o700)
     expect((await run('--profile alice whoami')).output).toContain('roles   manager')
+  })
+
+  it.each(['\n', '\r\n'])('takes a password with a line break at its end: %j', async (end) => {
+    for (const [name, extra, expected] of [
+      ['alice', '', 0],
+      ['alice', ' ', 1],
+    ] as const) {
+      const more = { KEYHOLD_PASSWORD: `${passwordOf(name)}${extra}${end}` }
+      expect((await run(`--profile line-end login ${name}`, { more })).code).toBe(expected)
+    }
+    const { config } = readOperatorConfig({ KEYHOLD_ADMIN_PASSWORD: ` secret ${end}` })
+    expect(config.admin.password).toBe(' secret ')
   })
 
   it('exits with 3 without a login, and with 1 after a wrong password', async () => {

@@ -6,3 +6,6 @@ export const list = (value: string, before: readonly string[] = []): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== ''),
 ]
+
+/** A secret without the line break that `echo` or an editor put behind it. The spaces around it are its own. */
+export const withoutLineEnd = (text: string): string => text.replace(/\r?\n$/, '')

@@ -1,6 +1,7 @@
 /** Questions to the person at the terminal. They go to standard error, because standard output is for results. */
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
+import { withoutLineEnd } from './options.ts'
 
 /** The terminal of the person who runs the tool. */
 export interface Terminal {
@@ -48,9 +49,7 @@ export function createTerminal({ input, output }: TerminalStreams): Terminal {
     readAll: async () => {
       const chunks: Buffer[] = []
       for await (const chunk of input) chunks.push(Buffer.from(chunk))
-      return Buffer.concat(chunks)
-        .toString('utf8')
-        .replace(/\r?\n$/, '')
+      return withoutLineEnd(Buffer.concat(chunks).toString('utf8'))
     },
   }
 }
