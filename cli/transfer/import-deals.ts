@@ -3,15 +3,15 @@
  * order of the file, so that an import that broke off goes on where all rows before had ended.
  */
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
-import { pipeline } from 'node:stream/promises'
+import { createReadStream, statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Refusal } from '../../deal-server/files/cells.ts'
 import { stateNames } from '../../deal-server/files/columns.ts'
 import { dealOf, type RowOutcome } from '../../deal-server/files/outcomes.ts'
 import { type FileFormat, type Row, type RowCommand, readRows } from '../../deal-server/files/rows.ts'
+import { createTextDecoder } from '../../shared/platform/files/text-decoder.ts'
 import { beginning, type ImportState, openCheckpoint } from './checkpoint.ts'
-import { asFailure, type DealServer, type Patience } from './deal-server.ts'
+import type { DealServer, Patience } from './deal-server.ts'
 import type { Progress } from './progress.ts'
 import { openRefusedRows, type RefusedRows } from './refused-rows.ts'
 import { sendBatch } from './send-batch.ts'
@@ -42,26 +42,19 @@ export interface ImportOptions extends Patience {
 /** How an import ended. */
 export type ImportResult = Omit<ImportState, 'key' | 'refusedBytes'>
 
-/** Imports a file. @throws UnreadableFile, refusals of the whole, and when the server stays away */
+/** Imports a file. @throws UnreadableFile, NoText, refusals of the whole, and when the server stays away */
 export async function importDeals(server: DealServer, options: ImportOptions): Promise<ImportResult> {
-  try {
-    return await importRows(server, options)
-  } catch (error) {
-    throw asFailure(error)
-  }
-}
-
-async function importRows(server: DealServer, options: ImportOptions): Promise<ImportResult> {
   const { file } = options
-  const total = file === undefined ? undefined : (await stat(file)).size
-  const key = options.key ?? (await keyOf(file))
-  const checkpoint = openCheckpoint(file && `${file}.progress`)
+  const kept = file !== undefined && canBeReadAgain(file) ? file : undefined
+  const content = kept === undefined ? undefined : await readAhead(kept)
+  const key = options.key ?? `import.${content?.sha256.slice(0, 32) ?? crypto.randomUUID()}`
+  const checkpoint = openCheckpoint(kept && `${kept}.progress`)
   const earlier = options.fromBegin ? undefined : await checkpoint.load(key)
   const state = { ...(earlier ?? beginning(key)) }
   if (state.rows > 0) options.onResume(state.rows)
   const refused = await openRefusedRows(options.refusedFile, state.refusedBytes)
   const opened = file === undefined ? undefined : createReadStream(file)
-  const progress = options.startProgress(total, state.rows)
+  const progress = options.startProgress(content?.bytes, state.rows)
   const record = async (result: BatchResult) => {
     await recordBatch(state, result, refused)
     await checkpoint.save(state)
@@ -69,25 +62,36 @@ async function importRows(server: DealServer, options: ImportOptions): Promise<I
   }
   try {
     await sendRows(server, { input: opened ?? options.input, options: { ...options, key }, skip: state.rows, record })
+    await refused.close()
     await checkpoint.remove()
   } catch (error) {
-    await checkpoint.save(state, true)
+    // Whatever keeps this from being written, such as a full disk, is no reason to hide the first error.
+    await Promise.allSettled([checkpoint.save(state, true), refused.close()])
     throw error
   } finally {
     progress.stop()
-    await refused.close()
     opened?.destroy()
   }
   const { rows, done, replayed, refused: count } = state
   return { rows, done, replayed, refused: count }
 }
 
-/** A key that stands for the content of the file; of no file, a random one. */
-async function keyOf(file: string | undefined): Promise<string> {
-  if (file === undefined) return `import.${crypto.randomUUID()}`
+/** True for a file, beside which others may be; false for a pipe, a device, and what `/dev/stdin` or `/dev/fd/3` is. */
+export const canBeReadAgain = (path: string): boolean =>
+  !/^\/(?:dev\/(?:fd\/|std)|proc\/)/.test(resolve(path)) && statSync(path).isFile()
+
+/** Reads a whole file, before anything is sent: what its content is known by, and whether it is text. @throws NoText */
+async function readAhead(file: string): Promise<{ readonly bytes: number; readonly sha256: string }> {
   const digest = createHash('sha256')
-  await pipeline(createReadStream(file), digest)
-  return `import.${digest.digest('base64url').slice(0, 32)}`
+  const decode = createTextDecoder()
+  let bytes = 0
+  for await (const piece of createReadStream(file) as AsyncIterable<Buffer>) {
+    digest.update(piece)
+    decode(piece)
+    bytes += piece.length
+  }
+  decode()
+  return { bytes, sha256: digest.digest('base64url') }
 }
 
 /** A batch that has ended. */
@@ -99,18 +103,22 @@ interface BatchResult {
 
 async function recordBatch(state: ImportState, { rows, outcomes, header }: BatchResult, refused: RefusedRows) {
   const refusals: Refusal[] = []
+  let [done, replayed] = [0, 0]
   for (const row of rows) {
     const outcome = outcomes.get(row)
     if (outcome?.is === 'done') {
-      state.done += 1
-      if (outcome.replayed) state.replayed += 1
+      done += 1
+      if (outcome.replayed) replayed += 1
     } else {
       const { status, code, reason } = outcome ?? { status: 0, code: 'invalid-row', reason: row.fault ?? '' }
       refusals.push({ row, status, code, reason })
     }
   }
+  // Nothing counts before its refused rows are written.
   state.refusedBytes = await refused.append(refusals, header)
   state.refused += refusals.length
+  state.done += done
+  state.replayed += replayed
   state.rows += rows.length
 }
 

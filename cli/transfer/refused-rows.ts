@@ -1,5 +1,5 @@
 /** The file of refused rows: as they were, with the reasons. It can be corrected and imported. */
-import { type FileHandle, open, rm } from 'node:fs/promises'
+import { type FileHandle, lstat, open, rm, stat, truncate } from 'node:fs/promises'
 import { type Refusal, textOfRefusals } from '../../deal-server/files/cells.ts'
 
 /** Writes refused rows. */
@@ -9,24 +9,28 @@ export interface RefusedRows {
   close(): Promise<void>
 }
 
-/** Opens the file for an import that goes on after so many bytes of it; 0: there is no file until a row is refused. */
+/**
+ * Opens the file for an import that goes on after so many bytes of it. Rows of an earlier import are removed. A link, a
+ * pipe, or a file of a mode of its own, stays what it is. Without a refused row there is no file in the end.
+ */
 export async function openRefusedRows(path: string, bytes: number): Promise<RefusedRows> {
+  const found = await stat(path).catch(() => undefined)
+  const isFile = found?.isFile() === true
+  let length = isFile ? Math.min(found.size, bytes) : 0
+  if (isFile) await truncate(path, length)
   let file: FileHandle | undefined
-  let length = 0
-  if (bytes === 0) await rm(path, { force: true })
-  else {
-    file = await open(path, 'r+')
-    await file.truncate(bytes)
-    length = bytes
-  }
   return {
     append: async (refusals, header) => {
       if (refusals.length === 0) return length
-      file ??= await open(path, 'w')
-      const { bytesWritten } = await file.write(textOfRefusals(refusals, header, length === 0), length)
-      length += bytesWritten
+      file ??= await open(path, 'a')
+      const text = textOfRefusals(refusals, header, length === 0)
+      await file.appendFile(text)
+      length += Buffer.byteLength(text)
       return length
     },
-    close: async () => file?.close(),
+    close: async () => {
+      await file?.close()
+      if (length === 0 && isFile && (await lstat(path)).isFile()) await rm(path)
+    },
   }
 }

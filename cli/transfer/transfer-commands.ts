@@ -1,11 +1,12 @@
 /** `keyhold deals import` and `keyhold deals export` (docs/import-export.md). */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { FileFormat } from '../../deal-server/files/rows.ts'
+import { isSameFile, standardOutput } from '../../shared/platform/files/whole-file.ts'
 import { type Report, WrongUsage } from '../../shared/platform/terminal/report.ts'
 import type { DealServer } from './deal-server.ts'
 import { exportDeals } from './export-deals.ts'
 import { filterOptions } from './filters.ts'
-import { type ImportResult, importDeals } from './import-deals.ts'
+import { canBeReadAgain, type ImportResult, importDeals } from './import-deals.ts'
 import { counted, createProgress } from './progress.ts'
 
 /** What the commands work with. */
@@ -80,7 +81,7 @@ function addImport(deals: Command, ports: TransferPorts): void {
 function addExport(deals: Command, ports: TransferPorts): void {
   const command = withCommon(deals.command('export [file]'))
     .description('write deals to a file; - or none writes to the output')
-    .option('--spreadsheet', "put ' before cells that a spreadsheet would take for a formula; not for import")
+    .option('--spreadsheet', "what a spreadsheet needs: a byte order mark, and ' before formulas; not for import")
   for (const option of filterOptions()) command.addOption(option)
   command
     .addHelpText(
@@ -98,13 +99,14 @@ function formatOf(file: string | undefined, format: FileFormat | undefined): Fil
   throw new WrongUsage('The name does not say which format it is: give --format csv or --format ndjson.')
 }
 
-const pathOf = (file: string | undefined): string | undefined => (file === '-' ? undefined : file)
-
 async function runImport(name: string, options: ImportOptions, ports: TransferPorts): Promise<Report> {
-  const file = pathOf(name)
+  const file = name === '-' ? undefined : name
+  const kept = file !== undefined && canBeReadAgain(file) ? file : undefined
   const format = formatOf(file, options.format)
-  const refusedFile = options.refused ?? `${file ?? 'import'}.refused.${format}`
-  if (file === undefined && options.key === undefined) {
+  const refusedFile = options.refused ?? `${kept ?? 'import'}.refused.${format}`
+  if (kept !== undefined && isSameFile(kept, refusedFile))
+    throw new WrongUsage('--refused: that is the file to import.')
+  if (kept === undefined && options.key === undefined) {
     ports.warn('Rows without an id of a deal are created again when this is repeated, unless you give --key.')
   }
   const { input, errors } = ports.streams
@@ -137,7 +139,7 @@ function importReport(result: ImportResult, refusedFile: string): Report {
 }
 
 async function runExport(name: string | undefined, options: ExportOptions, ports: TransferPorts): Promise<Report> {
-  const file = pathOf(name)
+  const file = name === '-' || (name !== undefined && isSameFile(name, standardOutput)) ? undefined : name
   const format = file === undefined && options.format === undefined ? 'csv' : formatOf(file, options.format)
   const texts = filterOptions().flatMap((option) => {
     const value = options[option.attributeName()]
@@ -153,19 +155,12 @@ async function runExport(name: string | undefined, options: ExportOptions, ports
     patienceMs: options.patience * 1000,
     signal: ports.interrupted(),
     startProgress: (total) => createProgress({ stream: ports.streams.errors, total, unit: 'deals' }),
-  }).catch((error: unknown) => {
-    // A reader that closes the pipe, such as `head`, needs no more.
-    if (file === undefined && isClosed(ports.streams.output)) return 0
-    throw error
   })
   if (file === undefined) return nothing
   return { json: { file, deals: rows }, text: `${counted(rows)} deals are in ${file}.` }
 }
 
 const nothing: Report = { json: undefined, text: '' }
-
-const isClosed = (output: NodeJS.WritableStream): boolean =>
-  (output as { errored?: NodeJS.ErrnoException | null }).errored?.code === 'EPIPE'
 
 function delimiterOf({ delimiter }: CommonOptions): string {
   const character = delimiter === '\\t' ? '\t' : delimiter

@@ -52,6 +52,7 @@ async function take(visit: DealVisit): Promise<PageResult> {
 /** The file that was uploaded, or that a page has kept. */
 function fileIn({ form, files }: DealVisit): SentFile | { readonly fault: Fault } {
   const uploaded = files.get('file')
+  if (uploaded && 'fault' in uploaded) return { fault: { name: 'file', message: uploaded.fault } }
   const content = uploaded?.text ?? form.get('content')
   if (content === undefined) return { fault: { name: 'file', message: texts.noFile } }
   const text = content.replace(/\r\n?/g, '\n')

@@ -39,11 +39,12 @@ export const maxColumns = 100
 /** What is wrong with a header; undefined for a good one. */
 export function faultOfHeader(header: readonly string[], delimiter: string): string | undefined {
   if (header.length > maxColumns) return `The first line has more than ${maxColumns} columns.`
-  const known: ReadonlySet<string> = new Set<string>([...creationColumns, ...ignoredColumns])
+  // A column without a name may be empty.
+  const known: ReadonlySet<string> = new Set<string>(['', ...creationColumns, ...ignoredColumns])
   const unknown = header.filter((name) => !known.has(name))
   const missing = requiredColumns.filter((name) => !header.includes(name))
   const seen = new Set<string>()
-  const repeated = header.filter((name) => seen.size === seen.add(name).size)
+  const repeated = header.filter((name) => name !== '' && seen.size === seen.add(name).size)
   if (unknown.length + missing.length + repeated.length === 0) return undefined
   const parts = [
     missing.length > 0 && `it lacks ${missing.join(' and ')}`,

@@ -1,9 +1,11 @@
 /** Reads the rows of a file: CSV, or NDJSON with a deal or a whole command in each line. */
 import { hash } from 'node:crypto'
-import { CsvError, parse } from 'csv-parse'
+import { CsvError } from 'csv-parse'
+import { createTextDecoder } from '../../shared/platform/files/text-decoder.ts'
 import { DoubledMember, parseJson } from '../../shared/platform/json.ts'
 import { OperationError } from '../../shared/platform/terminal/report.ts'
-import { creationColumns, faultOfHeader, ignoredColumns, maxColumns } from './columns.ts'
+import { creationColumns, faultOfHeader, ignoredColumns, maxColumns, requiredColumns } from './columns.ts'
+import { type CsvRow, csvRows } from './csv-rows.ts'
 
 /** The form of a file. */
 export type FileFormat = 'csv' | 'ndjson'
@@ -17,7 +19,7 @@ export interface RowCommand {
 
 /** A row of the file: a command to send, or the reason why it cannot be one. */
 export interface Row {
-  /** From 1, without the header and without blank lines. */
+  /** From 1, without the header and without rows in which nothing is. */
   readonly number: number
   /** The line of the file where the row ends. */
   readonly line: number
@@ -41,43 +43,37 @@ export interface ReadOptions {
   readonly onHeader: (header: readonly string[] | undefined) => void
 }
 
-/** A longer row is no deal: it comes from quotes that are not closed, or from another kind of file. */
-const maxRowBytes = 1024 * 1024
 /** A longer line of NDJSON is no line of a batch either. It is parsed in one go. */
 const maxLineLength = 64 * 1024
 
-/** The rows in order. @throws UnreadableFile */
+/** The rows in order. @throws UnreadableFile, NoText */
 export function readRows(input: NodeJS.ReadableStream, options: ReadOptions): AsyncGenerator<Row> {
-  return options.format === 'csv' ? readCsv(input, options) : readNdjson(input, options)
+  return options.format === 'csv' ? readCsv(textsOf(input), options) : readNdjson(textsOf(input), options)
 }
 
-async function* readCsv(input: NodeJS.ReadableStream, { delimiter, key, onHeader }: ReadOptions): AsyncGenerator<Row> {
-  const parser = parse({
-    bom: true,
-    delimiter,
-    info: true,
-    relax_column_count: true,
-    skip_empty_lines: true,
-    max_record_size: maxRowBytes,
-    // All cells from here on are one: the first line of another kind of file may have a million.
-    ignore_last_delimiters: maxColumns + 1,
-    // Looking for the line break that a file uses is slow in a long first line.
-    record_delimiter: ['\r\n', '\n', '\r'],
-  })
-  input.on('error', (error) => parser.destroy(error))
-  input.pipe(parser)
-  let header: readonly string[] | undefined
-  let number = 0
+async function* textsOf(input: NodeJS.ReadableStream): AsyncGenerator<string> {
+  const decode = createTextDecoder()
+  for await (const piece of input) {
+    const text = decode(Buffer.from(piece))
+    if (text !== '') yield text
+  }
+  yield decode()
+}
+
+async function* readCsv(texts: AsyncGenerator<string>, { delimiter, key, onHeader }: ReadOptions): AsyncGenerator<Row> {
+  let header: Header | undefined
+  // Rows in which nothing is have a place too: the ids of the others stay.
+  let [number, place] = [0, 0]
   try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: { lines: number } }>) {
-      if (header === undefined) {
-        header = record.map((name) => name.trim())
-        const fault = faultOfHeader(header, delimiter)
-        if (fault !== undefined) throw new UnreadableFile(fault)
-        onHeader(header)
-      } else {
+    for await (const row of csvRows(texts, delimiter)) {
+      if (header) {
+        place += 1
+        if (row.isEmpty && (row.cells.length <= maxColumns || header.width === maxColumns)) continue
         number += 1
-        yield { number, line: info.lines, source: record, ...commandOfCells({ header, record, number, key }) }
+        yield { number, line: row.line, source: row.cells, ...commandOfCells(row, header, { number: place, key }) }
+      } else {
+        header = headerOf(row, delimiter)
+        onHeader(header.names)
       }
     }
   } catch (error) {
@@ -87,26 +83,57 @@ async function* readCsv(input: NodeJS.ReadableStream, { delimiter, key, onHeader
   if (header === undefined) throw new UnreadableFile(faultOfHeader([], delimiter) ?? '')
 }
 
-interface Cells {
-  readonly header: readonly string[]
-  readonly record: readonly string[]
+const isBlank = (cell: string): boolean => cell.trim() === ''
+
+/** The columns of a file. */
+interface Header {
+  /** Without those at the right that have no name. */
+  readonly names: readonly string[]
+  /** How many cells the first line has. */
+  readonly width: number
+}
+
+function headerOf({ cells, isUnclear }: CsvRow, delimiter: string): Header {
+  const all = cells.map((name) => name.trim())
+  const names = all.slice(0, all.findLastIndex((name) => name !== '') + 1)
+  const fault = isUnclear ? unclear : faultOfHeader(all.length > maxColumns ? all : names, delimiter)
+  if (fault !== undefined) throw new UnreadableFile(fault)
+  return { names, width: all.length }
+}
+
+interface CommandOf {
   readonly number: number
   readonly key: string
 }
 
-function commandOfCells({ header, record, number, key }: Cells): Pick<Row, 'command' | 'fault'> {
-  if (record.length !== header.length) {
-    return { command: undefined, fault: `The row has ${record.length} cells, the header ${header.length}.` }
-  }
+function commandOfCells(row: CsvRow, header: Header, of: CommandOf): Pick<Row, 'command' | 'fault'> {
+  const fault = faultOfCells(row, header)
+  if (fault !== undefined) return { command: undefined, fault }
   const wanted: readonly string[] = creationColumns
-  const cells = header.map((name, index) => [name, record[index] ?? ''] as const)
+  const cells = header.names.map((name, index) => [name, row.cells[index]?.trim() ?? ''] as const)
   // An empty cell stands for no value.
   return {
-    command: creation(Object.fromEntries(cells.filter(([name, cell]) => wanted.includes(name) && cell !== '')), {
-      number,
-      key,
-    }),
+    command: creation(Object.fromEntries(cells.filter(([name, cell]) => wanted.includes(name) && cell !== '')), of),
   }
+}
+
+const unclear = 'The quotes of the row can be read in several ways: a quote inside a cell in quotes is written twice.'
+
+/** Why cells cannot be told to be those of the columns; undefined when they can. */
+function faultOfCells({ cells, isUnclear, isLast }: CsvRow, { names, width }: Header): string | undefined {
+  if (isUnclear) return unclear
+  const surplus = cells.filter((cell, index) => !names[index] && !isBlank(cell)).join(' ')
+  if (surplus === '' && (cells.length === width || (!isLast && isWhole(cells, names)))) return undefined
+  const counts = cells.length === width ? [] : [`The row has ${cells.length} cells, the header ${width}.`]
+  const text = surplus === '' ? [] : [`No column has ${JSON.stringify(surplus.slice(0, 200))}.`]
+  return [...counts, ...text].join(' ')
+}
+
+/** True if a row that is shorter or longer than the header has what a deal needs, and no amount that a comma splits. */
+function isWhole(cells: readonly string[], names: readonly string[]): boolean {
+  const price = names.indexOf('price')
+  const isSplit = /^\d+$/.test(cells[price] ?? '') && /^\d+(?:\.\d*)?$/.test(cells[price + 1] ?? '')
+  return !isSplit && requiredColumns.every((name) => !isBlank(cells[names.indexOf(name)] ?? ''))
 }
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -115,7 +142,7 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
  * The command that makes a deal. With an id of the deal, the command id comes from the row alone, wherever it stands; a
  * row that was corrected is another command.
  */
-function creation(params: Readonly<Record<string, unknown>>, of: { number: number; key: string }): RowCommand {
+function creation(params: Readonly<Record<string, unknown>>, of: CommandOf): RowCommand {
   const { id: deal } = params
   const digest = () => hash('sha256', JSON.stringify(params), 'base64url').slice(0, 16)
   const isNamed = typeof deal === 'string' && uuid.test(deal)
@@ -123,12 +150,11 @@ function creation(params: Readonly<Record<string, unknown>>, of: { number: numbe
   return { id, action: 'CreateDeal', params }
 }
 
-async function* readNdjson(input: NodeJS.ReadableStream, { key, onHeader }: ReadOptions): AsyncGenerator<Row> {
+async function* readNdjson(texts: AsyncGenerator<string>, { key, onHeader }: ReadOptions): AsyncGenerator<Row> {
   onHeader(undefined)
   let [number, line] = [0, 0]
-  for await (const text of linesOf(input)) {
+  for await (const source of linesOf(texts)) {
     line += 1
-    const source = line === 1 ? text.replace(/^\ufeff/, '') : text
     if (source.trim() !== '') {
       number += 1
       yield { number, line, source, ...commandOfText(source, { number, key }) }
@@ -136,10 +162,10 @@ async function* readNdjson(input: NodeJS.ReadableStream, { key, onHeader }: Read
   }
 }
 
-async function* linesOf(input: NodeJS.ReadableStream): AsyncGenerator<string> {
+async function* linesOf(texts: AsyncGenerator<string>): AsyncGenerator<string> {
   let rest = ''
-  for await (const chunk of input.setEncoding('utf8') as NodeJS.ReadableStream & AsyncIterable<string>) {
-    const lines = (rest + chunk).split('\n')
+  for await (const text of texts) {
+    const lines = (rest + text).split('\n')
     rest = lines.pop() ?? ''
     yield* lines
     if (rest.length > maxLineLength) throw new UnreadableFile(`A line has more than ${maxLineLength} characters.`)
@@ -147,11 +173,12 @@ async function* linesOf(input: NodeJS.ReadableStream): AsyncGenerator<string> {
   yield rest
 }
 
-function commandOfText(text: string, of: { number: number; key: string }): Pick<Row, 'command' | 'fault'> {
+function commandOfText(text: string, of: CommandOf): Pick<Row, 'command' | 'fault'> {
   const value = objectIn(text)
   if (typeof value === 'string') return { command: undefined, fault: value }
   // A line of a file of refused rows has the former line as `row`.
-  const row = isObject(value.row) ? value.row : value
+  let row = value
+  while (isObject(row.row)) row = row.row
   if (typeof row.action !== 'string') {
     const members = Object.entries(row).filter(([name]) => !ignoredColumns.has(name))
     // `null` in an export says that the deal has no such thing.

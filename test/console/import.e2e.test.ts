@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 interface Part {
-  readonly value: string
+  readonly value: string | Uint8Array<ArrayBuffer>
   readonly fileName?: string
 }
 
@@ -41,7 +41,7 @@ async function upload(parts: Readonly<Record<string, Part | string>>, contentTyp
   })
 }
 
-const file = (value: string, fileName = 'deals.csv') => ({ file: { value, fileName } })
+const file = (value: Part['value'], fileName = 'deals.csv') => ({ file: { value, fileName } })
 const hidden = (text: string, name: string) =>
   new RegExp(`name="${name}" value="([^"]*)"`)
     .exec(text)?.[1]
@@ -103,6 +103,22 @@ it('imports a file of nearly 1 MiB', async () => {
   expectPage(done, 200, 'Rows carried out: 250. Rows refused: 0.')
 })
 
+const latin1 = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
+
+it('reads UTF-16, and refuses bytes in a field that are no text', async () => {
+  const wide = new Uint8Array(Buffer.from('\ufeffsep=;\r\nname;price;\r\nMüller;1;\r\n;;\r\n', 'utf16le'))
+  const checked = await upload(file(wide))
+  expectPage(checked, 200, '1 row can be imported, 0 cannot.')
+  const kept = { stage: 'commands', format: 'csv', content: hidden(checked.text, 'content') }
+  expect(JSON.parse((await upload(kept)).text)).toMatchObject({ params: { name: 'Müller', price: '1' } })
+  const head = '--x\r\ncontent-disposition: form-data; name="content"\r\n\r\n'
+  const { cookie } = await signIn(world.stack, 'alice')
+  const headers = { cookie, origin: world.stack.deal.url, 'content-type': 'multipart/form-data; boundary=x' }
+  const body = latin1(`${head}name,price\nMüller,1\r\n--x--\r\n`)
+  const sent = { method: 'POST', headers, body }
+  expectPage(await world.stack.deal.send('/console/deals/import', sent), 400, 'not valid UTF-8')
+})
+
 it.each([
   ['without a file', {}, 'Choose a file.'],
   ['with an unknown ending', file('x', 'deals.xlsx'), 'Choose one.'],
@@ -110,6 +126,8 @@ it.each([
   ['without rows', file('name,price\n'), 'The file has no rows.'],
   ['with too many rows', file(`name,price\n${'x,1\n'.repeat(1001)}`), 'more than 1000 rows'],
   ['with a quote that is not closed', file('name,price\n"x,1\n'), 'There is a problem'],
+  ['in windows-1252', file(latin1('name,price\nMüller,1\n')), 'Line 2 is no text in UTF-8: octet 2 of it is 0xFC.'],
+  ['of lines in windows-1252', file(latin1('{"name":"Müller","price":1}'), 'a.jsonl'), 'Line 1 is no text in UTF-8'],
   ['that is too large', file(`name,price\n${'x'.repeat(1024 * 1024)},1\n`), 'larger than 1 MiB'],
 ])('refuses a form %s at the field', async (_, parts: Readonly<Record<string, Part>>, text) => {
   expectPage(await upload(parts), 422, text, 'Check the file')

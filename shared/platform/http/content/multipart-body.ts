@@ -1,3 +1,4 @@
+import { createTextDecoder, NoText } from '../../files/text-decoder.ts'
 import { ProblemError } from '../../problems/errors.ts'
 import type { HttpRequest } from '../request.ts'
 import { maxFields } from './form-body.ts'
@@ -6,13 +7,10 @@ import { mediaTypeOf } from './json-body.ts'
 /** The media type of a form with files (RFC 7578). */
 export const multipartType = 'multipart/form-data'
 
-/** A file of a form. */
-export interface FormFile {
-  /** As the client names it. */
-  readonly name: string
-  /** Its bytes as UTF-8; others become U+FFFD. */
-  readonly text: string
-}
+/** A file of a form, by the name that the client gives it: its text, or why it is none. */
+export type FormFile =
+  | { readonly name: string; readonly text: string }
+  | { readonly name: string; readonly fault: string }
 
 /** The fields of a form with files. */
 export interface MultipartForm {
@@ -37,10 +35,28 @@ export async function readMultipart(request: HttpRequest): Promise<MultipartForm
   const files = new Map<string, FormFile>()
   for (const [name, value] of found) {
     if (fields.has(name) || files.has(name)) throw new ProblemError('invalid-body', 'A field is given twice.')
-    if (typeof value === 'string') fields.set(name, value)
-    else if (value.name !== '' || value.size > 0) files.set(name, { name: value.name, text: await value.text() })
+    if (typeof value === 'string') fields.set(name, textOf(value, bytes))
+    else if (value.name !== '' || value.size > 0) {
+      files.set(name, { name: value.name, ...readText(Buffer.from(await value.arrayBuffer())) })
+    }
   }
   return { fields, files }
+}
+
+/** A field as it was sent: the parser puts U+FFFD in the place of bytes that are none of UTF-8. */
+function textOf(value: string, bytes: Buffer): string {
+  if (!value.includes('\ufffd') || bytes.includes(value)) return value
+  throw new ProblemError('invalid-body', 'A field is not valid UTF-8.')
+}
+
+function readText(bytes: Buffer): { readonly text: string } | { readonly fault: string } {
+  const decode = createTextDecoder()
+  try {
+    return { text: decode(bytes) + decode() }
+  } catch (error) {
+    if (error instanceof NoText) return { fault: error.message }
+    throw error
+  }
 }
 
 /** Counts boundaries before anything is parsed. @throws ProblemError `invalid-body` */
