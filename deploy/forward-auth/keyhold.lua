@@ -6,7 +6,7 @@ local verify = os.getenv("KEYHOLD_VERIFY")
 -- Fields of the client that are not passed on: of its connection, and those that are written below.
 local own = {}
 for name in string.gmatch([[
-  connection content-length expect host keep-alive proxy-connection te trailer transfer-encoding upgrade
+  connection content-length expect host keep-alive proxy-connection te trailer transfer-encoding
   forwarded x-real-ip x-forwarded-for x-forwarded-proto x-forwarded-host x-forwarded-method x-forwarded-uri
 ]], "%S+") do own[name] = true end
 

@@ -208,6 +208,17 @@ describe('a service behind a proxy of deploy/forward-auth', () => {
         await passed(await by({ origin: `http://127.0.0.1:${running.port}` }))
       })
 
+      it('refuses a handshake of WebSocket by cookie that a page of another site begins', async () => {
+        const session = schemeClients.find((client) => client.name === 'session')
+        const carol = session && (await credentialOf(session, stack, 'carol'))
+        const key = { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-version': '13' }
+        for (const handshake of [{ ...key, upgrade: 'websocket' }, { upgrade: 'other' }]) {
+          const of = (origin: string) => carol?.({ headers: { ...handshake, connection: 'Upgrade', origin } })
+          expect((await refused((await of('https://evil.test')) ?? {})).status).toBe(403)
+          await passed((await of(`http://127.0.0.1:${running.port}`)) ?? {})
+        }
+      })
+
       it.each(['/a/../b', '/a/%2e%2e/b', '/%61', '/a/%2E/b', '/a/..;/b/..', '//a/../../b'])(
         'lets no target pass that has another spelling: %s',
         async (target) => {

@@ -6,7 +6,7 @@
 import type { HttpRequest } from '../../platform/http/request.ts'
 import { isLoopbackHost } from '../../platform/loopback.ts'
 import { ProblemError } from '../../platform/problems/errors.ts'
-import { isSafeMethod } from './scheme.ts'
+import { isSafeRequest } from './scheme.ts'
 
 /** The settings of the rule. */
 export interface CrossSiteSettings {
@@ -28,13 +28,14 @@ export const trustedOrigins = (settings: CrossSiteSettings): ReadonlySet<string>
 /** The rule that allows pages of these origins. */
 export function createCrossSiteRule(allowed: ReadonlySet<string>): RefuseCrossSite {
   return (request) => {
-    if (isSafeMethod(request.method)) return
+    if (isSafeRequest(request)) return
     const origin = request.header('origin')
     const site = request.header('sec-fetch-site')
-    const isOwn =
-      origin === undefined
-        ? site === undefined || site === 'same-origin' || site === 'none'
-        : allowed.has(origin) || origin === request.foreignOrigin
+    // A page that tells no referrer sends `null` to its own origin, too (Fetch §3.2). Its browser says where it is from.
+    const isUnnamed = origin === undefined || (origin === 'null' && site !== undefined)
+    const isOwn = isUnnamed
+      ? site === undefined || site === 'same-origin' || site === 'none'
+      : allowed.has(origin) || origin === request.foreignOrigin
     if (!isOwn)
       throw new ProblemError('cross-site', 'A page of another site made this request; CORS_ORIGINS can allow it.')
   }

@@ -126,6 +126,16 @@ export function authorizationOf(request: HttpRequest, scheme: string): string | 
 export const isSafeMethod = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 
 /**
+ * True for a request that changes nothing. A handshake of WebSocket is a GET, but it opens a connection over which
+ * anything can be asked, and a browser lets pages of every site begin one. Proxies that remove `Upgrade` leave its other
+ * fields (RFC 6455 §4.1).
+ */
+export const isSafeRequest = (request: Pick<HttpRequest, 'method' | 'header'>): boolean =>
+  isSafeMethod(request.method) && upgradeFields.every((name) => request.header(name) === undefined)
+
+const upgradeFields = ['upgrade', 'sec-websocket-key', 'sec-websocket-version']
+
+/**
  * True when a script in a browser made the request (Fetch Metadata). A challenge for which browsers open a dialog would
  * disturb its user.
  */
