@@ -1,3 +1,7 @@
-/** True for an address or a name that only this machine can reach. */
-export const isLoopbackHost = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
+import ipaddr from 'ipaddr.js'
+
+/** True for a name, or an address in any spelling, that only this machine can reach. IPv6 may stand in brackets. */
+export function isLoopbackHost(host: string): boolean {
+  const bare = host.replace(/^\[(.*)\]$/, '$1')
+  return ipaddr.isValid(bare) ? ipaddr.process(bare).range() === 'loopback' : bare.toLowerCase() === 'localhost'
+}

@@ -141,7 +141,7 @@ export type Mode = 'together' | 'alone'
 
 /** The origin of a listener, with an address that a client can use. */
 function listenerOrigin(protocol: 'http' | 'https', host: string, port: number): string {
-  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  const shown = /^[0:.]+$/.test(host) ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
   return new URL(`${protocol}://${shown}:${port}`).origin
 }
 

@@ -98,6 +98,18 @@ describeOnce('GET /verify of a trusted proxy', (openBackend) => {
     '/a%2f..%2fthings',
     '/a\\..\\things',
     '/./things',
+    '/open/..;/things',
+    '/open/.;/things',
+    '/open/..;x=1/things',
+    '/open/..%3Bx/things',
+    '/open/%2e%2e%3b/things',
+    '/open%2F..;%2Fthings',
+    '/open/..;',
+    '/open/.;?a=b',
+    '/open/a;/..;b;c/things',
+    '/open\\things',
+    '/open%5Cthings',
+    '/open/..%5c;/things',
     '/%74hings',
     '/thing%73?a=b',
     '/a%2Dthing',
@@ -105,6 +117,13 @@ describeOnce('GET /verify of a trusted proxy', (openBackend) => {
     const reply = await ask({ 'x-forwarded-uri': Buffer.from(target).toString('latin1') })
     expectProblem(reply, 403, 'invalid-original-request')
   })
+
+  it.each(['/a;x=1/b', '/a..;x', '/...;x', '/a?x=/..;/', '/a?x=\\&y=%5C', '/a%3Bb', '/.a;b', '/a;..'])(
+    'takes %s, which has one meaning',
+    async (target) => {
+      expect((await ask({ 'x-forwarded-uri': target })).status).toBe(200)
+    },
+  )
 
   it('verifies a signature over the target as it is spelled, and no other', async () => {
     const key = await makeKey(stack, 'carol')

@@ -4,7 +4,11 @@
  * they count from proxies whose addresses TRUST_PROXY names, and anything unclear is refused.
  */
 import type { HttpRequest } from '../../../../shared/platform/http/request.ts'
-import { encodesUnreserved, hasDotSegment } from '../../../../shared/platform/http/server/request-target.ts'
+import {
+  encodesUnreserved,
+  hasDotSegment,
+  mayHideDotSegment,
+} from '../../../../shared/platform/http/server/request-target.ts'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
 import { isSafeMethod } from '../../../../shared/protocol/authentication/scheme.ts'
 
@@ -27,6 +31,7 @@ export function originalRequestOf(outer: HttpRequest): HttpRequest {
   const host = onlyLine(outer, 'x-forwarded-host', hostForm)
   const scheme = onlyLine(outer, 'x-forwarded-proto', /^https?$/i).toLowerCase()
   if (hasDotSegment(target)) throw invalid('the path has a segment . or .., plain or percent-encoded')
+  if (mayHideDotSegment(target)) throw invalid('the path has a segment . or .. with a parameter, or a backslash')
   if (encodesUnreserved(target)) throw invalid('the path encodes a letter, a digit, -, ., _ or ~')
   const isHttps = scheme === 'https'
   // A client that used plain HTTP stays one, even when the proxy itself comes over HTTPS.

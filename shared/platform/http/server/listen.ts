@@ -19,7 +19,7 @@ import { OpenStreams, type ServerBindings } from '../stream.ts'
 import { addressOf } from '../transport.ts'
 import { type Certificate, tlsRules } from './certificate.ts'
 import { type DrainOptions, drain, keepAliveMs, trackConnections } from './drain.ts'
-import { createHostRule, encodesUnreserved, hasDotSegment } from './request-target.ts'
+import { createHostRule, encodesUnreserved, hasDotSegment, plainAuthority } from './request-target.ts'
 
 /** The app and the place of a listener. */
 export interface ListenOptions {
@@ -189,7 +189,7 @@ function createListener(options: ListenOptions, streams: OpenStreams) {
     for (const [name, value] of always) response.setHeader(name, value)
     const refusal = refusalOf(request)
     if (!refusal && !isAboutServer(request)) {
-      void listener(withPlainScheme(request), response)
+      void listener(withPlainSpelling(request), response)
       return
     }
     readNoChunks(request, response)
@@ -207,10 +207,12 @@ function readNoChunks(request: IncomingMessage, response: ServerResponse): void 
 }
 
 /**
- * Puts the scheme of an absolute target into lower case: the case has no meaning (RFC 3986 §3.1), but the framework
- * expects lower case.
+ * Puts the scheme of an absolute target into lower case, and an IPv6 address in `Host` into its shortest spelling. Both
+ * spellings mean the same (RFC 3986 §3.1, RFC 5952), but the framework knows one alone.
  */
-function withPlainScheme(request: IncomingMessage): IncomingMessage {
+function withPlainSpelling(request: IncomingMessage): IncomingMessage {
+  const { headers } = request
+  if (headers.host !== undefined) headers.host = plainAuthority(headers.host)
   const [scheme] = /^https?(?=:)/i.exec(request.url ?? '') ?? []
   if (request.url && scheme) request.url = scheme.toLowerCase() + request.url.slice(scheme.length)
   return request

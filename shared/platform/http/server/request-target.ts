@@ -11,10 +11,19 @@ import { isLoopbackHost } from '../../loopback.ts'
  */
 const dotSegment = /^[^?#]*(?:[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?=$|[?#/\\]|%2f|%5c)/i
 
+/** The same with a parameter behind the dots, or a backslash anywhere in the path. */
+const otherwiseRead = /^[^?#]*(?:\\|%5c|(?:\/|%2f)(?:\.|%2e){1,2}(?:;|%3b))/i
+
 /** True for a target with a dot segment in its path (RFC 3986 §3.3), plain or encoded in any way. */
 export const hasDotSegment = (target: string): boolean =>
   // Most targets have neither character, and this check is cheaper than the expression.
   (target.includes('.') || target.includes('%')) && dotSegment.test(target)
+
+/**
+ * True for a target that some services read as one with a dot segment: Tomcat and Spring drop the parameter of `/..;x/`,
+ * and others take a backslash for a slash.
+ */
+export const mayHideDotSegment = (target: string): boolean => otherwiseRead.test(target)
 
 /** A percent-encoded letter, digit, `-`, `.`, `_` or `~`. */
 const encodedUnreserved = /^[^?#]*%(?:2[de]|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/i
@@ -64,10 +73,16 @@ export function createHostRule({ host, publicOrigins }: ServedHosts): HostRule {
 }
 
 /** The host name without port and without a final dot; undefined for an invalid authority. */
-function hostnameOf(authority: string): string | undefined {
-  try {
-    return new URL(`http://${authority}`).hostname.replace(/\.$/, '')
-  } catch {
-    return undefined
-  }
+const hostnameOf = (authority: string): string | undefined => urlOf(authority)?.hostname.replace(/\.$/, '')
+
+/**
+ * An authority with its IPv6 address in the shortest spelling (RFC 5952) and without a zone (RFC 6874). Others stay as
+ * they are.
+ */
+export const plainAuthority = (authority: string): string =>
+  authority.startsWith('[') ? (urlOf(authority)?.host ?? authority) : authority
+
+function urlOf(authority: string): URL | undefined {
+  const text = `http://${authority.replace(/^(\[[^\]%]*)%[^\]]*\]/, '$1]')}`
+  return URL.canParse(text) ? new URL(text) : undefined
 }
