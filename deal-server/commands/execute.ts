@@ -4,9 +4,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { IdSource } from '../../shared/platform/ids.ts'
-import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
-import { type Caller, missingRights, signatureUsed } from '../../shared/protocol/authentication/authenticate.ts'
-import { isAnonymous } from '../../shared/protocol/principal/record.ts'
+import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import { missingRights, refuseAnonymous, signatureUsed } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
 import { reaches } from '../domain/own-deals.ts'
 import { readingRight } from '../use-cases/define-use-case.ts'
@@ -94,6 +93,7 @@ async function decideOn(
   context: CommandContext,
 ): Promise<CommandResult | undefined> {
   const { bound, caller, requirePrecondition } = context.request
+  // Events must name a user.
   refuseAnonymous(caller)
   if (command) return replay(command, context)
   const present = bound.target === 'deal' ? requireDeal(deal, context) : presentOf(deal)
@@ -122,15 +122,6 @@ async function replaySigned({ repository, clock }: Parts, context: CommandContex
     await pause(pollIntervalMs)
   }
   throw signatureUsed(clock)
-}
-
-/** The anonymous principal may never run commands, whatever rights it has: events must name a user. */
-function refuseAnonymous(caller: Caller): void {
-  if (!isAnonymous(caller.username)) return
-  throw new ProblemError(
-    'missing-right',
-    'The principal anonymous reads at most; commands need a credential of a user.',
-  )
 }
 
 /** Loads deal and command. Skips the store for a new deal id and no command id: nothing can be stored then. */

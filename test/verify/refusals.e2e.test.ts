@@ -41,6 +41,15 @@ describeBackends('refusals of services that verify', (openBackend) => {
   const urlOf = (framework: string) => world.services.find((one) => one.framework === framework)?.url ?? ''
   const now = () => Math.floor(stack.clock.now() / 1000)
 
+  it('believe the socket of a request of Fetch, and not its URL', async () => {
+    const { access } = await stack.logIn('alice')
+    const request = new Request('https://invoices.test/me', { headers: { authorization: `Bearer ${access}` } })
+    const clientAddress = '192.0.2.1'
+    for (const end of [{ clientAddress }, { clientAddress, encrypted: false }])
+      await expect(world.verifier.verify(request, end)).rejects.toMatchObject({ code: 'insecure-transport' })
+    expect((await world.verifier.verify(request, { clientAddress, encrypted: true })).username).toBe('alice')
+  })
+
   describe.each(frameworks)('on %s', (framework) => {
     const ask = (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Reply> =>
       send(urlOf(framework) + path, { method, headers })
@@ -130,6 +139,33 @@ describeBackends('refusals of services that verify', (openBackend) => {
       expect((await post(origin)).status).toBe(200)
     })
 
+    it('refuse a handshake of WebSocket with a cookie from a page of another site', async () => {
+      const open = await sessionClient.open(stack, 'alice')
+      const { headers } = await open({ method: 'GET', url: '' })
+      const line = (of: string) =>
+        `GET /me HTTP/1.1\r\nHost: a\r\nCookie: ${headers.cookie}\r\nOrigin: ${of}\r\nUpgrade: websocket\r\n\r\n`
+      const shake = (of: string) => sendRaw(Number(new URL(urlOf(framework)).port), line(of))
+      expect((await shake('https://evil.test'))?.body.code).toBe('cross-site')
+      expect((await shake(origin))?.status).toBe(200)
+    })
+
+    it('do not take https: in the request line for an encrypted connection', async () => {
+      const { access } = await stack.logIn('alice')
+      const bytes = (scheme: string) =>
+        `GET ${scheme}://invoices.test/me HTTP/1.1\r\nHost: invoices.test\r\nConnection: close\r\n` +
+        `X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\nAuthorization: Bearer ${access}\r\n\r\n`
+      for (const scheme of ['http', 'https']) {
+        const reply = await sendRaw(Number(new URL(urlOf(framework)).port), bytes(scheme))
+        expect([scheme, reply?.status, reply?.body.code]).toEqual([scheme, 403, 'insecure-transport'])
+      }
+    })
+
+    it('refuse a key-signed token without a name', async () => {
+      const headers = keySignedHeaders(await keySignedToken(stack.auth, { username: 'alice', include: [] }))
+      for (const [path, method] of [['/me', 'GET'] as const, ['/guarded', 'POST'] as const])
+        expectProblem(await ask(path, headers, method), 403, 'missing-right')
+    })
+
     it('refuse several credentials', async () => {
       const { access } = await stack.logIn('alice')
       const { cookie } = (await (await sessionClient.open(stack, 'alice'))({ method: 'GET', url: '' })).headers
@@ -207,6 +243,7 @@ describeBackends('refusals of services that verify', (openBackend) => {
         service,
         audience: invoices,
         trustedProxies: '1',
+        allowAnonymous: true,
       })
       await own.verifier.ready()
     })
@@ -241,6 +278,16 @@ describeBackends('refusals of services that verify', (openBackend) => {
       const headers = await keySigned(more)
       expect(await ask(headers)).toMatchObject({ status: 200 })
       expectProblem(await ask({ ...headers, 'x-key-signed-password': 'AAAA' }), 401, 'invalid-credentials')
+    })
+
+    it('accept a token without a name where they say so, for what changes nothing', async () => {
+      const headers = await keySigned({ resource: invoices, include: [] })
+      expect(await ask(headers)).toMatchObject({ status: 200, body: { username: 'anonymous' } })
+      const post = send(`${own.services[0]?.url}/guarded`, { method: 'POST', headers, json })
+      for (const refused of [await post, await ask({ ...headers, 'sec-websocket-version': '13' })]) {
+        expectProblem(refused, 403, 'missing-right')
+        expect(refused.body.detail).toContain('anonymous')
+      }
     })
 
     it('believe the proxies that they trust', async () => {

@@ -80,7 +80,16 @@ export function addressOf(socket: Socket): string {
 
 /** The peer of a request. */
 export const peerOf = (incoming: IncomingMessage, settings: TransportSettings): Peer =>
-  peerBehind(incoming, { address: addressOf(incoming.socket), encrypted: 'encrypted' in incoming.socket }, settings)
+  peerBehind(incoming, endOf(incoming.socket), settings)
+
+/**
+ * The other end of a connection. The socket alone says whether it is encrypted: a client may write `https:` into its
+ * request line. A socket of HTTP/2 has the member also without TLS.
+ */
+export const endOf = (socket: Socket): ConnectionEnd => ({
+  address: addressOf(socket),
+  encrypted: 'encrypted' in socket && socket.encrypted === true,
+})
 
 /** The other end of a connection. */
 export interface ConnectionEnd {

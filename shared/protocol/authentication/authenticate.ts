@@ -7,7 +7,7 @@ import { type Clock, unixSeconds } from '../../platform/clock.ts'
 import type { HttpRequest } from '../../platform/http/request.ts'
 import { ProblemError, Unavailable } from '../../platform/problems/errors.ts'
 import type { Traced } from '../../platform/trace-context.ts'
-import { needsSecondFactor, type PrincipalRecord } from '../principal/record.ts'
+import { isAnonymous, needsSecondFactor, type PrincipalRecord } from '../principal/record.ts'
 import { type Audience, isAudience } from './audience.ts'
 import type { RefuseCrossSite } from './cross-site.ts'
 import { areSeveral, createFinder, type Found, type RequestCredentials } from './find-credentials.ts'
@@ -333,6 +333,15 @@ export const narrowed = (rights: ReadonlySet<string>, to: readonly string[] | un
 export function requireRights(caller: Caller, rights: readonly string[]): void {
   const missing = rights.filter((right) => !caller.rights.has(right))
   if (missing.length > 0) throw missingRights(caller, missing)
+}
+
+/**
+ * Refuses the principal `anonymous`: its token names nobody, and goes on when the user who made it is disabled.
+ * @throws ProblemError `missing-right`
+ */
+export function refuseAnonymous({ username }: Pick<Caller, 'username'>): void {
+  if (!isAnonymous(username)) return
+  throw new ProblemError('missing-right', 'The principal anonymous reads at most; this needs a credential of a user.')
 }
 
 /** The refusal of a caller without these rights. */

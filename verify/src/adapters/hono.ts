@@ -1,8 +1,9 @@
 /** The middleware for Hono: `c.get('caller')` is the caller of a request. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context, MiddlewareHandler } from 'hono'
+import { endOf } from '../../../shared/platform/http/transport.ts'
 import { Refusal } from '../verifier/refusal.ts'
-import type { Caller, Verifier } from '../verifier/verifier.ts'
+import type { Caller, Origin, Verifier } from '../verifier/verifier.ts'
 
 declare module 'hono' {
   interface ContextVariableMap {
@@ -15,6 +16,8 @@ declare module 'hono' {
 export interface AuthenticateOptions {
   /** The address of the other end of the connection, where the server is not `@hono/node-server`. */
   readonly clientAddress?: (context: Context) => string
+  /** Whether that connection is over TLS, on such a server; it is not when left out. */
+  readonly encrypted?: (context: Context) => boolean
 }
 
 /**
@@ -27,11 +30,11 @@ export interface AuthenticateOptions {
  * ```
  */
 export function authenticate(verifier: Verifier, options: AuthenticateOptions = {}): MiddlewareHandler {
-  const { clientAddress = addressInNode } = options
+  const { clientAddress, encrypted = () => false } = options
+  const originOf = (context: Context): Origin =>
+    clientAddress ? { clientAddress: clientAddress(context), encrypted: encrypted(context) } : originInNode(context)
   return async (context, next) => {
-    const caller = await orAnswer(context, () =>
-      verifier.verify(context.req.raw, { clientAddress: clientAddress(context) }),
-    )
+    const caller = await orAnswer(context, () => verifier.verify(context.req.raw, originOf(context)))
     if (caller instanceof Response) return caller
     context.set('caller', caller)
     await next()
@@ -78,9 +81,9 @@ function answerOf(refusal: Refusal, { env }: Context): Response {
 }
 
 /** @throws TypeError where there is no `@hono/node-server` */
-function addressInNode({ env }: Context): string {
+function originInNode({ env }: Context): Origin {
   const { incoming } = (env ?? {}) as { incoming?: IncomingMessage }
-  const address = incoming?.socket.remoteAddress
-  if (address === undefined) throw new TypeError('authenticate needs the option clientAddress on this server of Hono')
-  return address
+  if (!incoming) throw new TypeError('authenticate needs the option clientAddress on this server of Hono')
+  const { address: clientAddress, encrypted } = endOf(incoming.socket)
+  return { clientAddress, encrypted }
 }

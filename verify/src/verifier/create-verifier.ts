@@ -1,15 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import {
-  addressOf,
   type ConnectionEnd,
   canonicalAddress,
+  endOf,
   type Peer,
   peerBehind,
   refuseContradiction,
 } from '../../../shared/platform/http/transport.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
 import { ProblemError, Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { refuseAnonymous } from '../../../shared/protocol/authentication/authenticate.ts'
+import { isSafeRequest } from '../../../shared/protocol/authentication/scheme.ts'
 import { receivedByFetch } from '../requests/fetch-request.ts'
 import { receivedByNode } from '../requests/node-request.ts'
 import { type Received, serviceRequest } from '../requests/service-request.ts'
@@ -51,6 +53,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       requireKnownClient(peer)
       const caller = await accepted.authentication.authenticate(request)
       if (accepted.isRefused) throw new Unavailable('auth-server')
+      if (!(settings.allowAnonymous && isSafeRequest(request))) refuseAnonymous(caller)
       return new VerifiedCaller(caller, { requestId, responseHeaders: request.addedResponseHeaders, context })
     } catch (error) {
       throw refusalFor(error, context, requestId)
@@ -61,20 +64,20 @@ export function createVerifier(options: VerifierOptions): Verifier {
     ready: () => following.ready(),
     stop: () => following.stop(),
     verify: async (request, origin) => {
-      const peer = peerBehind({ headers: forwardingHeaders(request.headers) }, endOf(request, origin), transport)
+      const peer = peerBehind({ headers: forwardingHeaders(request.headers) }, connectionEnd(origin), transport)
       return verify(receivedByFetch(request, maxBodyBytes), peer)
     },
     verifyMessage: async (incoming, target) => {
-      const end = { address: addressOf(incoming.socket), encrypted: 'encrypted' in incoming.socket }
-      return verify(receivedByNode({ incoming, target }, maxBodyBytes), peerBehind(incoming, end, transport))
+      const peer = peerBehind(incoming, endOf(incoming.socket), transport)
+      return verify(receivedByNode({ incoming, target }, maxBodyBytes), peer)
     },
   }
 }
 
 /** @throws TypeError without an address */
-function endOf({ url }: Request, { clientAddress }: Origin): ConnectionEnd {
+function connectionEnd({ clientAddress, encrypted }: Origin): ConnectionEnd {
   if (typeof clientAddress !== 'string') throw new TypeError('verify needs the clientAddress beside the request')
-  return { address: canonicalAddress(clientAddress) ?? '0.0.0.0', encrypted: url.startsWith('https:') }
+  return { address: canonicalAddress(clientAddress) ?? '0.0.0.0', encrypted: encrypted === true }
 }
 
 /** The fields by which proxies name the client. */

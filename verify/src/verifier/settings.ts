@@ -15,6 +15,7 @@ export interface VerifierSettings {
   /** Origins whose pages may send credentials that browsers send on their own. */
   readonly trustedOrigins: ReadonlySet<string>
   readonly transport: TransportSettings
+  readonly allowAnonymous: boolean
   readonly recordMaxAgeMs: number
   readonly maxBodyBytes: number
   readonly log: VerifierLog
@@ -25,7 +26,15 @@ const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Checks the options. @throws TypeError that names the option and what it must be */
 export function readSettings(options: VerifierOptions): VerifierSettings {
-  const { service, audience, origin, trustedOrigins = [], allowInsecureHttp = false, log } = options
+  const {
+    service,
+    audience,
+    origin,
+    trustedOrigins = [],
+    allowInsecureHttp = false,
+    allowAnonymous = false,
+    log,
+  } = options
   const { recordMaxAgeSeconds = 300, maxBodyBytes = 1_048_576 } = options
   require(idForm.test(service.id), 'service.id', 'the id of a service, as POST /services answers it')
   require(service.secret.length >= 32, 'service.secret', 'the secret that POST /services answers')
@@ -44,6 +53,7 @@ export function readSettings(options: VerifierOptions): VerifierSettings {
       [...(origin === undefined ? [] : [origin]), ...trustedOrigins].map((one) => originOf(one, 'trustedOrigins')),
     ),
     transport: { trustProxy, allowInsecureHttp },
+    allowAnonymous,
     recordMaxAgeMs: recordMaxAgeSeconds * 1000,
     maxBodyBytes,
     log: log ?? createStandardErrorLog(),

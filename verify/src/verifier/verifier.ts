@@ -26,6 +26,11 @@ export interface Caller {
 export interface Origin {
   /** The address of the other end of the connection: `socket.remoteAddress` in Node.js. */
   readonly clientAddress: string
+  /**
+   * True for a connection over TLS: `socket.encrypted` in Node.js. Left out, it is none, whatever the URL says: a client
+   * may write `https:` into its request line.
+   */
+  readonly encrypted?: boolean
 }
 
 /** A log in the manner of pino: an object with details, and a message. */
@@ -77,6 +82,11 @@ export interface VerifierOptions {
   readonly trustedProxies?: string
   /** Accepts credentials over plain HTTP, and an auth server elsewhere that has no HTTPS: for closed networks alone. */
   readonly allowInsecureHttp?: boolean
+  /**
+   * Accepts key-signed tokens without a name, for requests with a safe method. Their caller is `anonymous`, with its
+   * rights. Such a token goes on when the user who made it is disabled.
+   */
+  readonly allowAnonymous?: boolean
   /** Seconds that a user's record is used while the auth server cannot be reached; 300 when left out. */
   readonly recordMaxAgeSeconds?: number
   /** The largest body that is read to compare it with a signed digest, in bytes; 1 MiB when left out. */

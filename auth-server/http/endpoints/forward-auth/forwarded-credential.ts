@@ -2,6 +2,7 @@ import { requireSecureTransport } from '../../../../shared/platform/http/transpo
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
 import { createAudience } from '../../../../shared/protocol/authentication/audience.ts'
 import type { Caller } from '../../../../shared/protocol/authentication/authenticate.ts'
+import { isSafeRequest } from '../../../../shared/protocol/authentication/scheme.ts'
 import { sharedProblems } from '../../../../shared/protocol/problems/both-servers.ts'
 import type { Audiences, OtherServer } from '../../../oauth/audiences.ts'
 import type { OwnCredential } from '../../pipeline/own-credential.ts'
@@ -12,6 +13,8 @@ export interface ForwardedCaller {
   readonly caller: Caller
   /** What the parameter `resource` names, as `Audiences.chooseServer` has it. */
   readonly server: OtherServer | null | undefined
+  /** True when the request changes nothing. */
+  readonly isSafe: boolean
 }
 
 /**
@@ -27,7 +30,7 @@ export const forwardedCredential = (audiences: Pick<Audiences, 'chooseServer'>):
     const server = await audiences.chooseServer(request.query.get('resource') ?? undefined)
     try {
       const also = server ? createAudience(server.audience, { isOfPair: false }) : undefined
-      return { server, caller: await authenticate(original, also) }
+      return { server, caller: await authenticate(original, also), isSafe: isSafeRequest(original) }
     } catch (error) {
       throw isMalformed(error) ? error.withStatus(401) : error
     }

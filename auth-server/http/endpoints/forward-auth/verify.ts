@@ -1,7 +1,7 @@
 /** GET /verify: a proxy asks whether a request to another service may pass (docs/forward-auth.md). */
 import * as z from 'zod'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
-import { narrowed, requireRights } from '../../../../shared/protocol/authentication/authenticate.ts'
+import { narrowed, refuseAnonymous, requireRights } from '../../../../shared/protocol/authentication/authenticate.ts'
 import type { Audiences } from '../../../oauth/audiences.ts'
 import type { IssueProxyToken } from '../../../oauth/proxy-token.ts'
 import { defineCredentialEndpoint } from '../../pipeline/endpoint.ts'
@@ -52,7 +52,8 @@ export const verifyEndpoint = ({ audiences, issueProxyToken }: VerifyPorts) =>
       'writes `X-Forwarded-For`, `-Method`, `-Uri`, `-Host` and `-Proto`; its address is in `TRUST_PROXY`. The ' +
       'credential is that of the client, by any scheme. The answer names the caller in `Keyhold-User`, ' +
       '`Keyhold-User-Id`, `Keyhold-Scheme` and `Keyhold-Rights`, and `Keyhold-Token` has an access token of at most 60 ' +
-      'seconds. Each refusal of a credential is 401, also what is 400 elsewhere.',
+      'seconds. Each refusal of a credential is 401, also what is 400 elsewhere. A key-signed token without a name ' +
+      'passes for safe methods alone, where a right is demanded.',
     tag: 'tokens',
     caller: forwardedCredential(audiences),
     maxBodyBytes: 256 * 1024,
@@ -61,10 +62,11 @@ export const verifyEndpoint = ({ audiences, issueProxyToken }: VerifyPorts) =>
     status: 200,
     success: { description: 'The request may pass. The header fields say who calls.' },
     problems: ['missing-right', 'insecure-transport', 'too-many-attempts'],
-    handle: async ({ caller: { caller, server }, query: { right, token } }) => {
+    handle: async ({ caller: { caller, server, isSafe }, query: { right, token } }) => {
       if (server === undefined) {
         throw new ProblemError('invalid-parameter', 'resource: No resource server has this audience.')
       }
+      if (right.length === 0 || !isSafe) refuseAnonymous(caller)
       const known = { ...caller, rights: narrowed(caller.rights, server?.rights) }
       requireRights(known, right)
       const headers = identityHeaders(known, right)
