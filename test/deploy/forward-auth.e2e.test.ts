@@ -193,6 +193,28 @@ describe('a service behind a proxy of deploy/forward-auth', () => {
         expect(String((await passed({ headers: dropping })).headers.connection)).not.toContain('keyhold')
       })
 
+      it('tells the service who the client is and how it came, whatever the client says of that', async () => {
+        const ends = ['For', 'Proto', 'Host', 'Port', 'Method', 'Uri', 'Path', 'Prefix', 'Server', 'Scheme', 'Protocol']
+        const more = ['Ssl', 'By', 'User', 'Email', 'Groups', 'Preferred-Username', 'Access-Token', 'Client-Cert']
+        const names = [
+          'Forwarded',
+          'X-Real-IP',
+          'X_Real_IP',
+          'X_Forwarded_For',
+          'X_Forwarded_Proto',
+          'X_Forwarded_Host',
+        ]
+        for (const end of [...ends, ...more]) names.push(`X-Forwarded-${end}`)
+        const lies = Object.fromEntries(names.map((field) => [field, 'a.lie']))
+        const { headers } = await passed({ headers: { ...bearer(), ...lies } })
+        expect(Object.entries(headers).filter(([, value]) => String(value).includes('lie'))).toEqual([])
+        expect(headers).toMatchObject({
+          'x-forwarded-for': '127.0.0.1',
+          'x-forwarded-proto': 'http',
+          'x-forwarded-host': `127.0.0.1:${running.port}`,
+        })
+      })
+
       it.runIf(name === 'haproxy')('hands on a change of the protocol, such as WebSocket', async () => {
         const key = { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-version': '13' }
         const headers = { ...bearer(), ...key, connection: 'keep-alive, Upgrade', upgrade: 'websocket' }
