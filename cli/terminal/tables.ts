@@ -31,7 +31,7 @@ export function fields(values: readonly (readonly [name: string, value: string])
   return withoutBlanks(table.toString())
 }
 
-const withoutBlanks = (text: string): string => text.replace(/ +$/gm, '')
+const withoutBlanks = (text: string): string => text.replace(/(?<! ) +$/gm, '')
 
 /** A text on one line, without characters that could control the terminal: other people chose it. */
 export const printable = (text: string): string => text.replace(/\p{Cc}+/gu, ' ').replace(/\p{Cf}/gu, '')

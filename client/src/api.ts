@@ -125,6 +125,6 @@ async function* pagesOf(get: LooseCall, path: string, init: LooseInit = {}): Asy
 /** The cursor of the next page. Its link names the public origin, which need not be the one that the client uses. */
 function cursorIn(link: string | null): string | undefined {
   const next = (link ?? '').split(/,\s*(?=<)/).find((entry) => /;\s*rel="?next"?/.test(entry))
-  const target = /<([^>]*)>/.exec(next ?? '')?.[1]
+  const target = /<([^<>]*)>/.exec(next ?? '')?.[1]
   return target === undefined ? undefined : (new URL(target, 'http://x').searchParams.get('cursor') ?? undefined)
 }

@@ -150,6 +150,6 @@ function replyOf<Body>({ status, headers, body }: HttpResponse): ApiReply<Body> 
 /** The cursor of the next page in the `Link` field of a list (RFC 8288); null on the last page. */
 export function nextCursorOf({ link }: HttpResponse['headers']): string | null {
   const lines = link === undefined ? [] : [link].flat()
-  const next = lines.flatMap((line) => /<([^>]*)>;[^,]*\brel="next"/.exec(line)?.[1] ?? [])[0]
+  const next = lines.flatMap((line) => /<([^<>]*)>;[^,]*\brel="next"/.exec(line)?.[1] ?? [])[0]
   return next !== undefined && URL.canParse(next) ? new URL(next).searchParams.get('cursor') : null
 }

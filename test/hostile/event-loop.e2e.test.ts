@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CostlyRequest, costlyRequests, inCrumbs } from '../support/clients/costly-requests.ts'
+import type { Reply } from '../support/clients/http-client.ts'
+import { type LongRequest, longDescriptions, longRequests } from '../support/clients/long-texts.ts'
+import type { Document } from '../support/clients/openapi.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
+import { makeService, verifyAt } from '../support/clients/service-client.ts'
 import { leastLongestTurn, longestTurn, spin, timesSlower } from '../support/processes/event-loop.ts'
 import { describeEmbedded } from '../support/stores/backends.ts'
-import { openStack, type Stack } from '../support/worlds/stack.ts'
+import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 
 /**
  * So long, in milliseconds, one request may hold the event loop on a machine like the one that the limit was made for.
@@ -45,4 +49,34 @@ describeEmbedded('the event loop, under the costliest requests without a good cr
       expect(await turnOf(request)).toBeLessThan(allowedMs)
     },
   )
+
+  /** Those that hold the loop for longer. The client reads and writes as much, in this very thread. */
+  async function slowAmong<Each extends { readonly name: string }>(
+    all: readonly Each[],
+    ask: (one: Each) => Promise<Reply>,
+  ) {
+    const slow: string[] = []
+    for (const one of all) {
+      const turn = await leastLongestTurn(() => ask(one), { enough: 2 * allowedMs, tries: 10 })
+      if (turn >= 2 * allowedMs) slow.push(`${one.name}: ${turn} ms`)
+    }
+    return slow
+  }
+
+  it.each(['auth', 'deal'] as const)(
+    'is not held by long texts to any route of the %s server',
+    async (name) => {
+      const document: Document = JSON.parse((await stack[name].send('/openapi.json')).text)
+      const authorization = `Basic ${Buffer.from(`admin:${passwordOf('admin')}`).toString('base64')}`
+      const ask = ({ path, headers, ...sent }: LongRequest) =>
+        stack[name].send(path, { ...sent, headers: { authorization, ...headers } })
+      expect(await slowAmong(longRequests(document), ask)).toEqual([])
+    },
+    120_000,
+  )
+
+  it('is not held by long texts in a request that a service describes', async () => {
+    const by = { service: await makeService(stack), proof: 'basic' } as const
+    expect(await slowAmong(longDescriptions(), ({ received }) => verifyAt(stack, by, received))).toEqual([])
+  }, 120_000)
 })

@@ -6,7 +6,7 @@ import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { ReceivedRequest } from '../../../shared/protocol/internal-api/verify-request.ts'
 
 /** An absolute URL without a fragment, of printable ASCII, in its parts: nothing is normalized. */
-const urlForm = /^(https?:\/\/[A-Za-z0-9.:[\]-]+)(\/[!"$-~]*?)?(?:\?([!"$-~]*))?$/
+const urlForm = /^(https?:\/\/[A-Za-z0-9.:[\]-]+)(\/[!"$->@-~]*)?(?:\?([!"$-~]*))?$/
 
 /** The request, and the public origin that its URL names. */
 export interface DescribedRequest {

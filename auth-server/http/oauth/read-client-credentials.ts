@@ -49,10 +49,10 @@ function ofHeader(credential: string, named: string | undefined): ClientCredenti
 /** Decodes the text behind `Basic`. Undefined when it is not base64. */
 export function decodedBasic(credential: string): string | undefined {
   const bytes = Buffer.from(credential, 'base64')
-  return bytes.toString('base64').replace(/=+$/, '') === credential.replace(/=+$/, '')
-    ? bytes.toString('latin1')
-    : undefined
+  return unpadded(bytes.toString('base64')) === unpadded(credential) ? bytes.toString('latin1') : undefined
 }
+
+const unpadded = (text: string): string => text.replace(/(?<!=)=+$/, '')
 
 function formText(text: string): string {
   try {

@@ -142,6 +142,7 @@ const inAuthorization = (): Strain[] =>
     'a JWT with a deep payload': `Bearer ${jwt('{"alg":"RS256","typ":"at+jwt","kid":"k"}', times('[', 10_000))}`,
     'a JWT of dots': `Bearer ${times('.')}`,
     'a long key-signed token': `KeySigned kst1.${'k'.repeat(43)}.${times('A')}`,
+    'a Basic credential of padding': `Basic ${times('=')}x`,
     'blanks in Authorization': `Bearer${times(' ')}x`,
   }).map(([name, value]) => ({ name, headers: [`authorization: ${value}`] }))
 
@@ -186,6 +187,13 @@ const inForms = (room: number): Strain[] =>
     'encoded text': `username=${times('%c3%a9', room - 40)}`,
     blanks: `username=${times('+', room - 40)}`,
   }).map(([name, body]) => ({ name, headers: form, body }))
+
+/** Such a request with the form that a client of OAuth sends. */
+const besideForm = ({ headers = [], ...strain }: Strain): Strain => ({
+  ...strain,
+  headers: [...headers, ...form],
+  body: 'grant_type=client_credentials&token=a',
+})
 
 const inParts = (room: number): Strain[] => [
   {
@@ -236,7 +244,7 @@ export const costlyRequests = (): CostlyTarget[] => [
   targetOf('auth', '/account/password', [...inForms(openBodyRoom), ...inForms(bodyRoom)]),
   targetOf('deal', '/console/deals/import', [...inForms(openBodyRoom), ...inForms(fileRoom), ...inParts(fileRoom)]),
   ...['/oauth/token', '/oauth/introspect', '/oauth/revoke'].map((target) =>
-    targetOf('auth', target, [...inForms(openBodyRoom), ...inAuthorization()]),
+    targetOf('auth', target, [...inForms(openBodyRoom), ...inAuthorization().map(besideForm)]),
   ),
   ...['/refresh', '/logout'].map((target) => targetOf('auth', target, inAuthorization())),
   ...['/', '/users/', '/.well-known/keys/'].map((target) => targetOf('auth', target, inPath())),
