@@ -6,11 +6,13 @@ import { sql } from 'drizzle-orm'
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { textOf } from '../../shared/platform/database/statement.ts'
+import { stepMs } from '../../shared/protocol/authentication/session/session-times.ts'
 import { changePrincipal, isCurrent, type LoginGeneration } from '../principals/principal-change.ts'
 import { whenPublished } from '../principals/principal-publisher.ts'
 import { f, p, s, u } from '../store/aliases.ts'
 import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import { acceptedSqlOf, hasAudienceSqlOf } from './accepted.ts'
+import type { LoginLifetimes } from './refresh-token-family.ts'
 import { type RevokeLoginPorts, revokeRow } from './revoke-login.ts'
 
 /** The systems and settings that this limit uses. */
@@ -19,6 +21,7 @@ export interface MakeRoomPorts extends RevokeLoginPorts {
   readonly maxLoginsPerUser: number
   /** SESSION_IDLE_TTL. */
   readonly sessionIdleTtlSeconds: number
+  readonly lifetimes: Pick<LoginLifetimes, 'accessTokenTtlSeconds'>
 }
 
 /** A login or session that has just started. */
@@ -65,14 +68,19 @@ export async function makeRoom(ports: MakeRoomPorts, started: NewLogin): Promise
 const usersWithPrincipals = sql`${users} ${u}
   join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} and ${p.userId} = ${u.id}`
 
-/** The valid logins `l` of a user, where `given` has `user_id`, `now` and `idle_since`. */
+/**
+ * The valid logins `l` of a user, where `given` has `user_id`, `now` and `idle_since`. Their last use moves in steps
+ * (`moves`), but for a login by token only once it has been refreshed: most that were not are of programs that log in
+ * for each call.
+ */
 const aliveSql = sql`${usersWithPrincipals}
   cross join lateral (
-    select ${f.id}, ${f.lastUsedAt} as last_used_at, 'login' as kind from ${loginFamilies} ${f}
+    select ${f.id}, ${f.lastUsedAt} as last_used_at, 'login' as kind, ${f.lastUsedAt} > ${f.createdAt} as moves
+    from ${loginFamilies} ${f}
     where ${f.userId} = ${u.id} and ${f.endedAt} is null and ${acceptedSqlOf(f)} and ${hasAudienceSqlOf(f)}
       and greatest(${f.tokensExpireAt}, ${f.refreshExpiresAt}) > given.now
     union all
-    select ${s.id}, ${s.lastUsedAt}, 'session' from ${sessions} ${s}
+    select ${s.id}, ${s.lastUsedAt}, 'session', true from ${sessions} ${s}
     where ${s.userId} = ${u.id} and ${s.endedAt} is null and ${acceptedSqlOf(s)} and ${hasAudienceSqlOf(s)}
       and ${s.expiresAt} > given.now and ${s.lastUsedAt} > given.idle_since) l
   where ${u.id} = given.user_id`
@@ -93,15 +101,24 @@ async function hasExcess(ports: MakeRoomPorts, { userId }: NewLogin): Promise<bo
   return Number(row?.count ?? 0) > ports.maxLoginsPerUser
 }
 
-/** The valid logins above the limit, logins by token first: rows are locked in this order. */
+/**
+ * The valid logins above the limit, logins by token first: rows are locked in this order. A login may have been used
+ * until the end of its step: a minute of a session, the lifetime of an access token. Of those whose step is not over,
+ * the oldest stay: they are in use, and a flood of logins displaces its own.
+ */
 function findExcess(drizzle: Drizzle, ports: MakeRoomPorts, { userId, login }: NewLogin) {
   const { now, idleSince } = givenOf(ports)
+  const ofSession = stepMs(ports.sessionIdleTtlSeconds * 1000)
+  const ofLogin = ports.lifetimes.accessTokenTtlSeconds * 1000
+  const step = sql`(case when not l.moves then 0 when l.kind = 'session' then ${ofSession}::float8
+    else ${ofLogin}::float8 end)`
   const given = sql`(select ${userId}::uuid as user_id, ${now}::timestamptz as now,
     ${idleSince}::timestamptz as idle_since) given`
   return drizzle
     .select({ id: sql<string>`l.id::text`, kind: sql<'login' | 'session'>`l.kind` })
     .from(sql`(select l.id, l.kind from ${given}, ${aliveSql}
-      order by l.id = ${login.id}::uuid desc, l.last_used_at desc, l.id desc
+      order by l.id = ${login.id}::uuid desc,
+        least(given.now, l.last_used_at + ${step} * interval '1 millisecond') desc, l.id
       offset ${ports.maxLoginsPerUser}) l`)
     .orderBy(sql`l.kind`, sql`l.id`)
 }

@@ -17,6 +17,7 @@ import { createTestClock } from '../support/test-clock.ts'
 const second = 1000
 const minute = 60 * second
 const hour = 60 * minute
+const maxLoginsPerUser = 10
 
 describeOnDatabases('sessions in the database', (open) => {
   const clock = createTestClock()
@@ -27,7 +28,7 @@ describeOnDatabases('sessions in the database', (open) => {
   function createWorld() {
     const { database } = opened
     const cache = createMemoryCache(systemClock)
-    const core = createAuthCore({ database, clock, cache })
+    const core = createAuthCore({ database, clock, cache, maxLoginsPerUser })
     const sessionStore = createSessionStore(database)
     const limits = { sessionIdleTtlSeconds: 1800, sessionMaxTtlSeconds: 43_200 }
     const ports = { ...core, cache, sessionStore, ...limits }
@@ -101,6 +102,32 @@ describeOnDatabases('sessions in the database', (open) => {
     expect((await world.sessionStore.find(hash))?.session.lastUsedAt).toBe(now)
     expect(await world.sessionStore.move(hash, { now: now + hour, idleSince: now })).toBe(false)
     expect((await world.sessionStore.find(hash))?.session.lastUsedAt).toBe(now)
+  })
+
+  it('are not displaced while they are in use: their last use moves in steps, in which others begin', async () => {
+    const { username } = await createUser()
+    const { hash: unused } = await start(username)
+    clock.advance(minute)
+    const { hash } = await start(username)
+    const logIn = () => world.logIn({ username, password: goodPassword })
+    const { refresh_token: token } = await logIn()
+    clock.advance(second)
+    const { refresh_token: refreshed } = await world.refresh(token)
+    // As long as a minute, each later than the recorded use of the session, by token and by cookie.
+    for (let at = 1; at < 30; at += 1) {
+      clock.advance(second)
+      expect((await use(hash))?.username).toBe(username)
+      await logIn()
+      clock.advance(second)
+      await start(username)
+    }
+    expect(await use(unused)).toBeUndefined()
+    expect(await use(hash)).toBeDefined()
+    await expect(world.refresh(refreshed)).resolves.toBeDefined()
+    // Out of use, it is displaced as any other.
+    clock.advance(10 * minute)
+    for (let at = 0; at < maxLoginsPerUser; at += 1) await logIn()
+    expect(await use(hash)).toBeUndefined()
   })
 
   it.each(['database-writes', 'database'])(

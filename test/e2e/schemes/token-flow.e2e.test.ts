@@ -285,10 +285,12 @@ describeBackends('the token flow with EXPIRED_TOKEN_STATUS=401 and other lifetim
   it('ends the login longest not used when one more than MAX_LOGINS_PER_USER begins, tokens and sessions alike', async () => {
     const session = await signIn(stack, 'bob')
     const readDealsBySession = () => stack.deal.send('/rest/v1/deals', { headers: { cookie: session.cookie } })
-    // Times of token logins are in whole seconds.
-    stack.clock.advanceSeconds(2)
+    expect((await readDealsBySession()).status).toBe(200)
+    // The last use of a session moves in steps of a minute.
+    stack.clock.advanceSeconds(61)
     const first = await stack.logIn('bob')
-    expect([(await readDealsBySession()).status, (await readDeals(first.access)).status]).toEqual([200, 200])
+    expect((await readDeals(first.access)).status).toBe(200)
+    // Times of token logins are in whole seconds.
     stack.clock.advanceSeconds(2)
     const second = await stack.logIn('bob')
     expectProblem(await readDealsBySession(), 401, 'invalid-session')
