@@ -63,7 +63,7 @@ export function parseTrustedProxies(text: string): TrustedProxies | undefined {
 
 /** The canonical text of an address, given with or without a port; undefined for other text. */
 export function canonicalAddress(text: string): string | undefined {
-  const bare = text.replace(/^(?:\[(.*)\]|([\d.]+))(?::\d+)?$/, '$1$2').replace(/%[^]*$/, '')
+  const bare = text.replace(/^(?:\[(.*)\]|([\d.]+))(?::\d+)?$/, '$1$2').replace(/%.*$/s, '')
   return ipaddr.isValid(bare) ? ipaddr.process(bare).toString() : undefined
 }
 
