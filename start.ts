@@ -44,7 +44,7 @@ import { runServer, type ServerProcess } from './shared/platform/process/run-ser
 import { projectFolder } from './shared/platform/project-folder.ts'
 import { sharedProblems } from './shared/protocol/problems/both-servers.ts'
 import { isLoopbackHost, sharedPort } from './shared/server/settings/common-settings.ts'
-import { warnOfUnverifiedWays } from './shared/server/settings/unverified-connections.ts'
+import { warnOfWays } from './shared/server/settings/warn-of-ways.ts'
 
 const usage = 'Usage: npm start [-- --no-demo]'
 const unknown = process.argv.slice(2).filter((argument) => argument !== '--no-demo')
@@ -88,7 +88,7 @@ await runServer(
 async function prepareProcess(log: Log): Promise<void> {
   if (log.isLevelEnabled('info')) say = (step) => void process.stdout.write(`${step} …\n`)
   if (auth.config.log.level === 'info') log.level = 'warn'
-  warnOfUnverifiedWays(log, {
+  warnOfWays(log, {
     databases: {
       AUTH_DATABASE_URL: auth.config.databaseUrl,
       DEAL_DATABASE_URL: deal.config.databaseUrl,

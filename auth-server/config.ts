@@ -3,6 +3,7 @@
 import { userInfo } from 'node:os'
 import * as z from 'zod'
 import {
+  anyText,
   integer,
   listOf,
   oneOf,
@@ -35,11 +36,16 @@ const isSecretsKey = (key: string) => /^[A-Za-z0-9_-]{43}$/.test(key) && Buffer.
 
 const roleNameForm = /^[a-z0-9][a-z0-9._-]{0,62}$/
 
+/** What other programs take for all or none, and who writes it here means no role of that name. */
+const isSwitch = (word: string) => /^(\d+|true|false|yes|no|on|off|all|null|undefined)$/.test(word)
+
 /** Roles with commas between, each once; `none` for no role. */
 const rolesSchema = readBy<readonly string[]>((value) => {
   if (value.trim() === 'none') return []
   const roles = value.split(',').map((part) => part.trim())
-  return roles.every((role) => roleNameForm.test(role)) && new Set(roles).size === roles.length ? roles : undefined
+  return roles.every((role) => roleNameForm.test(role) && !isSwitch(role)) && new Set(roles).size === roles.length
+    ? roles
+    : undefined
 })
 
 const secondFactorRoles: Setting<readonly string[] | undefined> = {
@@ -54,7 +60,7 @@ export const authSettings = {
   ...commonSettings,
   AUTH_DATABASE_URL: databaseUrl('the PostgreSQL database of the auth server'),
   KEYS_DIR: text('the key ring', './keys'),
-  KEYS_PASSPHRASE: text('encrypts the private keys in KEYS_DIR', undefined),
+  KEYS_PASSPHRASE: text('encrypts the private keys in KEYS_DIR', undefined, anyText),
   SECRETS_KEY: secrets('encrypts at rest what must be recoverable', {
     expected: '32 bytes as base64url (43 characters)',
     test: isSecretsKey,
@@ -105,14 +111,14 @@ export const operatorSettings = {
   DEAL_DATABASE_URL: databaseUrl(
     "the deal server's PostgreSQL database, for what the tool says and does about storage",
   ),
-  AUTH_URL: url('where the tool finds the auth server; by default its public origin', ['http:', 'https:']),
+  AUTH_URL: url('where the tool finds the auth server; by default its public origin'),
   KEYHOLD_OPERATOR: text(
     'the name of the operator in the audit log, for commands that work without a login; by default the user of the ' +
       'operating system',
     undefined,
   ),
   KEYHOLD_ADMIN_USER: text('who the tool logs in as', undefined),
-  KEYHOLD_ADMIN_PASSWORD: text("that user's password, spaces included", undefined),
+  KEYHOLD_ADMIN_PASSWORD: text("that user's password, spaces included", undefined, anyText),
   KEYHOLD_ADMIN_CODE: text('the one-time code or recovery code of that user, who needs a second factor', undefined),
   FORMER_SECRETS_KEYS: listOf('keys that SECRETS_KEY held formerly, for nothing but checks of the audit log', {
     expected: 'keys as in SECRETS_KEY, with commas between',

@@ -13,7 +13,7 @@ import { requireSettings } from '../shared/platform/process/process.ts'
 import { runServer, type ServerProcess } from '../shared/platform/process/run-server.ts'
 import { projectFolder } from '../shared/platform/project-folder.ts'
 import { sharedProblems } from '../shared/protocol/problems/both-servers.ts'
-import { warnOfUnverifiedWays } from '../shared/server/settings/unverified-connections.ts'
+import { warnOfWays } from '../shared/server/settings/warn-of-ways.ts'
 import { duringFirstStart, firstStart } from './audit/first-start.ts'
 import { readAuthConfig } from './config.ts'
 import { createKeyRing } from './key-ring/create-key-ring.ts'
@@ -33,7 +33,7 @@ await runServer(
     ports: { AUTH_PORT: config.port, METRICS_PORT: config.metricsPort },
     problems: sharedProblems,
     prepare: (log) =>
-      warnOfUnverifiedWays(log, { databases: { AUTH_DATABASE_URL: config.databaseUrl }, redisUrl: config.redisUrl }),
+      warnOfWays(log, { databases: { AUTH_DATABASE_URL: config.databaseUrl }, redisUrl: config.redisUrl }),
   },
   startAuthServer,
 )

@@ -1,18 +1,19 @@
 /** The settings of the deal server, with their defaults. Only this file of the server reads the environment. */
 
-import * as z from 'zod'
-import { isReplicaUrl, replicaUrlForms } from '../shared/platform/postgres/postgres-url.ts'
+import { parseReplicaUrl, replicaUrlForms } from '../shared/platform/postgres/postgres-url.ts'
 import { noRedis } from '../shared/platform/redis/redis-url.ts'
 import {
   flag,
   goneSettings,
   integer,
   listOf,
+  readableBy,
   readBy,
   readSettings,
   type SettingProblem,
   text,
   url,
+  wholeNumber,
 } from '../shared/platform/settings/settings.ts'
 import { loopbackNetworks, type Network, parseNetwork } from '../shared/platform/webhooks/reachable-address.ts'
 import {
@@ -35,11 +36,12 @@ import { standardRetriesMs } from './webhooks/back-off.ts'
 export const dealSettings = {
   ...commonSettings,
   DEAL_DATABASE_URL: databaseUrl('the PostgreSQL database of the deal server'),
-  DEAL_READ_URL: text('standbys of the database of the deal server that answer reads', undefined, {
-    expected: replicaUrlForms,
-    test: isReplicaUrl,
-  }),
-  AUTH_URL: url('where the deal server finds the auth server; by default its public origin', ['http:', 'https:']),
+  DEAL_READ_URL: text(
+    'standbys of the database of the deal server that answer reads',
+    undefined,
+    readableBy(parseReplicaUrl, replicaUrlForms),
+  ),
+  AUTH_URL: url('where the deal server finds the auth server; by default its public origin'),
   RECORD_MAX_AGE: integer('seconds a principal record is used while the auth server cannot be reached', {
     fallback: 300,
     min: 0,
@@ -58,7 +60,7 @@ export const dealSettings = {
   WEBHOOK_RETRY_SECONDS: listOf('pauses before each retry of an event that the receiver of a webhook did not take', {
     expected: 'comma-separated seconds, each longer than the one before and at most a day',
     fallback: standardRetriesMs.map((ms) => ms / 1000),
-    part: z.coerce.number().int().min(1).max(86_400),
+    part: wholeNumber(1, 86_400),
   }),
   WEBHOOK_ALLOWED_NETWORKS: listOf<Network>(
     'networks that webhooks may reach although they are not public, also over plain HTTP; under npm start outside ' +

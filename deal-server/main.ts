@@ -8,7 +8,7 @@ import { openReplicas } from '../shared/platform/postgres/replicas.ts'
 import { runServer, type ServerProcess } from '../shared/platform/process/run-server.ts'
 import { projectFolder } from '../shared/platform/project-folder.ts'
 import { sharedProblems } from '../shared/protocol/problems/both-servers.ts'
-import { warnOfUnverifiedWays } from '../shared/server/settings/unverified-connections.ts'
+import { warnOfWays } from '../shared/server/settings/warn-of-ways.ts'
 import { readDealConfig } from './config.ts'
 import { createDealServer } from './server.ts'
 
@@ -24,7 +24,7 @@ await runServer(
     problems: sharedProblems,
     prepare: (log) => {
       const databases = { DEAL_DATABASE_URL: config.databaseUrl, DEAL_READ_URL: config.readUrl }
-      warnOfUnverifiedWays(log, { databases, redisUrl: config.redisUrl })
+      warnOfWays(log, { databases, redisUrl: config.redisUrl })
     },
   },
   startDealServer,

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { openPostgres } from '../../shared/platform/postgres/postgres.ts'
+import { sessionSettings } from '../../shared/platform/postgres/session-settings.ts'
 import { campaign } from '../support/campaign.ts'
 import { eventually } from '../support/eventually.ts'
 import { startChild } from '../support/processes/child-server.ts'
@@ -14,6 +15,7 @@ import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 const binaries = findPostgresBinaries()
 const possible = pgbouncerInstalled && binaries !== undefined
+const settingsOfSessions = sessionSettings({ isPooled: false, seesReadOnly: false, responseTimeoutMs: 5000 })
 const callers = campaign({ short: 40, long: 400 })
 
 describe.skipIf(!possible)('PgBouncer between the servers and PostgreSQL', () => {
@@ -177,8 +179,12 @@ describe.skipIf(!possible)('PgBouncer between the servers and PostgreSQL', () =>
       [
         'not named, and hidden by ignore_startup_parameters',
         {
-          ignore_startup_parameters:
-            'statement_timeout,idle_in_transaction_session_timeout,plan_cache_mode,enable_seqscan,jit',
+          ignore_startup_parameters: [
+            'plan_cache_mode',
+            'enable_seqscan',
+            'jit',
+            ...Object.keys(settingsOfSessions),
+          ].join(','),
         },
         '',
         /a pooler answers: add pgbouncer=true to the parameters of the URL\n$/,

@@ -17,11 +17,12 @@ const outOfService = /^(08...|53...|57P0[1-5]|57014|25P03|25006)$/
 const noConnection = /^(E[A-Z_]{3,}|CONNECT.*|ERR_(SOCKET|STREAM|TLS|SSL).*|CERT_.*|DEPTH_.*|SELF_.*|UNABLE_.*)$/
 
 /**
- * SQLSTATE classes, and the code of a missing permission, whose messages PostgreSQL builds from names only. Messages of
+ * SQLSTATE classes, and the codes of a missing permission and a missing setting or role, whose messages PostgreSQL
+ * builds from names only. Messages of
  * other classes quote values ("invalid input syntax for type integer: ..."). If PostgreSQL gives a position in the
  * statement, they quote the statement.
  */
-const messageWithoutValues = /^(23|25|28|3D|40|55|57|42501)/
+const messageWithoutValues = /^(23|25|28|3D|40|55|57|42501|42704)/
 
 interface PostgresFields {
   readonly message: string

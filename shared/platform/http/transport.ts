@@ -8,12 +8,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { type IpRange, parseIpRange } from '../ip-range.ts'
 import { ProblemError } from '../problems/errors.ts'
 
 /** The trusted proxies in front of this server: their number, or their addresses. */
-export type TrustedProxies =
-  | { readonly hops: number }
-  | { readonly ranges: readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, number])[] }
+export type TrustedProxies = { readonly hops: number } | { readonly ranges: readonly IpRange[] }
 
 /** TRUST_PROXY and ALLOW_INSECURE_HTTP. */
 export interface TransportSettings {
@@ -47,18 +46,12 @@ export interface Peer {
 /** Reads TRUST_PROXY: a number, or comma-separated CIDRs and addresses. Undefined for other text. */
 export function parseTrustedProxies(text: string): TrustedProxies | undefined {
   if (/^\d{1,2}$/.test(text)) return { hops: Number(text) }
-  try {
-    return {
-      ranges: text.split(',').map((part) => {
-        const range = part.trim()
-        if (range.includes('/')) return ipaddr.parseCIDR(range)
-        const address = ipaddr.parse(range)
-        return [address, address.kind() === 'ipv4' ? 32 : 128] as const
-      }),
-    }
-  } catch {
-    return undefined
-  }
+  const parts = text.split(',')
+  const ranges = parts.flatMap((part) => {
+    const range = parseIpRange(part.trim())
+    return range ? [range] : []
+  })
+  return ranges.length === parts.length ? { ranges } : undefined
 }
 
 /** The canonical text of an address, given with or without a port; undefined for other text. */

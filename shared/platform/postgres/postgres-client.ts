@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net'
 import postgres from 'postgres'
 import type { DatabaseAddress } from './postgres-url.ts'
+import { sessionSettings } from './session-settings.ts'
 
 /** A postgres.js client of one connection. */
 export type PostgresClient = postgres.Sql
@@ -33,16 +34,17 @@ type Options = postgres.Options<Record<string, postgres.PostgresType>> & {
 }
 
 /**
- * Creates a client that connects later. PostgreSQL ends its statements after four fifths of the longest wait of a
- * caller, so that a slow statement differs from a silent server. `fetch_types` stays off: if a connection ends
- * meanwhile, postgres.js leaves a rejection unhandled.
+ * Creates a client that connects later. `fetch_types` stays off: if a connection ends meanwhile, postgres.js leaves a
+ * rejection unhandled.
  */
 export function createClient(
-  { driverUrl, isPooled }: Pick<DatabaseAddress, 'driverUrl' | 'isPooled'>,
-  options: PostgresClientOptions,
+  { login, sent, isPooled, target }: Pick<DatabaseAddress, 'login' | 'sent' | 'isPooled' | 'target'>,
+  { responseTimeoutMs, onReport = () => {}, ...options }: PostgresClientOptions,
 ): PostgresClient {
-  const { responseTimeoutMs, onReport = () => {} } = options
   const settings: Options = {
+    // Where to connect is not its part.
+    host: 'localhost',
+    ...login,
     max: 1,
     socket: options.openSocket,
     ssl: false,
@@ -61,13 +63,9 @@ export function createClient(
     backoff: () => 0,
     connection: {
       application_name: 'keyhold',
-      TimeZone: 'UTC',
-      // A pooler refuses these: there they are settings of the role (docs/operations/stores.md#pgbouncer).
-      ...(!isPooled && {
-        statement_timeout: Math.round(responseTimeoutMs * 0.8),
-        idle_in_transaction_session_timeout: responseTimeoutMs * 2,
-      }),
+      ...sent,
+      ...sessionSettings({ isPooled, seesReadOnly: target === 'read-write', responseTimeoutMs }),
     },
   }
-  return postgres(driverUrl, settings)
+  return postgres(settings)
 }

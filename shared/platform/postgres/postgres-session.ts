@@ -38,6 +38,10 @@ export interface PostgresSessionOptions {
  */
 const ticks = 10
 
+/** Lifts all limits of the server, for a transaction or for the session. Version 17 brought the last one. */
+const withoutLimits = (ofTransaction: boolean): string => `select set_config(name, '0', ${ofTransaction})
+  from pg_settings where name in ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`
+
 /** One session. It is never reused after its connection has ended. */
 export class PostgresSession {
   readonly #client: PostgresClient
@@ -83,8 +87,7 @@ export class PostgresSession {
 
   /** Removes the time limits of the open transaction. From then on the session itself waits without a limit, too. */
   async liftTimeLimits(): Promise<void> {
-    const settings = 'set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0'
-    await this.run((client) => client.unsafe(settings))
+    await this.run((client) => client.unsafe(withoutLimits(true)))
     this.#patient = true
   }
 
@@ -93,7 +96,7 @@ export class PostgresSession {
    * without a limit. Behind a pooler, the limits are settings of the role.
    */
   async runAlone(text: string): Promise<void> {
-    if (this.#client.options.prepare) await this.run((client) => client.unsafe('set statement_timeout = 0'))
+    if (this.#client.options.prepare) await this.run((client) => client.unsafe(withoutLimits(false)))
     this.#patient = true
     await this.run((client) => client.unsafe(text))
   }

@@ -25,21 +25,6 @@ export interface ServerAddress {
 }
 
 /**
- * The parameter `sslmode` of a database URL; `disable` when there is none.
- *
- * @throws TypeError for an unsupported mode, and for other parameters about TLS, which would have no effect
- */
-export function sslModeOf(url: string): SslMode {
-  const parameters = [...new URL(url).searchParams].filter(([name]) => /^ssl/i.test(name))
-  const [[name, asked] = ['sslmode', 'disable'], ...others] = parameters
-  const mode = sslModes.find((each) => each === asked)
-  if (name !== 'sslmode' || mode === undefined || others.length > 0) {
-    throw new TypeError(`the database URL may say of TLS nothing but sslmode, one of ${sslModes.join(', ')}`)
-  }
-  return mode
-}
-
-/**
  * Opens a socket. `onSocket` gets each socket at once: the plain one before it connects, and then the encrypted one.
  * The last one is the one to destroy. Rejects with the error of the socket.
  */

@@ -54,46 +54,47 @@ export function parseRedisUrl(url: string): RedisAddress {
   return { cluster: url.includes(','), nodes: [first, ...others] }
 }
 
-/** True if `parseRedisUrl` accepts it. */
-export function isRedisUrl(url: string): boolean {
-  try {
-    parseRedisUrl(url)
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** True if data for this Redis stays on this machine, or is encrypted for a host with a verified certificate. */
 export const isVerifiedRedisUrl = (url: string): boolean =>
   parseRedisUrl(url).nodes.every(({ host, tls }, _, [first]) => isLoopbackHost(host) || (first?.tls ?? tls))
 
 /** `[user:password@]host[:port],…/MASTER[/db][?sentinelUsername=…&sentinelPassword=…]` */
 function parseSentinels(rest: string, tls: boolean): RedisAddress {
-  const [, login = '', hosts = '', name = '', db = '', query = ''] =
+  const [, login = '', hosts = '', name = '', path = '', query = ''] =
     /^((?:[^/?#]*@)?)([^/?#@]+)\/([^/?#]+)(?:\/(\d*))?(?:\?([^#]*))?$/s.exec(rest) ?? []
+  const { db = path, ...sentinelLogin } = parametersIn(query, ['db', 'sentinelUsername', 'sentinelPassword'])
   const scheme = tls ? 'rediss' : 'redis'
   const nodes = hosts.split(',').map((host) => parseNode(`${scheme}://${login}${host.trim()}/${db}`, 26_379))
   const [first, ...others] = nodes
   if (first === undefined) throw invalid()
-  return { cluster: false, nodes: [first, ...others], master: { name: decoded(name), ...sentinelLogin(query) } }
+  return { cluster: false, nodes: [first, ...others], master: { name: decoded(name), ...sentinelLogin } }
 }
 
-function sentinelLogin(query: string): Omit<WatchedMaster, 'name'> {
-  const known = ['sentinelUsername', 'sentinelPassword']
-  // A plus is a plus in a password, not a space as in a form.
+/** Parameters that are known, each once. A plus is a plus in a password, not a space as in a form. */
+function parametersIn<Name extends string>(query: string, known: readonly Name[]): Partial<Record<Name, string>> {
   const parameters = [...new URLSearchParams(query.replaceAll('+', '%2B'))]
-  const isKnown = ([name, value]: [string, string]) => known.includes(name) && value !== ''
-  const names = new Set(parameters.map(([name]) => name))
-  if (!parameters.every(isKnown) || names.size < parameters.length) throw invalid()
-  return Object.fromEntries(parameters)
+  const isKnown = ([name, value]: readonly [string, string]) => known.some((each) => each === name) && value !== ''
+  const [unknown] = parameters.find((parameter) => !isKnown(parameter)) ?? []
+  if (unknown !== undefined) {
+    // Below a mistake, it may be a part of a password.
+    const shown = /^[A-Za-z_.]{1,40}$/.test(unknown) ? unknown : 'a parameter'
+    throw new Error(`the address of Redis must be without ${shown}: it may have ${known.join(', ')}`)
+  }
+  if (new Set(parameters.map(([name]) => name)).size < parameters.length) throw invalid()
+  return Object.fromEntries(parameters) as Partial<Record<Name, string>>
 }
 
 function parseNode(text: string, defaultPort = 6379): RedisNode {
   if (!URL.canParse(text)) throw invalid()
   const url = new URL(text)
-  const db = url.pathname.replace(/^\//, '')
-  if (!['redis:', 'rediss:'].includes(url.protocol) || url.hostname === '' || !/^\d*$/.test(db)) throw invalid()
+  if (!['redis:', 'rediss:'].includes(url.protocol) || url.hostname === '') throw invalid()
+  if (/[#@]/.test(url.pathname + url.search + url.hash)) throw new Error(`${encodeLogin} an @ or a # behind the host`)
+  const path = url.pathname.replace(/^\//, '')
+  const { db = path } = parametersIn(url.search, ['db'])
+  if (!/^\d{0,9}$/.test(path + db)) throw invalid()
+  if (path !== '' && path !== db) {
+    throw new Error('the address of Redis must be one with one database, behind its port or as db')
+  }
   return {
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: Number(url.port || defaultPort),
@@ -108,8 +109,11 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw invalid()
+    throw new Error(`${encodeLogin} a % that encodes nothing`)
   }
 }
 
-const invalid = (): Error => new Error(`the address of Redis must be ${redisUrlForms}`)
+const encodeLogin = 'the address of Redis must be percent-encoded in user and password: it has'
+
+const invalid = (): Error =>
+  new Error(`the address of Redis must be ${redisUrlForms}, with user and password percent-encoded`)

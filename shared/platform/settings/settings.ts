@@ -14,6 +14,8 @@ export interface Setting<Value> {
   readonly fallback: Value
   /** Reads the text of the variable. Its error messages are never shown: a value may be a secret. */
   readonly schema: z.ZodType<Value>
+  /** What is wrong with a text, without repeating it, for forms that one sentence cannot name. */
+  readonly problemOf?: (text: string) => string | undefined
 }
 
 /** The values of these settings. */
@@ -42,11 +44,11 @@ export function readSettings<Settings extends Record<string, Setting<unknown>>>(
   environment: Readonly<Record<string, string | undefined>>,
 ): { values: Values<Settings>; problems: SettingProblem[] } {
   const problems: SettingProblem[] = []
-  const values = Object.entries(settings).map(([variable, { schema, expected, fallback }]) => {
+  const values = Object.entries(settings).map(([variable, { schema, expected, fallback, problemOf }]) => {
     const text = environment[variable]?.trim()
     if (text === undefined || text === '') return [variable, fallback]
     const { success, data } = schema.safeParse(text)
-    if (!success) problems.push({ variable, expected: `expected ${expected}` })
+    if (!success) problems.push({ variable, expected: problemOf?.(text) ?? `expected ${expected}` })
     return [variable, success ? data : fallback]
   })
   return { values: Object.fromEntries(values), problems }
@@ -76,10 +78,12 @@ export const integer = (
   meaning,
   expected: among ? `one of ${among.join(', ')}` : `a whole number from ${min} to ${max}`,
   fallback,
-  schema: z.preprocess(wholeNumber, among ? z.literal(among) : z.number().min(min).max(max)),
+  schema: wholeNumber(min, max).refine((number) => among?.includes(number) ?? true),
 })
 
-const wholeNumber = (text: unknown): number => (/^\d{1,15}$/.test(String(text)) ? Number(text) : Number.NaN)
+/** A schema for decimal digits. */
+export const wholeNumber = (min: number, max: number): z.ZodType<number> =>
+  z.preprocess((text) => (/^\d{1,15}$/.test(String(text)) ? Number(text) : Number.NaN), z.number().min(min).max(max))
 
 /** A port; none when left out. */
 export const port = (meaning: string): Setting<number | undefined> => ({
@@ -87,12 +91,16 @@ export const port = (meaning: string): Setting<number | undefined> => ({
   fallback: undefined,
 })
 
+/** The one of the words that stands there, in capitals or small letters. */
+const word = <Word extends string>(words: readonly Word[]): z.ZodType<Word> =>
+  readBy((text) => words.find((each) => each.toLowerCase() === text.toLowerCase()))
+
 /** `true` or `false`. */
 export const flag = (meaning: string, fallback: boolean): Setting<boolean> => ({
   meaning,
   expected: 'true or false',
   fallback,
-  schema: z.enum(['true', 'false']).transform((word) => word === 'true'),
+  schema: word(['true', 'false']).transform((text) => text === 'true'),
 })
 
 /** One of a few words. */
@@ -104,21 +112,51 @@ export const oneOf = <Word extends string, Fallback extends Word | undefined>(
   meaning,
   expected: `one of ${words.join(', ')}`,
   fallback,
-  schema: z.enum(words),
+  schema: word(words),
 })
 
 /** A rule for text, and how it is described when a value breaks it. */
 export interface TextRule {
   readonly expected: string
   readonly test: (text: string) => boolean
+  /** What is wrong with this text, without repeating it. */
+  readonly problemOf?: (text: string) => string | undefined
 }
 
-/** Text that follows the rule; any text without one. */
+/** One line. Quotes around it and variables in it were meant for a shell, which has not read them. */
+const line: TextRule = {
+  expected: 'text in one line, without quotes around it and variables in it',
+  test: (text) => !/\p{Cc}|\$\{/u.test(text) && !/^(["'`]).*\1$/.test(text),
+}
+
+/** The rule for secrets, which are taken as they stand. */
+export const anyText: TextRule = { expected: 'text', test: () => true }
+
+/** Text that follows the rule; one line without one. */
 export const text = <Fallback extends string | undefined>(
   meaning: string,
   fallback: Fallback,
-  { expected, test }: TextRule = { expected: 'text', test: () => true },
-): Setting<string | Fallback> => ({ meaning, expected, fallback, schema: z.string().refine(test) })
+  { test, ...rule }: TextRule = line,
+): Setting<string | Fallback> => ({ meaning, ...rule, fallback, schema: z.string().refine(test) })
+
+/** The rule for text that `parse` can read. Its errors say what is wrong, and repeat nothing of the text. */
+export function readableBy(parse: (text: string) => unknown, expected: string): TextRule {
+  const problemOf = (text: string): string | undefined => {
+    try {
+      parse(text)
+      return undefined
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  const isForm = (problem: string | undefined) => problem?.includes(expected.slice(0, 24))
+  return {
+    expected,
+    test: (text) => problemOf(text) === undefined,
+    // Some problems say no more than which forms there are.
+    problemOf: (text) => (isForm(problemOf(text)) ? undefined : problemOf(text)),
+  }
+}
 
 /** An http or https origin in the spelling of browsers: scheme, host and port, and nothing behind them. */
 export const originSchema = readBy((text) => {
@@ -135,11 +173,15 @@ export const origin = (meaning: string): Setting<string | undefined> => ({
   schema: originSchema,
 })
 
-/** A URL of one of the `protocols` (with colon). Kept as written. */
-export const url = (meaning: string, protocols: readonly string[]): Setting<string | undefined> =>
+/** An http or https URL without login, parameters and fragment. Kept as written. */
+export const url = (meaning: string): Setting<string | undefined> =>
   text(meaning, undefined, {
-    expected: `a URL beginning with ${protocols.map((p) => `${p}//`).join(' or ')}`,
-    test: (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol),
+    expected: 'a URL beginning with http:// or https://, without login and parameters',
+    test: (value) => {
+      if (!URL.canParse(value)) return false
+      const { protocol, username, password } = new URL(value)
+      return /^https?:$/.test(protocol) && username + password === '' && !/[?#\s]/.test(value)
+    },
   })
 
 const partsOf = (text: unknown): string[] =>

@@ -4,21 +4,18 @@
  * and the ways in which IPv6 can write an IPv4 address.
  */
 import ipaddr from 'ipaddr.js'
+import { type IpRange, parseIpRange } from '../ip-range.ts'
 
 /** A network, such as `10.0.0.0/8`, in the text form that was read. */
 export interface Network {
   readonly text: string
-  readonly range: readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
+  readonly range: IpRange
 }
 
 /** Reads `address/bits` or a single address; undefined for anything else. */
 export function parseNetwork(text: string): Network | undefined {
-  try {
-    const single = ipaddr.isValid(text) ? ipaddr.parse(text) : undefined
-    return { text, range: single ? [single, single.kind() === 'ipv4' ? 32 : 128] : ipaddr.parseCIDR(text) }
-  } catch {
-    return undefined
-  }
+  const range = parseIpRange(text)
+  return range && { text, range }
 }
 
 /** The networks of this machine itself. */

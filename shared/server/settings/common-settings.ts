@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os'
 import * as z from 'zod'
 import { parseTrustedProxies, type TrustedProxies } from '../../platform/http/transport.ts'
 import { logLevels } from '../../platform/log/log-settings.ts'
-import { databaseUrlForms, isDatabaseUrl } from '../../platform/postgres/postgres-url.ts'
-import { isRedisUrl, noRedis, redisUrlForms } from '../../platform/redis/redis-url.ts'
+import { databaseUrlForms, parseDatabaseUrl } from '../../platform/postgres/postgres-url.ts'
+import { noRedis, parseRedisUrl, redisUrlForms } from '../../platform/redis/redis-url.ts'
 import {
   integer,
   listOf,
@@ -13,6 +13,7 @@ import {
   originSchema,
   port,
   rate,
+  readableBy,
   readBy,
   type Setting,
   type SettingProblem,
@@ -34,11 +35,7 @@ const trustProxy: Setting<TrustedProxies> = {
 const isListenHost = (host: string) => /^[A-Za-z0-9.:-]{1,253}$/.test(host)
 
 /** The setting with the database of a server. */
-export const databaseUrl = (meaning: string) =>
-  text(meaning, undefined, {
-    expected: databaseUrlForms,
-    test: isDatabaseUrl,
-  })
+export const databaseUrl = (meaning: string) => text(meaning, undefined, readableBy(parseDatabaseUrl, databaseUrlForms))
 
 /** The settings. `docs/settings.md` is generated from them. */
 export const commonSettings = {
@@ -54,7 +51,7 @@ export const commonSettings = {
     'the cache: one Redis, comma-separated nodes of a Redis Cluster, or a master that Sentinels watch; none: no Redis ' +
       'on purpose, deal servers ask the auth server',
     undefined,
-    { expected: `${redisUrlForms}, or none`, test: (url) => url === noRedis || isRedisUrl(url) },
+    readableBy((url) => url === noRedis || parseRedisUrl(url), `${redisUrlForms}, or none`),
   ),
   SERVICE_SECRET: secrets(
     "authenticates the deal server at the auth server's /internal, and what servers write to Redis",
@@ -128,7 +125,11 @@ export const commonSettings = {
   LOG_LEVEL: oneOf('how much is logged', logLevels, 'info'),
   LOG_FORMAT: oneOf('pretty on a terminal, json elsewhere, unless said', ['json', 'pretty'], undefined),
   ...tracingSettings,
-  NODE_ENV: text('production refuses embedded defaults, generated secrets and demo data', 'development'),
+  NODE_ENV: oneOf(
+    'production refuses embedded defaults, generated secrets and demo data',
+    ['production', 'development', 'test'],
+    'development',
+  ),
 }
 
 export { isLoopbackHost } from '../../platform/loopback.ts'

@@ -5,7 +5,7 @@ import { samplerNames, type TracingSettings } from '../../platform/tracing/traci
 
 /** `key=value` pairs with commas between, percent-encoded; undefined for other text. */
 function readPairs(list: string): Readonly<Record<string, string>> | undefined {
-  const pairs = list.split(',').map((pair) => /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair))
+  const pairs = list.split(',').map((pair) => /^\s*([^=\s"'`]+)\s*=\s*(.*?)\s*$/.exec(pair))
   try {
     const entries = pairs.map((pair) => [decodeURIComponent(pair?.[1] ?? ''), decodeURIComponent(pair?.[2] ?? '')])
     return entries.every(([key]) => key !== '') ? Object.fromEntries(entries) : undefined
@@ -43,16 +43,13 @@ const share: Setting<number> = {
   ),
 }
 
-const protocols = ['http:', 'https:']
-
 /** The settings. */
 export const tracingSettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: url(
     'the collector that gets traces, by OTLP over HTTP as JSON, at /v1/traces below this URL; without it and without ' +
       'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT there are no traces, and they cost nothing',
-    protocols,
   ),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url('the same, as the whole URL; it goes before the other', protocols),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url('the same, as the whole URL; it goes before the other'),
   OTEL_EXPORTER_OTLP_HEADERS: fields('header fields of the requests to the collector, such as its credential'),
   OTEL_SERVICE_NAME: text('the attribute service.name of traces', undefined),
   OTEL_RESOURCE_ATTRIBUTES: pairs('further attributes of the server in its traces'),

@@ -17,6 +17,33 @@ describe('the address of Redis', () => {
     })
   })
 
+  it.each([
+    ['redis://a?db=2', 2],
+    ['rediss://u:p@a:1/?db=2', 2],
+    ['redis://a/2?db=2', 2],
+    ['redis://a/', 0],
+    ['redis+sentinel://a/m?db=2&sentinelPassword=p', 2],
+  ])('names the number of a database behind its port or as db: %s', (url, db) => {
+    expect(parseRedisUrl(url).nodes[0]).toMatchObject({ host: 'a', db })
+  })
+
+  it.each([
+    ['redis://a/1?db=2', /with one database/],
+    ['redis://a/two', /must be redis:/],
+    ['redis://a?db=1s3cret', /must be redis:/],
+    ['redis://a?family=0', /without family: it may have db$/],
+    ['rediss://a?ssl_cert_reqs=none', /without ssl_cert_reqs: /],
+    ['redis://a?password=s3cret', /without password: /],
+    ['redis+sentinel://a/m?master=s3cret', /without master: it may have db, sentinelUsername, sentinelPassword$/],
+    ['redis://:50%s3cret@a', /% that encodes nothing/],
+    ['redis://x?s3cret#1@a', /percent-encode/],
+    ['redis://x/s3cret@a', /percent-encode/],
+    ['redis://:p/s3cret@a', /percent-encoded/],
+  ])('says of %s what is wrong', (url, sentence) => {
+    expect(() => parseRedisUrl(url)).toThrow(sentence)
+    expect(() => parseRedisUrl(url)).not.toThrow(/s3cret/)
+  })
+
   it('is a Cluster with a comma, whose later nodes need no scheme', () => {
     const { cluster, nodes } = parseRedisUrl('redis://a:7000, redis://b:7001,c:7002')
     expect(cluster).toBe(true)

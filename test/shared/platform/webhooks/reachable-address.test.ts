@@ -69,8 +69,9 @@ describe('what may be reached', () => {
   })
 
   it('is read from settings as networks or addresses', () => {
-    for (const text of ['', 'x', '10.0.0.0/33', '10.0.0.0/', '1.2.3', '::/129']) {
-      expect(parseNetwork(text)?.text, text).toBe(text === '1.2.3' ? text : undefined)
+    for (const text of ['10.0.0.0/8', '1.2.3.4', 'fd00::/8', '::1']) expect(parseNetwork(text)?.text).toBe(text)
+    for (const text of ['', 'x', '10.0.0.0/33', '10.0.0.0/', '1.2.3', '10/8', '010.0.0.1', '0x7f.1', '::/129']) {
+      expect(parseNetwork(text), text).toBeUndefined()
     }
   })
 

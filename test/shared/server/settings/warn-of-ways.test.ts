@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { warnOfUnverifiedWays } from '../../../../shared/server/settings/unverified-connections.ts'
+import { warnOfWays } from '../../../../shared/server/settings/warn-of-ways.ts'
 
 /** The settings that are warned of. */
 const warned = (database: string | undefined, redisUrl: string | undefined): string[] => {
   const lines: string[] = []
   const databases = { AUTH_DATABASE_URL: database }
-  warnOfUnverifiedWays({ warn: (line: string) => void lines.push(line) } as never, { databases, redisUrl })
+  warnOfWays({ warn: (line: string) => void lines.push(line) } as never, { databases, redisUrl })
   for (const line of lines) expect(line).not.toMatch(/s3cret|db\.example/)
   return lines.map((line) => line.split(':')[0] ?? '')
 }
@@ -31,3 +31,9 @@ it.each(['', '?sslmode=disable', '?sslmode=prefer', '?sslmode=require', '?sslmod
     expect(warned(undefined, 'redis://127.0.0.1:7000,db.example:7001')).toEqual(['REDIS_URL'])
   },
 )
+
+it('names the parameters of a database that have no effect, and never their values', () => {
+  const database = `postgres://${credentials}@127.0.0.1/auth?connection_limit=s3cret&application_name=x&pool_timeout=1`
+  expect(warned(database, undefined)).toEqual(['AUTH_DATABASE_URL'])
+  expect(warned(`postgres://${credentials}@db.example/auth?schema=public`, undefined)).toHaveLength(2)
+})
