@@ -55,7 +55,7 @@ for (const nav of document.querySelectorAll('nav[data-views]')) {
   form?.addEventListener('submit', (event) => {
     event.preventDefault()
     const name = form.elements.namedItem('view-name').value.trim()
-    if (name === '') return
+    if (!/[^\s\p{DI}\p{C}\p{M}\u2800]/u.test(name)) return
     write([...read().filter((view) => view.name !== name), { name, query: here() }].slice(-20))
     form.reset()
     details.open = false

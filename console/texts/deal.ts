@@ -159,6 +159,7 @@ export const fieldFaults: Readonly<Record<string, string | undefined>> = {
   'missing-member': 'This field is needed.',
   'wrong-type': 'This value does not have the right form.',
   'too-short': 'This field must not be empty.',
+  'invisible-text': 'This field needs a character that can be seen.',
   'invalid-amount': 'Enter an amount such as 1234.50, without sign and without blanks.',
   'currency-scale': 'This currency has fewer decimals.',
   'invalid-date': 'Enter a date from 2000 to 2199.',

@@ -3,11 +3,11 @@
  * from which the documentation makes sample bodies.
  */
 import * as z from 'zod'
+import { isVisible, lineBreaking } from '../../shared/platform/visible-text.ts'
 import { usernamePattern } from '../../shared/protocol/principal/record.ts'
 import { currencyExponents } from '../domain/currency.ts'
 import { readDecimal } from '../domain/money.ts'
 
-const controlCharacters = /\p{Cc}/u
 /** Longer texts may have line breaks and tabs, but no other control character. */
 const unprintable = /[^\P{Cc}\n\r\t]/u
 const loneSurrogate = /\p{Cs}/u
@@ -28,11 +28,12 @@ const text = ({ min, max, multiline }: TextBounds, description: string) =>
       const issue = (code: string, message: string) => context.addIssue({ code: 'custom', message, params: { code } })
       const length = [...value].length
       if (loneSurrogate.test(value)) issue('lone-surrogate', 'This text has half of a surrogate pair.')
-      else if ((multiline ? unprintable : controlCharacters).test(value))
+      else if ((multiline ? unprintable : lineBreaking).test(value))
         issue('control-character', 'This text has a control character.')
       else if (length < min)
         issue('too-short', min === 1 ? 'This text must not be empty.' : `At least ${min} characters.`)
       else if (length > max) issue('too-long', `At most ${max} characters.`)
+      else if (!isVisible(value)) issue('invisible-text', 'This text has no visible character.')
     })
     .meta({ description, minLength: min, maxLength: max })
 
@@ -71,7 +72,7 @@ export const nameText = text({ min: 1, max: 200, multiline: false }, 'name, 1 to
 export const partOfText = z
   .string()
   .transform((value) => value.normalize('NFC'))
-  .refine((value) => !controlCharacters.test(value) && !loneSurrogate.test(value), {
+  .refine((value) => !/\p{Cc}|\p{Cs}/u.test(value), {
     message: 'This text has a control character.',
     params: { code: 'control-character' },
   })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { duration, type Report, type ReportAction, table } from '../../../shared/platform/terminal/report.ts'
+import { isVisible, lineBreaking } from '../../../shared/platform/visible-text.ts'
 import { type KeyEntry, type KeyUse, keyRingFileName, keyUses } from '../../key-ring/keyring-file.ts'
 import { nextSteps, type Step, stepFor } from '../../key-ring/life-cycle.ts'
 import {
@@ -84,8 +85,8 @@ interface Reasoned {
 const reasonOption = (): Option => new Option('--reason <text>', 'why, for the audit log').argParser(reasonOf)
 
 function reasonOf(text: string): string {
-  if (operatorText.safeParse(text).success) return text
-  throw new InvalidArgumentError('Expected 1 to 500 characters without control characters.')
+  if (operatorText.safeParse(text).success && !lineBreaking.test(text) && isVisible(text)) return text
+  throw new InvalidArgumentError('Expected 1 to 500 characters on one line, at least one of them visible.')
 }
 
 const exampleKid = 'kid-as-keys-status-shows-it'

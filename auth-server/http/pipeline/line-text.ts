@@ -1,7 +1,5 @@
 import * as z from 'zod'
-
-/** Control characters and lone surrogates: PostgreSQL refuses some of them. */
-const unprintable = /\p{Cc}|\p{Cs}/u
+import { isVisible, lineBreaking } from '../../../shared/platform/visible-text.ts'
 
 /** Text on one line, in NFC without spaces around it, of so many characters. Its error has the code `name-form`. */
 export const lineText = (minLength: number, maxLength: number) =>
@@ -9,12 +7,13 @@ export const lineText = (minLength: number, maxLength: number) =>
     .string()
     .transform((value) => value.normalize('NFC').trim())
     .refine((value) => isLine(value, minLength, maxLength), {
-      message: `Expected ${minLength} to ${maxLength} characters on one line.`,
+      message: `Expected ${minLength} to ${maxLength} characters on one line, at least one of them visible.`,
       params: { code: 'name-form' },
     })
     .meta({ minLength, maxLength })
 
 function isLine(value: string, minLength: number, maxLength: number): boolean {
   const { length } = [...value]
-  return length >= minLength && length <= maxLength && !unprintable.test(value)
+  const isText = !lineBreaking.test(value) && !/\p{Cs}/u.test(value) && isVisible(value)
+  return isText && length >= minLength && length <= maxLength
 }

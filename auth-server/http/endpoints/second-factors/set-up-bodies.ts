@@ -1,15 +1,11 @@
 /** The bodies that end the set-up of a factor. */
 import * as z from 'zod'
 import { jsonBody } from '../../pipeline/bodies.ts'
+import { lineText } from '../../pipeline/line-text.ts'
 
 const base64url = z.string().max(65_536)
 
-/** How the user calls the factor: without control characters. */
-const name = z
-  .string()
-  .regex(/^[^\p{Cc}\p{Cs}]{1,64}$/u)
-  .optional()
-  .meta({ description: 'How you call it, 1 to 64 characters.' })
+const name = lineText(1, 64).optional().meta({ description: 'How you call it, 1 to 64 characters.' })
 
 const challenge = z.string().max(2_000)
 
