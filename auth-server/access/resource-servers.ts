@@ -7,6 +7,7 @@ import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
 import { builtInRights, ownResourceServer } from '../principals/rights.ts'
 import { accessRights, resourceServers } from '../store/access-tables.ts'
+import type { Grantor } from '../users/granting-rights.ts'
 import { refuseProblems } from '../users/user.ts'
 import { type CatalogueBefore, changeCatalogue } from './change-catalogue.ts'
 import { withdrawRights } from './withdraw-rights.ts'
@@ -49,15 +50,21 @@ export interface ResourceServers {
    *   `too-many-resource-servers`, `too-many-rights`, `invalid-value`
    */
   create(server: NewResourceServer): Promise<ResourceServer>
-  /** @throws ProblemError as `create`; `not-found`, `reserved-resource-server` */
-  patch(id: string, patch: ResourceServerPatch): Promise<ResourceServer>
+  /**
+   * @throws ProblemError as `create`; `not-found`, `reserved-resource-server`, `missing-right` when `grantor` lacks a
+   *   right that is withdrawn
+   */
+  patch(id: string, patch: ResourceServerPatch, grantor?: Grantor): Promise<ResourceServer>
   /**
    * Adds those of these rights that the pair itself lacks. @throws ProblemError `right-exists` when another resource
    * server has one, `too-many-rights`
    */
   declareOwn(rights: readonly ServerRight[]): Promise<void>
-  /** Deletes it with its rights and services. @throws ProblemError `not-found`, `reserved-resource-server` */
-  delete(id: string): Promise<void>
+  /**
+   * Deletes it with its rights and services. @throws ProblemError `not-found`, `reserved-resource-server`,
+   * `missing-right` when `grantor` lacks one of its rights
+   */
+  delete(id: string, grantor?: Grantor): Promise<void>
 }
 
 /** How many resource servers there can be. */
@@ -81,9 +88,9 @@ export function createResourceServers(ports: ResourceServersPorts): ResourceServ
     list: () => listServers(database.drizzle),
     read: (id) => readServer(database.drizzle, id),
     create: (server) => whenPublished(publisher, createServer(ports, server)),
-    patch: (id, patch) => whenPublished(publisher, patchServer(ports, id, patch)),
+    patch: (id, patch, grantor) => whenPublished(publisher, patchServer(ports, id, { patch, grantor })),
     declareOwn: (rights) => whenPublished(publisher, declareOwnRights(ports, rights)),
-    delete: (id) => whenPublished(publisher, deleteServer(ports, id)),
+    delete: (id, grantor) => whenPublished(publisher, deleteServer(ports, id, grantor)),
   }
 }
 
@@ -128,7 +135,12 @@ const createServer = (ports: ResourceServersPorts, { id, audience, name, rights 
     return { result: await readServer(transaction, id), isChanged: true }
   })
 
-const patchServer = (ports: ResourceServersPorts, id: string, patch: ResourceServerPatch) =>
+interface ServerChange {
+  readonly patch: ResourceServerPatch
+  readonly grantor: Grantor | undefined
+}
+
+const patchServer = (ports: ResourceServersPorts, id: string, { patch, grantor }: ServerChange) =>
   changeServers(ports, patch.audience, async (transaction, before) => {
     const { audience, name, rights } = await readServer(transaction, id)
     const after = { audience: patch.audience ?? audience, name: patch.name ?? name, rights: patch.rights ?? rights }
@@ -143,7 +155,7 @@ const patchServer = (ports: ResourceServersPorts, id: string, patch: ResourceSer
       await transaction.update(accessRights).set({ description }).where(eq(accessRights.name, right))
     const names = new Set(after.rights.map((right) => right.name))
     const withdrawn = rights.filter((right) => !names.has(right.name)).map((right) => right.name)
-    const outcome = await withdrawRights(transaction, before, withdrawn)
+    const outcome = await withdrawRights(transaction, before, { names: withdrawn, grantor })
     const isKnown = (right: ServerRight) => rights.some((known) => known.name === right.name)
     await addRights(transaction, before, { id, rights: after.rights.filter((right) => !isKnown(right)) })
     return { result: await readServer(transaction, id), isChanged: true, ...outcome }
@@ -161,12 +173,12 @@ const declareOwnRights = (ports: ResourceServersPorts, rights: readonly ServerRi
     return { result: undefined, isChanged: true, entries }
   })
 
-const deleteServer = (ports: ResourceServersPorts, id: string) =>
+const deleteServer = (ports: ResourceServersPorts, id: string, grantor: Grantor | undefined) =>
   changeServers(ports, undefined, async (transaction, before) => {
     const { rights } = await readServer(transaction, id)
     if (id === ownResourceServer) throw reserved('This resource server is the pair of servers itself.')
     const names = rights.map(({ name }) => name)
-    const outcome = await withdrawRights(transaction, before, names)
+    const outcome = await withdrawRights(transaction, before, { names, grantor })
     await transaction.delete(resourceServers).where(eq(resourceServers.id, id))
     return { result: undefined, isChanged: true, ...outcome }
   })

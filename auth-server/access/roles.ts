@@ -10,7 +10,7 @@ import { type PrincipalPublisher, whenPublished } from '../principals/principal-
 import { adminRole } from '../principals/rights.ts'
 import { roles } from '../store/access-tables.ts'
 import { passwordResets, users } from '../store/schema.ts'
-import { type Grantor, requireMayGrant } from '../users/granting-rights.ts'
+import { type Grantor, mayTake, requireMayGrant } from '../users/granting-rights.ts'
 import { distinct, grantProblems, refuseProblems, unknownNames } from '../users/user.ts'
 import { changeCatalogue, lockRecords } from './change-catalogue.ts'
 
@@ -43,11 +43,14 @@ export interface Roles {
   create(name: string, values: RoleValues, grantor: Grantor): Promise<Role>
   /**
    * Replaces its description and rights. @throws ProblemError `not-found`, `reserved-role`, `invalid-value`,
-   * `missing-right` when it gets a right that `grantor` lacks
+   * `missing-right` when it gets or loses a right that `grantor` lacks
    */
   replace(name: string, values: RoleValues, grantor: Grantor): Promise<Role>
-  /** Deletes it, and takes it from all who have it. @throws ProblemError `not-found`, `reserved-role` */
-  delete(name: string): Promise<void>
+  /**
+   * Deletes it, and takes it from all who have it. @throws ProblemError `not-found`, `reserved-role`, `missing-right`
+   * when `grantor` lacks a right of the role
+   */
+  delete(name: string, grantor?: Grantor): Promise<void>
 }
 
 /** How many roles there can be. */
@@ -73,7 +76,7 @@ export function createRoles(ports: RolesPorts): Roles {
     read: (name) => readRole(database.drizzle, name),
     create: (name, values, grantor) => whenPublished(publisher, createRole(ports, { name, values, grantor })),
     replace: (name, values, grantor) => whenPublished(publisher, replaceRole(ports, { name, values, grantor })),
-    delete: (name) => whenPublished(publisher, deleteRole(ports, name)),
+    delete: (name, grantor) => whenPublished(publisher, deleteRole(ports, name, grantor)),
   }
 }
 
@@ -134,6 +137,7 @@ const replaceRole = ({ database, clock }: RolesPorts, { name, values, grantor }:
     refuseProblems(unknownNames(catalogue.rights, rights, 'right'))
     requireRoom(catalogue, rights.length - before.rights.length)
     const added = rights.filter((right) => !before.rights.includes(right))
+    const taken = before.rights.filter((right) => !rights.includes(right))
     const [row] = await transaction
       .update(roles)
       .set({ description: values.description, rights, updatedAt: new Date(clock.now()) })
@@ -143,7 +147,7 @@ const replaceRole = ({ database, clock }: RolesPorts, { name, values, grantor }:
     // A link that was made for fewer rights must not lead to these.
     if (added.length > 0) await transaction.delete(passwordResets).where(ofHolders(transaction, name))
     const verify = async (source: Drizzle) => {
-      await requireMayGrant(source, grantor, { rights: added, catalogue })
+      await requireMayGrant(source, grantor, { rights: [...added, ...taken], catalogue })
       await refuseForAnonymous(source)
     }
     return { result: toRole(row), isChanged: true, verify }
@@ -170,18 +174,23 @@ async function refuseForAnonymous(source: Drizzle): Promise<void> {
   }
 }
 
-const deleteRole = ({ database }: RolesPorts, name: string) =>
+const deleteRole = ({ database }: RolesPorts, name: string, grantor: Grantor | undefined) =>
   changeCatalogue(database, async (transaction, { catalogue, stored: { listed, demand } }) => {
-    if (!catalogue.roles.some((role) => role.name === name)) throw noSuchRole()
+    const role = catalogue.roles.find((one) => one.name === name)
+    if (!role) throw noSuchRole()
     if (name === adminRole) throw reserved(`The role ${adminRole} must stay.`)
     if (listed.includes(name)) throw reserved('The setting SECOND_FACTOR_ROLES names this role.')
     // Their records say that they need a second factor.
     const holders = demand.roles.includes(name) ? await holdersOf(transaction, name) : []
+    const requireMayTake = await mayTake(transaction, grantor, { names: [name], rights: role.rights, catalogue })
     await lockRecords(transaction, holders)
     await transaction.delete(roles).where(eq(roles.name, name))
     await takeRole(transaction, name)
-    // A user may have got the role since.
-    const verify = (source: Drizzle) => takeRole(source, name)
+    const verify = async (source: Drizzle) => {
+      await requireMayTake(source)
+      // A user may have got the role since.
+      await takeRole(source, name)
+    }
     return { result: undefined, isChanged: true, renewed: holders, verify }
   })
 

@@ -2,18 +2,21 @@ import { inArray, type SQLWrapper, sql } from 'drizzle-orm'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { accessRights, roles } from '../store/access-tables.ts'
 import { apiKeys, users } from '../store/schema.ts'
+import { type Grantor, mayTake } from '../users/granting-rights.ts'
 import { type CatalogueBefore, type CatalogueOutcome, lockRecords } from './change-catalogue.ts'
 
 /**
  * Withdraws these rights: from the catalogue, from roles, users and API keys. The records of users who needed a second
- * factor because of them, and of owners of API keys that name them, change too.
+ * factor because of them, and of owners of API keys that name them, change too. `verify` throws ProblemError
+ * `missing-right` when `grantor` lacks one of them.
  */
 export async function withdrawRights(
   transaction: Drizzle,
-  { stored: { demand } }: CatalogueBefore,
-  names: readonly string[],
+  { catalogue, stored: { demand } }: CatalogueBefore,
+  { names, grantor }: { readonly names: readonly string[]; readonly grantor: Grantor | undefined },
 ): Promise<Pick<CatalogueOutcome<unknown>, 'renewed' | 'verify'>> {
   if (names.length === 0) return {}
+  const requireMayTake = await mayTake(transaction, grantor, { names, rights: names, catalogue })
   const demanding = names.filter((name) => demand.rights.includes(name))
   const holders = await transaction
     .select({ name: users.usernameFolded })
@@ -31,8 +34,12 @@ export async function withdrawRights(
     .set({ rights: without(roles.rights, names) })
     .where(sql`${roles.rights} && ${arrayOf(names)}`)
   await takeFromHolders(transaction, names)
-  // A user may have got one of them since.
-  return { renewed, verify: (source) => takeFromHolders(source, names) }
+  const verify = async (source: Drizzle) => {
+    await requireMayTake(source)
+    // A user may have got one of them since.
+    await takeFromHolders(source, names)
+  }
+  return { renewed, verify }
 }
 
 async function takeFromHolders(transaction: Drizzle, names: readonly string[]): Promise<void> {

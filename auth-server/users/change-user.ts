@@ -1,10 +1,10 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'
-import type { Database } from '../../shared/platform/database/database.ts'
+import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { catalogueIn } from '../principals/catalogue.ts'
 import { type Changed, changePrincipal, type PrincipalChange } from '../principals/principal-change.ts'
 import { apiKeys, digestSecrets, passwordResets, users } from '../store/schema.ts'
-import { type Grantor, requireMayGrant, rightsAdded } from './granting-rights.ts'
+import { type Grantor, requireMayGrant, rightsAdded, rightsMoved, rightsOfGrants } from './granting-rights.ts'
 import { distinct, grantProblems, refuseProblems, type User } from './user.ts'
 import { isEnabledAdmin, toUser, userRow, verifyAdminLeft } from './user-rows.ts'
 
@@ -19,7 +19,7 @@ const revokeEverything = { raiseGeneration: { keptLogin: null } } as const satis
 
 /**
  * Replaces roles, direct rights or `enabled`. Disabling a user revokes all its logins, sessions and tokens.
- * @throws ProblemError `not-found`, `last-admin`, `missing-right` when it gives more than `grantor` has
+ * @throws ProblemError `not-found`, `last-admin`, `missing-right` when it gives or takes a right that `grantor` lacks
  */
 export function changeUser(
   { database, clock }: { database: Database; clock: Clock },
@@ -54,7 +54,7 @@ export function changeUser(
         // A right or a role may have been deleted since the request was checked.
         const catalogue = await catalogueIn(source)
         refuseProblems(grantProblems(catalogue, username, patch))
-        await requireMayGrant(source, grantor, { rights: rightsAdded(catalogue, before, after), before, catalogue })
+        await requireMayGrant(source, grantor, { rights: rightsMoved(catalogue, before, after), before, catalogue })
         if (isEnabledAdmin(before) && !isEnabledAdmin(after)) await verifyAdminLeft(source)
       },
     }
@@ -62,15 +62,21 @@ export function changeUser(
   })
 }
 
-/** Deletes a user and its credentials. The principal stays, disabled. @throws ProblemError `not-found`, `last-admin` */
-export function deleteUser(database: Database, username: string): Promise<Changed<void>> {
+/**
+ * Deletes a user and its credentials. The principal stays, disabled. Whoever could delete a user of more rights could
+ * take the name, and wait until they are given to it again.
+ * @throws ProblemError `not-found`, `last-admin`, `missing-right` when the user has a right that `grantor` lacks
+ */
+export function deleteUser(database: Database, username: string, grantor?: Grantor): Promise<Changed<void>> {
   return changePrincipal(database, username, async (transaction, principal) => {
     const before = await userRow(transaction, principal.userId)
     await transaction.delete(users).where(eq(users.id, before.id))
-    return {
-      result: undefined,
-      change: { ...revokeEverything, ...(isEnabledAdmin(before) && { verify: verifyAdminLeft }) },
+    const verify = async (source: Drizzle) => {
+      if (isEnabledAdmin(before)) await verifyAdminLeft(source)
+      const catalogue = await catalogueIn(source)
+      await requireMayGrant(source, grantor, { rights: rightsOfGrants(catalogue, before), before, catalogue })
     }
+    return { result: undefined, change: { ...revokeEverything, verify } }
   })
 }
 

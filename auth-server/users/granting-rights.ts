@@ -1,8 +1,9 @@
 /**
- * A caller can grant only rights that the caller has (docs/contract/accounts.md#granting-rights). A caller grants
- * rights by: roles and rights for a user, access to another user's account (a new password, a Digest secret, enabling
- * it again), and an API key for another user. The rights of the grantor are read in the transaction of the change. A
- * narrowed credential has only its own rights.
+ * A caller can give and take only rights that the caller has (docs/contract/accounts.md#granting-rights). A caller
+ * gives rights by: roles and rights for a user, access to another user's account (a new password, a Digest secret,
+ * enabling it again), and an API key for another user. Whoever could take what he lacks would bring an account down to
+ * his own rights, make a key of it, and wait until the rights come back. The rights of the grantor are read in the
+ * transaction of the change. A narrowed credential has only its own rights.
  *
  * Call these checks in `PrincipalChange.verify`: every other change has then committed or waits.
  */
@@ -17,7 +18,7 @@ import { users } from '../store/schema.ts'
 import { type AskedGrants, distinct } from './user.ts'
 import type { UserRow } from './user-rows.ts'
 
-/** The caller who grants the rights. */
+/** The caller who gives or takes the rights. */
 export type Grantor = Pick<Caller, 'userId' | 'scheme' | 'credential'>
 
 type Grants = Pick<UserRow, 'roles' | 'rights'>
@@ -35,14 +36,24 @@ export function rightsAdded(
   before: Grants & { enabled: boolean },
   after: Grants & { enabled: boolean },
 ): string[] {
-  if (!before.enabled && after.enabled) return rightsOfGrants(catalogue, after)
-  return rightsOfGrants(catalogue, {
-    roles: after.roles.filter((role) => !before.roles.includes(role)),
-    rights: after.rights.filter((right) => !before.rights.includes(right)),
-  })
+  return !before.enabled && after.enabled ? rightsOfGrants(catalogue, after) : rightsBeyond(catalogue, before, after)
 }
 
-/** The rights that are granted. */
+/** The same with the rights of each role and each direct right that the user loses. */
+export const rightsMoved = (
+  catalogue: Catalogue,
+  before: Grants & { enabled: boolean },
+  after: Grants & { enabled: boolean },
+): string[] => distinct([...rightsAdded(catalogue, before, after), ...rightsBeyond(catalogue, after, before)])
+
+/** The rights of the roles and direct rights that the second has and the first has not. */
+const rightsBeyond = (catalogue: Catalogue, first: Grants, second: Grants): string[] =>
+  rightsOfGrants(catalogue, {
+    roles: second.roles.filter((role) => !first.roles.includes(role)),
+    rights: second.rights.filter((right) => !first.rights.includes(right)),
+  })
+
+/** The rights that are given or taken. */
 export interface Grant {
   readonly rights: readonly string[]
   /**
@@ -67,6 +78,33 @@ export async function requireMayGrant(
   const isSelf = before?.id === grantor.userId
   const now = rightsThrough(catalogue, grantor, isSelf ? before : await rowOf(transaction, grantor))
   requireAll(grantor, now, rights)
+}
+
+/** What a transaction takes from everybody who has it: a role or rights, and the rights that they lose by it. */
+export interface Taking {
+  readonly names: readonly string[]
+  readonly rights: readonly string[]
+  /** The one before the transaction. */
+  readonly catalogue: Catalogue
+}
+
+/**
+ * The check of a change that takes something from everybody, from the grantor too. Call it before the change: it reads
+ * what the grantor has. Run the result in `verify`. It throws ProblemError `missing-right`.
+ */
+export async function mayTake(
+  transaction: Drizzle,
+  grantor: Grantor | undefined,
+  { names, rights, catalogue }: Taking,
+): Promise<(source: Drizzle) => Promise<void>> {
+  const had = grantor && (await rowOf(transaction, grantor))
+  const restored = (now: readonly string[], before: readonly string[] = []) =>
+    distinct([...now, ...before.filter((name) => names.includes(name))])
+  return async (source) => {
+    const now = grantor && (await rowOf(source, grantor))
+    const before = now && { ...now, roles: restored(now.roles, had?.roles), rights: restored(now.rights, had?.rights) }
+    await requireMayGrant(source, grantor, { rights, catalogue, ...(before && { before }) })
+  }
 }
 
 /**
@@ -143,5 +181,9 @@ function rightsThrough(catalogue: Catalogue, grantor: Grantor, row: UserRow | un
 function requireAll(grantor: Grantor, { rights }: RightsNow, given: readonly string[]): void {
   const missing = given.filter((right) => !rights.has(right))
   if (missing.length === 0) return
-  throw missingRights(grantor, missing, `This gives the right ${missing.join(' and ')}, which the caller lacks.`)
+  throw missingRights(
+    grantor,
+    missing,
+    `This gives or takes the right ${missing.join(' and ')}, which the caller lacks.`,
+  )
 }

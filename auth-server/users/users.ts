@@ -42,11 +42,15 @@ export interface Users {
   list(page: PageRequest & UserFilter): Promise<Page<User>>
   /**
    * Replaces the members in `patch`. Disabling a user revokes all its logins, sessions and tokens.
-   * @throws ProblemError `invalid-value`, `last-admin`, `missing-right` when the user gets a right that `grantor` lacks
+   * @throws ProblemError `invalid-value`, `last-admin`, `missing-right` when the user gets or loses a right that
+   *   `grantor` lacks
    */
   patch(username: string, patch: UserPatch, grantor?: Grantor): Promise<User>
-  /** Deletes a user and its credentials. @throws ProblemError `last-admin`, `reserved-user` */
-  delete(username: string): Promise<void>
+  /**
+   * Deletes a user and its credentials. @throws ProblemError `last-admin`, `reserved-user`, `missing-right` when the
+   * user has a right that `grantor` lacks
+   */
+  delete(username: string, grantor?: Grantor): Promise<void>
   /**
    * Revokes every token, key-signed token and session of the user; with `everything`, its API keys and Digest secret
    * too.
@@ -62,14 +66,15 @@ export interface Users {
   isEmpty(): Promise<boolean>
 }
 
-/** The same for callers, who can grant only rights that they have. */
-export interface UsersForCallers extends Omit<Users, 'create' | 'patch'> {
+/** The same for callers, who can give and take only rights that they have. */
+export interface UsersForCallers extends Omit<Users, 'create' | 'patch' | 'delete'> {
   /** Refuses values that a user cannot have. Gives the rights that they grant. @throws ProblemError `invalid-value` */
   check(request: UserRequest): Promise<string[]>
   /** The same for a patch. */
   checkPatch(username: string, patch: UserPatch): Promise<void>
   create(request: UserRequest, grantor: Grantor): Promise<User>
   patch(username: string, patch: UserPatch, grantor: Grantor): Promise<User>
+  delete(username: string, grantor: Grantor): Promise<void>
 }
 
 /** The systems that users use. */
@@ -101,9 +106,9 @@ export function createUsers(ports: UsersPorts): Users & UsersForCallers {
       refuseProblems(grantProblems(await readCatalogue(database), username, patch))
       return published(changeUser(ports, username, { patch, grantor }))
     },
-    delete: async (username) => {
+    delete: async (username, grantor) => {
       if (isAnonymous(username)) throw new ProblemError('reserved-user', 'The reserved user cannot be deleted.')
-      await published(deleteUser(database, username))
+      await published(deleteUser(database, username, grantor))
     },
     logOutEverywhere: (username, extent = { everything: false }) => published(revokeAllLogins(ports, username, extent)),
     hasPassword: async (username, password) => {

@@ -20,7 +20,7 @@ export const administration = {
     passwordHint: 'At least 8 characters, and not one that is known from breaches. Let the user change it.',
     roles: 'Roles',
     directRights: 'Direct rights',
-    directRightsHint: 'Beside those of the roles. You can give only rights that you have.',
+    directRightsHint: 'Beside those of the roles. You can give and take away only rights that you have.',
     noRoles: 'No role',
     isEnabled: 'Can sign in',
   },
@@ -68,7 +68,8 @@ export const administration = {
     nameHint: '1 to 63 small letters, digits or any of . _ -',
     description: 'Description',
     rights: 'Rights',
-    rightsHint: 'All who have the role get them within a second. You can add only rights that you have.',
+    rightsHint:
+      'All who have the role get them within a second. You can add and take away only rights that you have yourself.',
     remove: 'Delete the role',
     removeHint: 'All who have the role lose it, and its rights, within a second. This is for ever.',
   },

@@ -70,16 +70,62 @@ describeEmbedded('granting rights', (openBackend) => {
     expectMissing(await patch('/users/anonymous', { rights: ['audit.read'] }), 'audit.read')
   })
 
-  it('what somebody has already may stay, and be taken away, by who has it not', async () => {
-    const { username } = await newUser({ roles: ['manager'], rights: ['audit.read', 'key.read'] })
-    const { patch, call } = as(await tokenWith('user.manage'))
+  it('what somebody has may stay, and is taken away by nobody who has it not; who has it not disables', async () => {
+    const { username } = await newUser({ roles: ['manager', 'viewer'], rights: ['audit.read', 'key.read'] })
+    const { patch, call } = as(await tokenWith('user.manage', 'key.read', 'deal.read', 'deal.history.read'))
     const path = `/users/${username}`
-    expect((await patch(path, { roles: ['manager'], rights: ['key.read'] })).status).toBe(200)
-    expect((await patch(path, { roles: [] })).body).toMatchObject({ roles: [], rights: ['key.read'] })
-    expectMissing(await patch(path, { rights: ['key.read', 'audit.read'] }), 'audit.read')
+    const all = { roles: ['manager', 'viewer'], rights: ['key.read', 'audit.read'] }
+    expect((await patch(path, all)).status).toBe(200)
+    expectMissing(await patch(path, { rights: ['key.read'] }), 'audit.read')
+    expectMissing(await patch(path, { roles: ['viewer'], enabled: false }), 'deal.complete')
+    expectMissing(await patch(path, { roles: [], rights: [] }), 'deal.complete', 'audit.read')
+    expectMissing(await call('DELETE', path), 'deal.complete', 'audit.read')
+    const lesser = await patch(path, { roles: ['manager'], rights: ['audit.read'] })
+    expect(lesser.body).toMatchObject({ roles: ['manager'], rights: ['audit.read'] })
     expect((await patch(path, { enabled: false })).status).toBe(200)
+    expectMissing(await patch(path, { rights: [] }), 'audit.read')
+    expectMissing(await patch(path, { roles: [], rights: [], enabled: true }), 'deal.complete', 'audit.read')
+    expectMissing(await call('DELETE', path), 'deal.complete', 'audit.read')
     expect((await call('POST', `${path}/logout`)).status).toBe(204)
+    expect((await asAdmin(path, { method: 'PATCH', json: { roles: [], rights: ['key.read'] } })).status).toBe(200)
+    expect((await patch(path, { rights: [], enabled: true })).status).toBe(200)
     expect((await call('DELETE', path)).status).toBe(204)
+  })
+
+  it('who may manage users brings no account down to the own rights, by a role neither, and makes no key of it', async () => {
+    const { username } = await newUser({ roles: ['admin'] })
+    const json = { name: 'closer', rights: ['deal.complete', 'deal.cancel'] }
+    expect((await asAdmin('/roles', { json })).status).toBe(201)
+    const closer = await newUser({ roles: ['closer'] })
+    const { put, patch, call } = as(await tokenWith('user.manage', 'api-key.manage', 'deal.cancel'))
+    expectMissing(await patch(`/users/${username}`, { roles: [] }), 'audit.read')
+    expectMissing(await put('/roles/closer', { rights: ['deal.cancel'] }), 'deal.complete')
+    expectMissing(await call('DELETE', '/roles/closer'), 'deal.complete')
+    for (const name of [username, closer.username])
+      expectMissing(await put(`/users/${name}/password`, { newPassword }), 'deal.complete')
+    expect((await put('/roles/closer', { rights: ['deal.complete'] })).status).toBe(200)
+    const own = await newUser({ roles: ['closer'], rights: ['user.manage'] })
+    const holder = as((await stack.logIn(own.username, own.password)).access)
+    expect((await holder.put('/roles/closer', { rights: [] })).status).toBe(200)
+    expect((await asAdmin('/roles/closer', { method: 'PUT', json: { rights: ['deal.complete'] } })).status).toBe(200)
+    // The role of the caller itself: it goes with the change.
+    expect((await holder.call('DELETE', '/roles/closer')).status).toBe(204)
+    expect((await asAdmin(`/users/${own.username}`)).body.roles).toEqual([])
+  })
+
+  it('who may manage resource servers withdraws no right that they lack', async () => {
+    const rights = ['invoice.approve', 'invoice.read'].map((name) => ({ name, description: '', readsOnly: false }))
+    const json = { id: 'invoices', audience: 'urn:example:invoices', name: 'Invoices', rights }
+    const path = '/resource-servers/invoices'
+    expect((await asAdmin('/resource-servers', { json })).status).toBe(201)
+    const { patch, call } = as(await tokenWith('resource-server.manage', 'user.manage', 'invoice.approve'))
+    expectMissing(await patch(path, { rights: [] }), 'invoice.read')
+    expectMissing(await call('DELETE', path), 'invoice.read')
+    expect((await patch(path, { rights, name: 'Bills' })).status).toBe(200)
+    // The direct right of the caller itself: it goes with the change.
+    expect((await patch(path, { rights: rights.slice(1) })).status).toBe(200)
+    expectMissing(await call('DELETE', path), 'invoice.read')
+    expect((await asAdmin(path, { method: 'DELETE' })).status).toBe(204)
   })
 
   it('who may manage users hands over no account that may do more: no password, no Digest secret, no way back in', async () => {

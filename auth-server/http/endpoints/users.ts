@@ -122,8 +122,8 @@ const patchUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     id: 'patchUser',
     summary: 'Replace roles or direct rights of a user, enable or disable one',
     description:
-      'You can add the rights that you have yourself, and enable a user who has no others. ' +
-      'You can take every right away.',
+      'You can give and take away the rights that you have yourself, and enable a user who has no others. ' +
+      'You can disable every user.',
     tag,
     caller: 'required',
     body: jsonBody(patchSchema, { required: false }),
@@ -144,7 +144,7 @@ const deleteUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     id: 'deleteUser',
     summary: 'Delete a user',
     description:
-      'Needs the right `user.manage`. All credentials of the user end within a second. The last administrator stays.',
+      'Needs every right of that user. All credentials of the user end within a second. The last administrator stays.',
     tag,
     caller: 'required',
     right,
@@ -152,8 +152,8 @@ const deleteUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     success: { description: 'There is no such user any more.' },
     problems: ['not-found', 'last-admin', 'reserved-user'],
     audit: ({ path }) => ({ action: 'user.deleted', target: path.username }),
-    handle: async ({ path }) => {
-      await users.delete(path.username)
+    handle: async ({ path, caller }) => {
+      await users.delete(path.username, caller)
     },
   })
 

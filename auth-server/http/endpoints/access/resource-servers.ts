@@ -131,8 +131,8 @@ const patchServer = ({ resourceServers }: ResourceServersPorts) =>
     id: 'patchResourceServer',
     summary: 'Replace the name, the audience or the rights of a resource server',
     description:
-      'A right that is not in `rights` is withdrawn: from every role, user and API key, within a second. ' +
-      'Tokens for a former audience are refused.',
+      'A right that is not in `rights` is withdrawn: from every role, user and API key, within a second. You need it ' +
+      'yourself. Tokens for a former audience are refused.',
     tag,
     caller: 'required',
     body: jsonBody(patchSchema, { required: false }),
@@ -142,7 +142,7 @@ const patchServer = ({ resourceServers }: ResourceServersPorts) =>
     response: serverComponent,
     problems: ['not-found', 'resource-server-exists', 'right-exists', 'reserved-resource-server', 'too-many-rights'],
     audit: ({ path }) => ({ action: 'resource-server.changed', target: path.id }),
-    handle: async ({ path, body }) => ({ body: represent(await resourceServers.patch(path.id, body)) }),
+    handle: async ({ path, body, caller }) => ({ body: represent(await resourceServers.patch(path.id, body, caller)) }),
   })
 
 const deleteServer = ({ resourceServers }: ResourceServersPorts) =>
@@ -151,7 +151,7 @@ const deleteServer = ({ resourceServers }: ResourceServersPorts) =>
     path: '/resource-servers/:id',
     id: 'deleteResourceServer',
     summary: 'Delete a resource server',
-    description: 'Its rights and the credentials of its services end within a second.',
+    description: 'Its rights and the credentials of its services end within a second. You need its rights yourself.',
     tag,
     caller: 'required',
     right,
@@ -159,8 +159,8 @@ const deleteServer = ({ resourceServers }: ResourceServersPorts) =>
     success: { description: 'There is no such resource server any more.' },
     problems: ['not-found', 'reserved-resource-server'],
     audit: ({ path }) => ({ action: 'resource-server.deleted', target: path.id }),
-    handle: async ({ path }) => {
-      await resourceServers.delete(path.id)
+    handle: async ({ path, caller }) => {
+      await resourceServers.delete(path.id, caller)
     },
   })
 

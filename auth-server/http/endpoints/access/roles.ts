@@ -108,8 +108,8 @@ const replaceRole = ({ roles }: RolesEndpointPorts) =>
     id: 'replaceRole',
     summary: 'Replace the description and the rights of a role',
     description:
-      'In force within a second for all who have the role. You can add the rights that you have yourself. ' +
-      'You can take every right away. The role `admin` always has all rights.',
+      'In force within a second for all who have the role. You can add and take away the rights that you have ' +
+      'yourself. The role `admin` always has all rights.',
     tag,
     caller: 'required',
     body: jsonBody(valuesSchema),
@@ -129,8 +129,8 @@ const deleteRole = ({ roles }: RolesEndpointPorts) =>
     id: 'deleteRole',
     summary: 'Delete a role',
     description:
-      'All who have the role lose it, and its rights, within a second. A later role of the same name is another one. ' +
-      'The role `admin` and the roles of SECOND_FACTOR_ROLES stay.',
+      'All who have the role lose it, and its rights, within a second. You need these rights yourself. A later role of ' +
+      'the same name is another one. The role `admin` and the roles of SECOND_FACTOR_ROLES stay.',
     tag,
     caller: 'required',
     right,
@@ -138,8 +138,8 @@ const deleteRole = ({ roles }: RolesEndpointPorts) =>
     success: { description: 'There is no such role any more.' },
     problems: ['not-found', 'reserved-role'],
     audit: ({ path }) => ({ action: 'role.deleted', target: path.name }),
-    handle: async ({ path }) => {
-      await roles.delete(path.name)
+    handle: async ({ path, caller }) => {
+      await roles.delete(path.name, caller)
     },
   })
 
