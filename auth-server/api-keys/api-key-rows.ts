@@ -16,6 +16,9 @@ export const isApiKeyId = (text: string): boolean => idForm.test(text)
 /** The error for a key that does not exist or belongs to another user. */
 export const noSuchApiKey = () => new ProblemError('not-found', 'There is no such API key.')
 
+/** The columns of a key without former material. */
+export const noFormer = { formerSecretSealed: null, formerPublicKeyPem: null, formerUntil: null }
+
 /** The owner of the keys; without `username`, keys of all users. */
 export interface OfOwner {
   readonly username?: string | undefined

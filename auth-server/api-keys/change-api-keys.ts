@@ -10,7 +10,7 @@ import type { Sealing } from '../store/sealing.ts'
 import { type Grantor, requireMayMakeKey, rightsOfNewKey } from '../users/granting-rights.ts'
 import { userRow } from '../users/user-rows.ts'
 import { type ApiKey, type ApiKeyRequest, maxLiveKeys, type NewApiKey, refuseImpossible } from './api-key.ts'
-import { noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
+import { noFormer, noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { apiKeySecretData } from './key-material.ts'
 import { type RsaPair, spkiPemOf } from './rsa-keys.ts'
 
@@ -97,8 +97,8 @@ async function refuseTooMany(transaction: Drizzle, userId: string, now: Date): P
 }
 
 /**
- * Confirms a key that was made without a second factor. `grantor` must be allowed to make such a key, and has proved a
- * factor. @throws ProblemError `not-found`, `missing-right`; Unavailable
+ * Confirms a key that was made without a second factor. What it had before a rotation without one stays refused.
+ * `grantor` must be allowed to make such a key, and has proved a factor. @throws ProblemError `not-found`, `missing-right`; Unavailable
  */
 export async function confirmApiKey(
   ports: Pick<ChangeApiKeysPorts, 'database'>,
@@ -109,7 +109,12 @@ export async function confirmApiKey(
   const { username, rights } = await readApiKey(database.drizzle, id, owner)
   return changePrincipal(database, username, async (transaction, { userId }) => {
     const holder = await userRow(transaction, userId)
-    await transaction.update(apiKeys).set({ confirmed: true }).where(eq(apiKeys.id, id))
+    const { isSuspended } = await readApiKey(transaction, id, owner)
+    const former = isSuspended ? noFormer : {}
+    await transaction
+      .update(apiKeys)
+      .set({ confirmed: true, ...former })
+      .where(eq(apiKeys.id, id))
     const key = await readApiKey(transaction, id, owner)
     const verify = (source: Drizzle) => requireMayMakeKey(source, grantor, { rights, owner: holder })
     return { result: key, change: { verify } }

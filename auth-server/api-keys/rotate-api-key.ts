@@ -5,13 +5,14 @@ import { apiKeys } from '../store/schema.ts'
 import { type Grantor, requireMayMakeKey } from '../users/granting-rights.ts'
 import { userRow } from '../users/user-rows.ts'
 import { type ApiKeyRotation, type NewApiKey, refuseImpossibleRotation } from './api-key.ts'
-import { noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
+import { noFormer, noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { type ChangeApiKeysPorts, makeMaterial } from './change-api-keys.ts'
 
 /**
  * Gives a key new material under the same id. The former material is accepted too, until the overlap ends; with an
- * overlap of 0 it is refused at once. A second rotation ends the overlap of the first. Who rotates a key gets all that
- * the key may do, so `grantor` must be allowed to make such a key. A key that has expired is not found.
+ * overlap of 0 it is refused at once, and so is that of a suspended key whose rotation confirms it: nobody has confirmed
+ * the former material. A second rotation ends the overlap of the first. Who rotates a key gets all that the key may do,
+ * so `grantor` must be allowed to make such a key. A key that has expired is not found.
  * @throws ProblemError `not-found`, `invalid-value`, `missing-right`; Unavailable
  */
 export async function rotateApiKey(
@@ -30,12 +31,15 @@ export async function rotateApiKey(
     const isLive = and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt), isUnexpired)
     const [before] = await transaction.select().from(apiKeys).where(isLive)
     if (!before) throw noSuchApiKey()
+    const confirmed = rotation.isConfirmed ?? grantor === undefined
+    const { isSuspended } = await readApiKey(transaction, id, owner)
+    const overlapSeconds = isSuspended && confirmed ? 0 : rotation.overlapSeconds
     await transaction
       .update(apiKeys)
       .set({
         ...stored,
-        confirmed: rotation.isConfirmed ?? grantor === undefined,
-        ...formerOf(before, { now, overlapSeconds: rotation.overlapSeconds }),
+        confirmed,
+        ...formerOf(before, { now, overlapSeconds }),
         ...(rotation.expiresAt !== undefined && {
           expiresAt: rotation.expiresAt === null ? null : new Date(rotation.expiresAt),
         }),
@@ -49,8 +53,6 @@ export async function rotateApiKey(
     throw error instanceof ProblemError && error.code === 'not-found' ? noSuchApiKey() : error
   })
 }
-
-const noFormer = { formerSecretSealed: null, formerPublicKeyPem: null, formerUntil: null }
 
 /** The former material of a key that has this material now. A rotation never lengthens its life. */
 function formerOf(

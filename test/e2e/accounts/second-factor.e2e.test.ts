@@ -244,22 +244,25 @@ describeBackends('a second factor', (openBackend) => {
     expect((await removeFactor('bob', id, withFactor)).status).toBe(204)
   })
 
+  const signedBy =
+    (key: MadeKey): SendWith =>
+    (server, { path }) => {
+      const timestamp = Math.floor(stack.clock.now() / 1000)
+      const url = signUrl(key, { method: 'GET', url: server.url + path }, { timestamp, nonce: String(Math.random()) })
+      return server.send(url.slice(server.url.length))
+    }
+
   it('suspends keys that were made without one, by set-up or by role, until the owner confirms them', async () => {
     for (const way of ['set-up', 'role'] as const) {
       const username = way === 'role' ? 'dave' : 'bob'
       if (way === 'role') await setRoles('dave', ['viewer'])
       const { access } = await stack.logIn(username)
-      const json = { kind: 'hmac', requireBodyHash: false }
-      const made = await post('/api-keys', json, access)
+      const made = await post('/api-keys', { kind: 'hmac', requireBodyHash: false }, access)
       const key = made.body as unknown as MadeKey
       rememberSecret(key.secret)
       expect(made.body.suspended).toBe(false)
       const token = await keyTokenOf(stack, key)
-      const signed: SendWith = (server, { path }) => {
-        const timestamp = Math.floor(stack.clock.now() / 1000)
-        const url = signUrl(key, { method: 'GET', url: server.url + path }, { timestamp, nonce: String(Math.random()) })
-        return server.send(url.slice(server.url.length))
-      }
+      const signed = signedBy(key)
       const byToken: SendWith = (server, { path }) => server.send(path, { token })
       const ways = [signed, byToken]
       const statuses = () =>
@@ -329,14 +332,23 @@ describeBackends('a second factor', (openBackend) => {
     const isSuspended = async (token: string) =>
       (await stack.auth.send(`/api-keys/${body.id}`, { token })).body.suspended
     const rotate = (token: string) => post(`/api-keys/${body.id}/rotate`, { password: passwordOf('bob') }, token)
+    const meBy = async ({ secret }: Reply['body']) => {
+      rememberSecret(String(secret))
+      return (await signedBy({ ...body, secret } as unknown as MadeKey)(stack.auth, me)).status
+    }
     const first = await setUp(access)
     expect(await isSuspended(access)).toBe(true)
-    expect((await rotate(access)).body.suspended).toBe(false)
+    const { body: confirmed } = await rotate(access)
+    expect([confirmed.suspended, confirmed.formerUntil]).toEqual([false, null])
+    expect([await meBy(body), await meBy(confirmed)]).toEqual([401, 200])
     expect((await removeFactor('bob', first.id, access)).status).toBe(204)
     const { access: later } = await stack.logIn('bob')
-    expect((await rotate(later)).status).toBe(200)
+    const { body: rotated } = await rotate(later)
+    expect([await meBy(confirmed), await meBy(rotated)]).toEqual([200, 200])
     const second = await setUp(later)
     expect(await isSuspended(later)).toBe(true)
+    expect((await post(`/api-keys/${body.id}/confirm`, {}, later)).body.formerUntil).toBeNull()
+    expect([await meBy(confirmed), await meBy(rotated)]).toEqual([401, 200])
     expect((await removeFactor('bob', second.id, later)).status).toBe(204)
   })
 
