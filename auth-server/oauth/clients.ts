@@ -61,7 +61,7 @@ export interface ClientPorts {
 
 /**
  * Creates client authentication. The login throttle counts its failures: a client counts as an account. A secret is too
- * long to be guessed, so it is compared before it is counted, as a Digest response is. An assertion works once: it is
+ * long to be guessed, so it is compared before it is counted, as a Digest response is, and apart from passwords. An assertion works once: it is
  * counted first, so that a refusal by a limit does not use it up.
  */
 export function createClientAuthentication(ports: ClientPorts): AuthenticateClient {
@@ -72,14 +72,15 @@ export function createClientAuthentication(ports: ClientPorts): AuthenticateClie
   }
   const bySecret = async ({ clientId, secret }: SecretCredentials, address: string) => {
     const client = await ownerOf(await ports.apiKeys.authenticateClient(clientId, secret))
-    await ports.loginThrottle.judge({ account: clientId, address }, client !== undefined)
+    await ports.loginThrottle.judge({ account: clientId, secret: 'client', address }, client !== undefined)
     return client
   }
   const byAssertion = (credentials: AssertionCredentials, { address, endpoint }: ClientRequest) => {
     const audiences = [ports.issuer, ports.tokenEndpoint, endpoint]
     const assertion = readClientAssertion(credentials.assertion, { audiences, clock: ports.clock })
     const isOfClient = assertion && (credentials.clientId ?? assertion.clientId) === assertion.clientId
-    return ports.loginThrottle.attempt({ account: isOfClient ? assertion.clientId : undefined, address }, async () =>
+    const attempt = { account: isOfClient ? assertion.clientId : undefined, secret: 'client', address } as const
+    return ports.loginThrottle.attempt(attempt, async () =>
       isOfClient ? ownerOf(await checkAssertion(ports, assertion)) : undefined,
     )
   }

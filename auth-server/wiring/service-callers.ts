@@ -11,6 +11,7 @@ import { type Caller, createAuthentication } from '../../shared/protocol/authent
 import { createBasicScheme } from '../../shared/protocol/authentication/basic/basic.ts'
 import { createDigestCounts } from '../../shared/protocol/authentication/digest/digest-counts.ts'
 import { createDigestNonces } from '../../shared/protocol/authentication/digest/digest-nonce.ts'
+import type { Attempt, LoginThrottle } from '../../shared/protocol/authentication/login-throttle.ts'
 import type { Scheme, SchemeName } from '../../shared/protocol/authentication/scheme.ts'
 import {
   createUsedSignatures,
@@ -54,6 +55,16 @@ interface SchemesAtService {
   readonly secrets: string
 }
 
+/** The throttle for what this service tells. */
+function toldBy(id: string, { attempt, judge, noteTry }: LoginThrottle): LoginThrottle {
+  const told = (given: Attempt): Attempt => ({ ...given, toldBy: id })
+  return {
+    attempt: (given, check) => attempt(told(given), check),
+    judge: (given, isRight) => judge(told(given), isRight),
+    noteTry: (given) => noteTry(told(given)),
+  }
+}
+
 /** Services have one origin each, as a rule. */
 const remembered = { maxEntries: 2_000, maxBytes: 16_000_000 }
 
@@ -66,7 +77,6 @@ export function createServiceCallers(
   const used = createUsedSignatures(ports, 'auth')
   const counts = createDigestCounts({ ...ports, schema: 'auth' })
   const memo = createMemo<SchemesAtService>(remembered)
-  const keySigned = createKeySigned(ports)
   const useSignature =
     ({ id }: KnownService): UseSignature =>
     ({ keyId, ...use }) =>
@@ -76,10 +86,11 @@ export function createServiceCallers(
     const key = `${service.id} ${origin}`
     const known = memo.peek(key)
     if (known?.secrets === secrets.join()) return known.schemes
+    const told = { ...ports, loginThrottle: toldBy(service.id, ports.loginThrottle) }
     const makers: Partial<Record<SchemeName, () => Scheme>> = {
-      'key-signed': () => keySigned,
-      basic: () => createBasicScheme({ verify: (received) => verifyBasic(ports, received) }),
-      digest: () => createDigest(ports, { origin, counts, nonces: createDigestNonces({ ...ports, secrets }) }),
+      'key-signed': () => createKeySigned(told),
+      basic: () => createBasicScheme({ verify: (received) => verifyBasic(told, received) }),
+      digest: () => createDigest(told, { origin, counts, nonces: createDigestNonces({ ...ports, secrets }) }),
       'signed-request': () => {
         const place = { publicOrigin: origin, ttlSeconds: settings.signatureTtlSeconds }
         return createSignedRequests(ports, { ...place, use: useSignature(service) })

@@ -38,7 +38,8 @@ export async function grantToService(
   if (!(await services.known(id))) return undefined
   const token = await notingRefusal(request, { credentials, audit }, async () => {
     const proven = await services.bySecret(id, secret)
-    await loginThrottle.judge({ account: id, address: request.peer.address }, proven !== undefined)
+    const attempt = { account: id, secret: 'client', address: request.peer.address } as const
+    await loginThrottle.judge(attempt, proven !== undefined)
     const issued = proven && services.issueToken(proven)
     if (!issued) throw invalidClient()
     return issued

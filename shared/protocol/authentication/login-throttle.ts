@@ -13,6 +13,16 @@ export interface Attempt {
   readonly account: string | undefined
   /** The name that the attempt counts under in place of the account. */
   readonly countedAs?: string
+  /**
+   * What is tried, where it is not a password: a secret of 256 bits. Its failures count apart, so that a client that
+   * takes the password for that secret locks nobody out.
+   */
+  readonly secret?: 'digest' | 'client'
+  /**
+   * The id of the service that tells of the attempt. It may state any address, so failures count for this service
+   * alone.
+   */
+  readonly toldBy?: string
   /** The name of the user who tries, where that is not the account. */
   readonly actor?: string
   /** The client's canonical address. */

@@ -27,18 +27,21 @@ export interface AttemptKeys {
   /** First the account from this prefix, then the prefix with any account. */
   readonly own: readonly LimitedKey[]
   /**
-   * These, and the keys that count several prefixes together: the site of an IPv6 address, and the account everywhere.
+   * These, and the keys that count several prefixes together: the site of an IPv6 address, the account everywhere, and
+   * the service that tells of the attempt.
    */
   readonly all: readonly LimitedKey[]
   /** The keys of logins of the account from this prefix; none where no account is named. */
   readonly successes: readonly string[]
+  /** The keys of logins by which the prefix is known: those, and for a service those that the servers themselves saw. */
+  readonly knownBy: readonly string[]
 }
 
 /** Bounds of the memo of keys. */
 const remembered = { maxEntries: 10_000, maxBytes: 32_000_000 }
 
-/** A site may have this many times the failures of one prefix. */
-const prefixesPerSite = 8
+/** A site and a service may each have this many times the failures of one prefix. */
+const prefixesOfMany = 8
 
 /**
  * Keys under these secrets (SERVICE_SECRET): names and addresses are not readable in the cache, and each instance
@@ -63,22 +66,30 @@ export function createAttemptKeys(
   const loggedIn = (...parts: string[]): string[] =>
     names(parts).map((name) => laneKey(laneOf(name), `logged-in:${name}`))
   function make(name: string): AttemptKeys {
-    const [address = '', account] = name.split(' ')
+    const [address = '', account = '', secret = '', service = ''] = name.split(' ')
     const [prefix, site] = [clientPrefix(address), sitePrefix(address)]
+    const teller = service === '' ? [] : ['service', service]
     const ofAccount = (limit: AttemptLimit, ...where: string[]) =>
-      account === undefined ? [] : limited(limit, 'account', account, ...where)
-    const own = [...ofAccount(perAccount, prefix), ...limited(perAddress, 'address', prefix)]
-    const ofSite = [...ofAccount(severalTimes(perAccount), site), ...limited(severalTimes(perAddress), 'address', site)]
-    const all = [...own, ...(site === prefix ? [] : ofSite), ...ofAccount(everywhere)]
-    return { prefix, own, all, successes: account === undefined ? [] : loggedIn(account, prefix) }
+      account === '' ? [] : limited(limit, ...teller, secret, account, ...where)
+    const within = (
+      place: string,
+      { perAccount, perAddress }: Pick<LoginThrottleLimits, 'perAccount' | 'perAddress'>,
+    ) => [...ofAccount(perAccount, place), ...limited(perAddress, ...teller, 'address', place)]
+    const own = within(prefix, limits)
+    const many = { perAccount: severalTimes(perAccount), perAddress: severalTimes(perAddress) }
+    const ofSite = site === prefix ? [] : within(site, many)
+    const ofService = service === '' ? [] : limited(many.perAddress, ...teller)
+    const successes = account === '' ? [] : loggedIn(...teller, account, prefix)
+    const knownBy = service === '' || account === '' ? successes : [...successes, ...loggedIn(account, prefix)]
+    return { prefix, own, all: [...own, ...ofSite, ...ofAccount(everywhere), ...ofService], successes, knownBy }
   }
   const known = createMemo<AttemptKeys>(remembered)
-  function keysOf({ account, countedAs = account, address }: Attempt): AttemptKeys {
+  function keysOf({ account, countedAs = account, address, secret, toldBy }: Attempt): AttemptKeys {
     const named = countedAs !== undefined && isUsername(countedAs) ? foldUsername(countedAs) : undefined
-    // Neither of them has a space.
-    return known.get(named === undefined ? address : `${address} ${named}`, make)
+    // None of them has a space.
+    return known.get([address, named, secret ?? 'account', toldBy].join(' '), make)
   }
   return keysOf
 }
 
-const severalTimes = ({ count, seconds }: AttemptLimit): AttemptLimit => ({ count: prefixesPerSite * count, seconds })
+const severalTimes = ({ count, seconds }: AttemptLimit): AttemptLimit => ({ count: prefixesOfMany * count, seconds })

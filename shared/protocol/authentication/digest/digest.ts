@@ -156,7 +156,7 @@ function isRight(secret: DigestSecret | undefined, { credential, request }: Dige
  */
 function attemptOf({ credential: { user }, request }: DigestAttempt, secret: DigestSecret | undefined): Attempt {
   const [name, countedAs] = 'username' in user ? [user.username, user.username] : [undefined, user.userhash]
-  return { account: secret?.username ?? name, countedAs, address: request.peer.address }
+  return { account: secret?.username ?? name, countedAs, secret: 'digest', address: request.peer.address }
 }
 
 /** @throws Unavailable */
