@@ -156,6 +156,7 @@ export function readAuthConfig(mode: Mode, environment: Readonly<Record<string, 
     /** Who starts the server: the actor of what a first start makes. */
     operator: systemUser(),
     rsaPairsPerMinute: shareOf(values.RSA_PAIRS_PER_MINUTE, values.WORKERS),
+    feedStreams: { maxOfUser: shareOf(64, values.WORKERS), maxInAll: shareOf(2_000, values.WORKERS) },
     secretsKeys: SECRETS_KEY,
     accessTokenTtlSeconds: values.ACCESS_TOKEN_TTL,
     refreshTokenTtlSeconds: values.REFRESH_TOKEN_TTL,

@@ -284,6 +284,7 @@ function internalRoutesOf(config: AuthConfig, resources: AuthResources, parts: P
       catalogue: () => publisher.catalogue(),
       instanceId,
       feedReader: parts.feedReader,
+      feedStreams: config.feedStreams,
       apiKeys,
       digestSecrets,
       services,

@@ -12,8 +12,8 @@ type Form = z.ZodType | undefined
 
 /** A request, verified and parsed. */
 export interface InternalInput<Path extends string, Body> {
-  /** What names the request in log lines. */
-  readonly request: Pick<HttpRequest, 'requestId' | 'traceId'>
+  /** The method, and what names the request in log lines. */
+  readonly request: Pick<HttpRequest, 'method' | 'requestId' | 'traceId'>
   readonly path: PathParameters<Path>
   /** The decoded parameters in their order. */
   readonly query: HttpRequest['query']

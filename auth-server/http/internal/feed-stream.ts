@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../../shared/platform/clock.ts'
 import type { BodyStream, StreamBody } from '../../../shared/platform/http/stream.ts'
+import { UserLimits, type UserLimitsOptions } from '../../../shared/platform/http/user-limits.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import {
   type FeedLine,
@@ -22,6 +23,8 @@ export interface FeedStreamPorts {
   readonly feedReader: Pick<FeedReader, 'follow'>
   readonly clock: Clock
   readonly services: Pick<Services, 'renewProof'>
+  /** How many streams one service, and all services, may have open at once. The pair's are not counted. */
+  readonly feedStreams: UserLimitsOptions
   /** The published keys of the moment. */
   publishedKeys(): string
 }
@@ -30,15 +33,30 @@ export interface FeedStreamPorts {
 const maxWaitingBytes = 4_000_000
 
 /** The endpoint of the stream. */
-export const feedStreamEndpoint = (ports: FeedStreamPorts): InternalEndpoint =>
-  defineInternalEndpoint(feedStreamExchange, async ({ query, client }) => {
+export function feedStreamEndpoint(ports: FeedStreamPorts): InternalEndpoint {
+  const limits = new UserLimits(ports.feedStreams, tooMany)
+  return defineInternalEndpoint(feedStreamExchange, async ({ request, query, client }) => {
     const asked = feedStreamQuery.safeParse(Object.fromEntries(query))
     if (!asked.success) throw new ProblemError('invalid-parameter', 'The stream begins after a version of an instance.')
     const { instance, after } = asked.data
     const known = { instanceId: instance, upTo: after }
     const headers = { 'content-type': 'application/x-ndjson', 'x-accel-buffering': 'no' }
-    return { body: undefined, stream: streamChanges(ports, known, client), headers }
+    const send = streamChanges(ports, known, client)
+    // The response to HEAD has no body, which would release its place.
+    if (!client.proven || request.method === 'HEAD') return { body: undefined, stream: send, headers }
+    const release = limits.acquire(client.proven.service.id)
+    return { body: undefined, stream: (stream) => send(stream).finally(release), headers }
   })
+}
+
+const tooMany = (own: number | undefined) =>
+  new ProblemError(
+    'too-many-streams',
+    own === undefined
+      ? 'Services have as many streams of the change feed open here as they may have.'
+      : `The service has ${own} streams of the change feed open here; end one first.`,
+    { retryAfterSeconds: 10 },
+  )
 
 /** What the deal server knows. */
 interface Known {

@@ -23,6 +23,7 @@ export interface InternalEndpointPorts
     Omit<ServiceEndpointPorts, 'clock'> {
   readonly feedReader: FeedStreamPorts['feedReader']
   readonly services: FeedStreamPorts['services']
+  readonly feedStreams: FeedStreamPorts['feedStreams']
   readonly noteRefusal: NoteRefusal
   /** Adds rights that the pair lacks. @throws ProblemError */
   readonly declareRights: (rights: readonly DeclaredRight[], requestId: string) => Promise<void>
@@ -34,7 +35,7 @@ export interface InternalEndpointPorts
 export const createInternalRoutes = (access: InternalPorts, ports: InternalEndpointPorts): Route[] =>
   internalRoutes(access, [
     ...principalEndpoints(ports),
-    feedStreamEndpoint({ ...access, feedReader: ports.feedReader, services: ports.services }),
+    feedStreamEndpoint({ ...access, ...ports }),
     ...credentialEndpoints({ ...ports, secrets: access.secrets }),
     ...serviceEndpoints({ ...ports, clock: access.clock }),
     defineInternalEndpoint(limitRefusalsExchange, async ({ body: { refusals } }) => {

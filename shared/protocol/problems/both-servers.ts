@@ -336,8 +336,8 @@ const serverProblems = {
     status: 429,
     title: 'Too many streams are open',
     meaning:
-      'One user may have so many live streams or downloads under way at once, and a server has so many in all; ' +
-      'detail says which it is.',
+      'One user may have so many live streams or downloads under way at once, a service so many streams of the change ' +
+      'feed, and a server has so many in all; detail says which it is.',
     remedy:
       'End one that is not needed, or try again after the seconds that Retry-After says. One live stream tells of ' +
       'all deals.',

@@ -3,10 +3,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { feedExchange } from '../../../shared/protocol/internal-api/feed.ts'
 import { type FeedLine, feedLineSchema, openFeedLine } from '../../../shared/protocol/internal-api/feed-stream.ts'
 import { signInternalRequest } from '../../../shared/protocol/internal-api/requests.ts'
-import { rememberSecret } from '../../support/clients/http-client.ts'
+import { expectProblem, rememberSecret } from '../../support/clients/http-client.ts'
 import { basicOf, clientCredentials, postForm } from '../../support/clients/oauth-requests.ts'
 import {
   addInvoices,
+  askAs,
   askExchange,
   makeService,
   type Proof,
@@ -156,6 +157,30 @@ describeBackends('the change feed that services follow', (openBackend) => {
     expect(other.endedAt()).toBeUndefined()
     other.close()
     expect((await fetchStatus(service)).every((status) => status === 401)).toBe(true)
+  })
+
+  it('has as many streams of one service as may be, and others for other services and the pair', async () => {
+    const [service, other] = [await makeService(stack), await makeService(stack, 'invoices')]
+    const asked = { exchange: feedExchange, path: {}, body: undefined }
+    const { body } = await askExchange(stack, { service }, asked)
+    const target = `/feed/changes?instance=${body.instanceId}`
+    // A stream that is asked for by HEAD has no body, and takes no place.
+    for (let at = 0; at < 70; at += 1)
+      await stack.auth.send(`/internal${target}`, {
+        method: 'HEAD',
+        headers: { authorization: serviceBasic(service) },
+      })
+    const followers = await Promise.all(Array.from({ length: 64 }, () => follow(service, 'basic')))
+    expect(new Set(followers.map(({ status }) => status))).toEqual(new Set([200]))
+    for (const proof of ['basic', 'signature', await tokenOf(service)] as const) {
+      const refused = await askAs(stack, { service, proof }, { method: 'GET', target })
+      expectProblem(refused, 429, 'too-many-streams')
+      expect(refused.headers.get('retry-after')).toBe('10')
+    }
+    const others = [await follow(other, 'basic'), followers.pop()]
+    for (const follower of others) follower?.close()
+    await expect.poll(async () => followers.push(await follow(service, 'basic')) && followers.at(-1)?.status).toBe(200)
+    for (const follower of followers) follower.close()
   })
 
   it('is cut off when the token ends', async () => {

@@ -79,7 +79,9 @@ describeBackends('a request that a service has verified', (openBackend) => {
       const right = { headers: { authorization: [basicOf('dave', passwordOf('dave'))] } }
       expect(refusal(await verify({ ...right, clientAddress: '198.51.100.9' }))).toMatchObject({ status: 429 })
       expect(accepted(await verify({ ...right, clientAddress: '203.0.113.1' }))).toMatchObject({ username: 'dave' })
-      expect(accepted(await verify({ ...right, clientAddress: '198.51.100.9' }, other))).toMatchObject({ username: 'dave' })
+      expect(accepted(await verify({ ...right, clientAddress: '198.51.100.9' }, other))).toMatchObject({
+        username: 'dave',
+      })
       // At the very address of the user, as a service may state: the auth server counts that for the service alone.
       for (let count = 0; count < 11; count += 1) await verify({ ...wrong, clientAddress: '127.0.0.1' })
       await stack.logIn('dave')

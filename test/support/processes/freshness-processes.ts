@@ -64,6 +64,7 @@ export class AuthProcess {
       feedReader,
       clock: around.time,
       services: { renewProof: () => Promise.resolve(undefined) },
+      feedStreams: { maxOfUser: 1, maxInAll: 1 },
       publishedKeys: () => this.publishedKeys,
     })
   }
@@ -168,7 +169,7 @@ async function streamOf(
 ): Promise<void> {
   const query = new URLSearchParams({ instance, ...(after === undefined ? {} : { after: String(after) }) })
   const client = { proven: undefined, secret: service.secret, signed: service }
-  const input = { request: { requestId: '', traceId: '' }, path: {}, query, body: undefined, client }
+  const input = { request: { method: 'GET', requestId: '', traceId: '' }, path: {}, query, body: undefined, client }
   const { stream } = await feedStream.handle(input)
   let index = 0
   await stream?.({
