@@ -5,7 +5,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
-import { type Database, DatabaseError, type Drizzle } from '../../shared/platform/database/database.ts'
+import { Conflicted, type Database, type Drizzle } from '../../shared/platform/database/database.ts'
 import type { Chore } from '../../shared/platform/database/housekeeping.ts'
 import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import { OperationError } from '../../shared/platform/terminal/report.ts'
@@ -60,7 +60,7 @@ const inUse =
   'Others use the audit log all the time, such as a dump or an export. Nothing more was done: repeat it later.'
 
 /** SQLSTATE `lock_not_available`. */
-const isHeld = (error: unknown): boolean => error instanceof DatabaseError && error.sqlState === '55P03'
+const isHeld = (error: unknown): boolean => error instanceof Conflicted && error.sqlState === '55P03'
 
 /**
  * Runs work on tables, and repeats it some times when it gave up because others use them: in the pauses, those who wait
@@ -110,7 +110,7 @@ async function findDue(drizzle: Drizzle, now: Date): Promise<string | undefined>
 
 /**
  * Drops a partition that is not the last one. Entries behind the number `last` stay: a smaller partition takes their
- * copies. Reads and writes wait for milliseconds, and only for the drop itself. @throws DatabaseError 55P03 when others
+ * copies. Reads and writes wait for milliseconds, and only for the drop itself. @throws Conflicted 55P03 when others
  * use the table for longer than 0.1 seconds
  */
 export async function dropPartition(

@@ -25,7 +25,7 @@ export interface Database {
    * between engines, so hot statements select JSON or text.
    *
    * @throws DatabaseError when PostgreSQL refuses the statement (with SQLSTATE and constraint, never with a parameter)
-   * @throws Unavailable when the database cannot be reached or does not answer in time
+   * @throws Unavailable when the database, or a node of it, cannot be reached or does not answer in time
    */
   query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>
 
@@ -49,7 +49,7 @@ export interface Database {
 
   /**
    * Like `query`, for a statement that writes. Writes have sessions of their own, one statement at a time on each, so
-   * that reads go on while commits wait for a standby.
+   * that reads go on while commits wait for a standby. It is repeated as a `transaction` is.
    *
    * @throws DatabaseError as `query`
    * @throws Unavailable when the database cannot be reached, does not answer in time, or cannot finish writes; the
@@ -169,6 +169,17 @@ export class DatabaseError extends Error {
 
 /** A statement that exceeded its time limit. The database itself answers. */
 export class TookTooLong extends Unavailable {}
+
+/** A statement that PostgreSQL undid because of what others did at the same time. The same again may succeed. */
+export class Conflicted extends Unavailable {
+  /** `40001` serialization failure, `40P01` deadlock, `55P03` a lock was not free in time. */
+  readonly sqlState: string
+
+  constructor(sqlState: string, message: string) {
+    super('database', { cause: new Error(`${sqlState} ${message}`) })
+    this.sqlState = sqlState
+  }
+}
 
 /** The dependency that `Unavailable` and `/readyz` name while the database can be read, but finishes no write. */
 export const databaseWrites = 'database-writes'

@@ -5,13 +5,22 @@
  */
 import { DrizzleQueryError } from 'drizzle-orm'
 import { ProblemError, Unavailable } from '../problems/errors.ts'
-import { DatabaseError, TookTooLong } from './database.ts'
+import { Conflicted, DatabaseError, TookTooLong } from './database.ts'
 
 /**
  * SQLSTATEs of a missing service, not of a wrong statement: connection exceptions, insufficient resources, a server
- * that shuts down, starts or has just become a standby, and our own time limits (57014, 25P03).
+ * that shuts down, starts or has just become a standby, failures of its system, and our own time limits (57014, 25P03).
  */
-const outOfService = /^(08...|53...|57P0[1-5]|57014|25P03|25006)$/
+const outOfService = /^(08...|53...|57P0[1-5]|580[03]0|57014|25P03|25006)$/
+
+/** SQLSTATEs of `Conflicted`. */
+const conflict = /^(40001|40P01|55P03)$/
+
+/**
+ * What Citus says, as an internal error (XX000), of a node that is away, restarts or has a shard no more, and what it
+ * passes on from libpq.
+ */
+const awayFromNode = /connect|(to|from) server|SSL|shard|worker node|node group|(prepare|commit) transaction/i
 
 /** Codes of a failed connection: from sockets, name resolution, TLS and the drivers themselves. */
 const noConnection = /^(E[A-Z_]{3,}|CONNECT.*|ERR_(SOCKET|STREAM|TLS|SSL).*|CERT_.*|DEPTH_.*|SELF_.*|UNABLE_.*)$/
@@ -69,7 +78,9 @@ export function unavailable(reason: unknown): Unavailable {
 
 function fromPostgres(error: PostgresFields): Error {
   if (error.code === '57014') return new TookTooLong('database', { cause: new Error(`57014 ${error.message}`) })
-  if (outOfService.test(error.code)) return unavailable(`${error.code} ${error.message}${adviceFor(error.message)}`)
+  if (conflict.test(error.code)) return new Conflicted(error.code, error.message)
+  const isAway = outOfService.test(error.code) || (error.code === 'XX000' && awayFromNode.test(error.message))
+  if (isAway) return unavailable(`${error.code} ${error.message}${adviceFor(error.message)}`)
   const quotesNoValue = messageWithoutValues.test(error.code) || typeof error.position === 'string'
   const message = quotesNoValue ? error.message : 'PostgreSQL refused the statement'
   return new DatabaseError(error.code, `${message} (${error.code})`, error.constraint_name ?? error.constraint)

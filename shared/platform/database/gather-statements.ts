@@ -1,5 +1,5 @@
 import { type GatherOptions, gather } from '../concurrency/gather.ts'
-import { DatabaseError } from './database.ts'
+import { Conflicted, DatabaseError } from './database.ts'
 
 /**
  * Gathers the calls of concurrent callers into statements, one for each batch of up to 64. Several statements run at
@@ -8,5 +8,6 @@ import { DatabaseError } from './database.ts'
  */
 export const gatherStatements = <Item, Result>(
   options: Pick<GatherOptions<Item, Result>, 'run' | 'key' | 'lock'>,
-): ((item: Item) => Promise<Result>) =>
-  gather({ ...options, maxItems: 64, maxInFlight: 4, isItemError: (error) => error instanceof DatabaseError })
+): ((item: Item) => Promise<Result>) => gather({ ...options, maxItems: 64, maxInFlight: 4, isItemError })
+
+const isItemError = (error: unknown): boolean => error instanceof DatabaseError || error instanceof Conflicted

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { DatabaseError } from './database.ts'
+import { Conflicted } from './database.ts'
 
 const maxRetries = 3
 
@@ -12,8 +12,9 @@ export async function retryConflicts<Result>(attempt: () => Promise<Result>): Pr
     try {
       return await attempt()
     } catch (error) {
-      const conflict = error instanceof DatabaseError && (error.sqlState === '40001' || error.sqlState === '40P01')
-      if (!conflict || retry === maxRetries) throw error
+      // Who sets a time limit for locks (55P03) does not want to wait for it again.
+      const isConflict = error instanceof Conflicted && error.sqlState !== '55P03'
+      if (!isConflict || retry === maxRetries) throw error
       await pause(Math.random() * 10 * 2 ** retry)
     }
   }

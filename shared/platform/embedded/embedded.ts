@@ -110,7 +110,7 @@ class EmbeddedDatabase implements Database {
   }
 
   write<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
-    return this.query<Row>(text, parameters)
+    return retryConflicts(() => this.query<Row>(text, parameters))
   }
 
   /** This engine has no standby. */

@@ -159,7 +159,7 @@ class PostgresDatabase implements StandbyDatabase {
   }
 
   write<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
-    return this.#writes.run(() => this.#write<Row>(text, parameters))
+    return retryConflicts(() => this.#writes.run(() => this.#write<Row>(text, parameters)))
   }
 
   transaction<Result>(work: (transaction: Drizzle) => Promise<Result>): Promise<Result> {
