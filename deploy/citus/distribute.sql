@@ -1,16 +1,23 @@
--- Spreads the tables of deals over the nodes of Citus, once, in the database of the coordinator that a deal server has
--- migrated, while no server runs. README.md has the steps.
+-- Spreads the tables of deals over the nodes of Citus, in the database of the coordinator that a deal server has
+-- migrated. README.md has the steps. Run again, it leaves tables as they are and makes the function anew.
 begin;
 set local citus.shard_count = 8;
 set local citus.multi_shard_modify_mode = 'sequential';
-select create_distributed_table('deals.event_counters', 'bucket', colocate_with := 'none');
-select create_distributed_table('deals.deals', 'bucket', colocate_with := 'deals.event_counters');
-select create_distributed_table('deals.tasks', 'bucket', colocate_with := 'deals.event_counters');
-select create_distributed_table('deals.events', 'bucket', colocate_with := 'deals.event_counters');
-select create_distributed_table('deals.commands', 'bucket', colocate_with := 'deals.event_counters');
+do $$
+declare
+  name text;
+begin
+  foreach name in array '{event_counters,deals,tasks,events,commands}'::text[] loop
+    continue when exists (select from pg_dist_partition where logicalrelid = ('deals.' || name)::regclass);
+    perform create_distributed_table(
+      'deals.' || name, 'bucket',
+      colocate_with := case name when 'event_counters' then 'none' else 'deals.event_counters' end);
+  end loop;
+end $$;
 
 -- Does what deal-server/store/functions/commit.sql does, row by row: each statement here goes to one shard by a plan
--- that is kept, and Citus refuses INSERT within WITH.
+-- that is kept, and Citus refuses INSERT within WITH. A shard may move between any two statements, until the first one
+-- that writes to it.
 create or replace function deals.commit(
   of_bucket smallint, changed text, happened text, remembered text, worked_on text
 )
@@ -45,7 +52,6 @@ begin
         d.purge_at, d.owner_user_id
       );
     else
-      -- The lock keeps what is read here until the update.
       select s.* into d from deals.deals s
       where s.bucket = wanted.bucket and s.id = wanted.id and s.version = wanted.expected_version for update;
       continue when not found;
@@ -61,7 +67,11 @@ begin
         created_at = d.created_at, created_by = d.created_by, updated_at = d.updated_at, updated_by = d.updated_by,
         deleted_at = d.deleted_at, purge_at = d.purge_at,
         owner_user_id = d.owner_user_id
-      where s.bucket = wanted.bucket and s.id = wanted.id;
+      where s.bucket = wanted.bucket and s.id = wanted.id and s.version = wanted.expected_version;
+      -- The update waited for a move, and does not see the rows that came with it. The caller repeats the commit.
+      if not found then
+        raise exception 'the shard of the deal has moved' using errcode = 'serialization_failure';
+      end if;
     end if;
     written := written || wanted.id;
   end loop;
@@ -122,6 +132,7 @@ begin
 
   return query select unnest(written);
 end $$;
-select create_distributed_function(
-  'deals.commit(smallint, text, text, text, text)', 'of_bucket', colocate_with := 'deals.event_counters');
+-- Without a distribution argument no call is delegated to a worker: an update there that waited for a shard to arrive
+-- finds no row. This also ends the delegation of earlier releases.
+select create_distributed_function('deals.commit(smallint, text, text, text, text)');
 commit;
