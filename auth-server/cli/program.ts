@@ -174,6 +174,10 @@ const groups: readonly Group[] = [
     add: async (program, ports) => (await import('./commands/secrets.ts')).addSecretCommands(program, ports),
   },
   {
+    name: 'deals',
+    add: async (program, ports) => (await import('./commands/deals.ts')).addDealCommands(program, ports),
+  },
+  {
     name: 'events',
     add: async (program, ports) => (await import('./commands/events.ts')).addEventCommands(program, ports),
   },

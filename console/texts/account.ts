@@ -41,6 +41,7 @@ const actions: Readonly<Record<string, string>> = {
   'user.credentials-ended': 'ended all credentials of a user',
   'user.recovered': 'recovered an administrator',
   'secrets.reencrypted': 'encrypted the secrets anew',
+  'deal.mended': 'made a deal anew from its events',
   'audit.archived': 'moved a month of the audit log to the archive',
   'user.password-reset-made': 'made a one-time link for a password',
   'user.password-reset': 'set a password by a one-time link',

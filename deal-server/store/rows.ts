@@ -71,7 +71,7 @@ export interface PlacedCommit extends DealCommit {
 }
 
 /** The rows of the tasks that a commit writes. */
-export const rowsOfTasks = ({ deal, tasks, bucket }: PlacedCommit): TaskRow[] =>
+export const rowsOfTasks = ({ deal, tasks, bucket }: Pick<PlacedCommit, 'deal' | 'tasks' | 'bucket'>): TaskRow[] =>
   tasks.map((task) => ({
     deal_id: deal.id,
     id: task.id,

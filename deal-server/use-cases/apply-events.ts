@@ -37,3 +37,17 @@ export function foldEvents(deal: Deal | undefined, events: readonly DealEvent[],
   if (!state) throw new TypeError('the first event of a deal is its creation')
   return state
 }
+
+/** An event of the past, with what was common to its command. */
+export interface PastEvent extends DealEvent, Pick<Occasion, 'actor'> {
+  readonly sequence: number
+  readonly dealVersion: number
+  readonly occurredAt: string
+}
+
+/** The deal of a whole history; undefined without events. */
+export const foldHistory = (history: readonly PastEvent[]): Deal | undefined =>
+  history.reduce<Deal | undefined>((deal, event) => {
+    const { sequence, dealVersion: version, occurredAt: at, actor } = event
+    return { ...foldEvents(deal, [event], { at, actor }), version, sequence, updatedAt: at, updatedBy: actor }
+  }, undefined)

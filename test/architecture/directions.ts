@@ -37,7 +37,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   'deal-server/replicas': ['deal-server/store', 'deal-server/queries', 'shared'],
   'deal-server/webhooks': ['deal-server/events', 'deal-server/domain', 'shared', '*'],
   'deal-server/events': ['deal-server/domain', 'shared', '*'],
-  'deal-server/retention': ['deal-server/store', 'shared', '*'],
+  'deal-server/retention': ['deal-server/store', 'deal-server/use-cases', 'deal-server/domain', 'shared', '*'],
   'deal-server/files': ['deal-server/domain', 'shared', 'csv-parse', 'csv-stringify', 'node:crypto'],
   'deal-server/http': [
     'deal-server/commands',

@@ -1,7 +1,7 @@
 /** Records what an operator did offline in the audit log. */
 import { type Clock, systemClock } from '../../../shared/platform/clock.ts'
 import { OperationError } from '../../../shared/platform/terminal/report.ts'
-import { type Origin, operatorScheme } from '../../audit/audit.ts'
+import { type ChangeEntry, type Origin, operatorScheme } from '../../audit/audit.ts'
 import { holdsKeyOfLog } from '../../audit/chain.ts'
 import { createChainedLog } from '../../audit/chained-log.ts'
 import { eventOf } from '../../audit/change-entries.ts'
@@ -50,11 +50,17 @@ export async function requireKeyOfLog(ports: Pick<AuthData, 'database' | 'secret
   throw new OperationError('SECRETS_KEY is not that of the servers: the audit log is written under another key.')
 }
 
+/** Records what an operator has done. @throws Unavailable */
+export async function recordOperation(
+  { operator, ...ports }: OperationRecordPorts,
+  entry: Pick<ChangeEntry, 'action' | 'target'>,
+): Promise<void> {
+  const audit = createChainedLog({ ...ports, log: silent })
+  await audit.record(eventOf(originOf(operator), entry))
+  await audit.settle()
+}
+
 /** Records that values were sealed anew. Without a key of the servers nothing was. @throws Unavailable */
 export async function recordReencryption(ports: OperationRecordPorts): Promise<void> {
-  if (!(await holdsKeyOfLog(ports))) return
-  const { operator, ...given } = ports
-  const audit = createChainedLog({ ...given, log: silent })
-  await audit.record(eventOf(originOf(operator), { action: 'secrets.reencrypted' }))
-  await audit.settle()
+  if (await holdsKeyOfLog(ports)) await recordOperation(ports, { action: 'secrets.reencrypted' })
 }

@@ -38,6 +38,7 @@ it('has the commands of the contract', () => {
     sessions: ['list', 'end'],
     audit: ['tail', 'verify', 'export', 'archive'],
     secrets: ['generate', 'reencrypt'],
+    deals: ['check'],
     events: ['archive', 'verify'],
     storage: [],
   })

@@ -1,9 +1,7 @@
 /** Deals as the store holds them, beside the servers: to compare twins, and to fold history. */
 import { expect } from 'vitest'
-import type { Deal } from '../../../deal-server/domain/deal.ts'
-import type { DealEvent } from '../../../deal-server/domain/events.ts'
 import { createDealRepository } from '../../../deal-server/store/deals.ts'
-import { applyEvents } from '../../../deal-server/use-cases/apply-events.ts'
+import { foldHistory } from '../../../deal-server/use-cases/apply-events.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 
 /** Reads what is stored. */
@@ -23,15 +21,10 @@ export function storedDeals(database: Database) {
         commands.set(event.dealVersion, [...(commands.get(event.dealVersion) ?? []), event])
       }
       expect([...commands.keys()]).toEqual([...commands.keys()].map((_, index) => index + 1))
-      let folded: Deal | undefined
       for (const ofCommand of commands.values()) {
-        const [first] = ofCommand
-        if (!first) continue
         expect(new Set(ofCommand.map(({ correlationId }) => correlationId)).size).toBe(1)
-        const facts = ofCommand.map(({ type, data }) => ({ type, data }) as unknown as DealEvent)
-        folded = applyEvents(folded, facts, { at: first.occurredAt, actor: first.actor })
       }
-      expect(folded).toEqual(deal)
+      expect(foldHistory(events)).toEqual(deal)
     },
   }
 }
