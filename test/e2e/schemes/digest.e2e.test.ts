@@ -186,6 +186,7 @@ describeBackends('Digest authentication', (openBackend) => {
         seen.add(JSON.stringify({ ...reply.body, requestId: '', instance: '' }))
       }
       expect(seen.size).toBe(1)
+      expect(String([...seen])).toContain('algorithm=SHA-256 alone (RFC 7616), not by MD5')
       expect((await ask(server, uri, right)).status).toBe(200)
     }
   })

@@ -71,7 +71,9 @@ describeBackends('signed requests', (openBackend) => {
   it('bind body and method unless the key was made without', async () => {
     const body = creation()
     const unbound = { binds: false }
-    expectProblem(await signed({ method: 'POST', url: `${deals()}/`, body }, unbound), 400, 'body-hash-required')
+    const both = await signed({ method: 'POST', url: `${deals()}/`, body }, unbound)
+    expectProblem(both, 400, 'body-hash-required')
+    expect(both.body.detail).toContain('method and bodySha256')
     const removal = { method: 'DELETE', url: `${deals()}/${JSON.parse(body).id}` }
     expectProblem(await signed(removal, unbound), 400, 'signature-method-required')
     expect((await signed({ method: 'GET', url: deals() }, unbound)).status).toBe(200)

@@ -188,6 +188,7 @@ const staleNonce = (headers: ResponseHeaders) =>
 export const wrongResponse = (headers: ResponseHeaders): ProblemError<'invalid-credentials'> =>
   new ProblemError(
     'invalid-credentials',
-    'The Digest response is not right for this request. It is made with the Digest secret, not with the password.',
+    'The Digest response is not right for this request. It is made by algorithm=SHA-256 alone (RFC 7616), not by MD5, ' +
+      'and with the Digest secret, not with the password.',
     { headers },
   )

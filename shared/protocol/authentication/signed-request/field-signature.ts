@@ -26,7 +26,7 @@ export const readFieldSignature: ReadSignature = async (request, { publicOrigin 
   const covered = readCovered(input)
   requireCovered(covered, request)
   const coversDigest = covered.names.has('content-digest')
-  if (!coversDigest && (await hasBody(request))) throw bodyHashRequired()
+  if (!coversDigest && (await hasBody(request))) throw bodyHashRequired({ bindsMethod: true })
   const isDigestChecked = request.header('content-digest') !== undefined && !request.isBodyElsewhere
   // The body may be large: it is read when the signature is known to be genuine.
   const isDigestWrong = async () => isDigestChecked && !(await verifyContentDigest(request))

@@ -38,13 +38,14 @@ export async function hasBody(request: HttpRequest): Promise<boolean> {
   return length === undefined ? (await request.readBody()).length > 0 : Number(length) > 0
 }
 
-/** The refusal of a signature that does not cover the body. */
-export const bodyHashRequired = () =>
-  new ProblemError(
-    'body-hash-required',
-    'Sign the body too: bodySha256 in the query, or Content-Digest (RFC 9530). A key that was made with ' +
-      'requireBodyHash: false need not.',
-  )
+/** The refusal of a signature that does not cover the body. It names the method too, where that is not covered. */
+export function bodyHashRequired({ bindsMethod }: Pick<ReceivedSignature, 'bindsMethod'>) {
+  const missing = bindsMethod
+    ? 'the body too: bodySha256 in the query, or Content-Digest (RFC 9530)'
+    : 'the method and the body too: method and bodySha256 in the query'
+  const message = `Sign ${missing}. A key that was made with requireBodyHash: false need not.`
+  return new ProblemError('body-hash-required', message)
+}
 
 /** The refusal of a signature that does not cover the method. */
 export const methodRequired = () =>

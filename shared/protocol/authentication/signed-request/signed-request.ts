@@ -151,7 +151,7 @@ async function liveKey(
  * @throws ProblemError `body-hash-required`, `signature-method-required`
  */
 async function requireBound(request: HttpRequest, { bindsBody, bindsMethod }: ReceivedSignature): Promise<void> {
-  if (!bindsBody && (await hasBody(request))) throw bodyHashRequired()
+  if (!bindsBody && (await hasBody(request))) throw bodyHashRequired({ bindsMethod })
   if (!bindsMethod) throw methodRequired()
 }
 
