@@ -5,8 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Refusal } from '../../deal-server/files/cells.ts'
 import { stateNames } from '../../deal-server/files/columns.ts'
 import type { RowOutcome } from '../../deal-server/files/outcomes.ts'
-import { type FileFormat, type Row, readRows } from '../../deal-server/files/rows.ts'
-import { OperationError } from '../../shared/platform/terminal/report.ts'
+import { type FileFormat, type Row, readRows, UnreadableFile } from '../../deal-server/files/rows.ts'
+import { NoText } from '../../shared/platform/files/text-decoder.ts'
 import { transferTexts as texts } from '../texts/lists.ts'
 
 /** The largest file of the page: rows of one batch, and bytes. */
@@ -47,7 +47,7 @@ export async function readFile({ text, format, delimiter }: SentFile): Promise<F
       if (rows.length > maxRows) return { fault: texts.tooMany(String(maxRows)) }
     }
   } catch (error) {
-    if (error instanceof OperationError) return { fault: error.message }
+    if (error instanceof UnreadableFile || error instanceof NoText) return { fault: error.message }
     throw error
   }
   return rows.length === 0 ? { fault: texts.noRows } : { rows, header, leftOut: stateNames(header) }

@@ -38,7 +38,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   'deal-server/webhooks': ['deal-server/events', 'deal-server/domain', 'shared', '*'],
   'deal-server/events': ['deal-server/domain', 'shared', '*'],
   'deal-server/retention': ['deal-server/store', 'deal-server/use-cases', 'deal-server/domain', 'shared', '*'],
-  'deal-server/files': ['deal-server/domain', 'shared', 'csv-parse', 'csv-stringify', 'node:crypto'],
+  'deal-server/files': ['deal-server/domain', 'shared', 'csv-parse', 'csv-stringify', 'node:crypto', 'node:stream'],
   'deal-server/http': [
     'deal-server/commands',
     'deal-server/queries',

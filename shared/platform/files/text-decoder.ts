@@ -1,9 +1,9 @@
 /** Text out of the bytes of a file. A byte that is no text is refused with its place; U+FFFD would stay in the data. */
 import { isUtf8 } from 'node:buffer'
-import { OperationError } from '../terminal/report.ts'
+import { OperatorError } from '../operator-error.ts'
 
 /** A file that is no text. The message says where, and how to save it. */
-export class NoText extends OperationError {}
+export class NoText extends OperatorError {}
 
 const utf8Mark = Buffer.from('\ufeff')
 const utf16Mark = Buffer.from('\ufeff', 'utf16le')

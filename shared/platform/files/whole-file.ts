@@ -14,9 +14,9 @@ export interface WholeFileOptions {
 }
 
 /**
- * Writes a file: `write` fills the stream and ends it. A new file, and a regular file of one's own, has the content when
- * all of it is on the disk; until then, and after an error, it is as it was. A link, a pipe, a device, a file of somebody
- * else or of several names is written straight: a new file in its place would not be what it is.
+ * Writes a file: `write` fills the stream and ends it. A new file, and a regular file of one's own, has the content
+ * when all of it is on the disk; until then, and after an error, it is as it was. A link, a pipe, a device, and a file
+ * of another user or of several names, is written straight: a new file in its place would be something else.
  */
 export async function writeWhole(
   path: string,
