@@ -13,6 +13,7 @@ import {
   multipartType,
   readMultipart,
 } from '../../shared/platform/http/content/multipart-body.ts'
+import { createInnerRequest } from '../../shared/platform/http/inner-request.ts'
 import { type HttpRequest, maxOpenBodyBytes } from '../../shared/platform/http/request.ts'
 import { type HttpResponse, noStore } from '../../shared/platform/http/response.ts'
 import type { AnswerByRoute, Method, Route } from '../../shared/platform/http/server/routes.ts'
@@ -25,7 +26,7 @@ import { explainedProblems, type ServerName } from '../../shared/protocol/proble
 import { htmlType, pageHeaders } from '../../shared/server/html/page.ts'
 import { firstPages } from '../../shared/server/pages/first-pages.ts'
 import { strings } from '../texts/common.ts'
-import { type Api, type ApiRefusal, createApi, innerRequestOf, RefusedCall, type RouteTable } from './api.ts'
+import { type Api, type ApiRefusal, createApi, RefusedCall, type RouteTable } from './api.ts'
 import { type AssetName, consoleAssets } from './assets.ts'
 import { renderFrame } from './frame.tsx'
 import { may } from './may.ts'
@@ -161,7 +162,7 @@ function createConsole<Routes extends RouteTable>(settings: ConsoleSettings, por
   /** Reads the session by a request of its own: the one for the page may be a form. */
   const findCaller = async (request: HttpRequest): Promise<Caller> => {
     let caller: Caller | undefined
-    const inner = innerRequestOf(request, 'GET /')
+    const inner = createInnerRequest(request, { method: 'GET', path: request.path, pathParameters: {} })
     const reply = await answer(inner, {
       handle: async () => {
         requireSecureTransport(request.peer)
@@ -188,7 +189,8 @@ function createConsole<Routes extends RouteTable>(settings: ConsoleSettings, por
     } catch (error) {
       if (error instanceof SignInNeeded)
         return signInFirst(settings, { request, form: await smallForm(request), error })
-      if (error instanceof RefusedCall) return show(problemPage(error.reply.problem))
+      if (error instanceof RefusedCall)
+        return show({ ...problemPage(error.reply.problem), headers: cookiesIn(error.reply.headers) })
       return show(await problemPageOf(request, answer, error))
     }
   }
@@ -257,11 +259,14 @@ interface Interrupted {
 /** A form with more fields is not shown to be sent again. */
 const maxKeptFields = 100
 
+/** The cookies that a response sets or expires. */
+const cookiesIn = ({ 'set-cookie': cookies }: HttpResponse['headers']): HttpResponse['headers'] =>
+  cookies === undefined ? {} : { 'set-cookie': cookies }
+
 /** Leads to the page for signing in, and back. A form that was sent is shown: it can be sent again. */
 function signInFirst(settings: ConsoleSettings, { request, form, error }: Interrupted): HttpResponse {
   const { publicOrigins, server } = settings
-  const cookies = error.headers['set-cookie']
-  const headers = cookies === undefined ? {} : { 'set-cookie': cookies }
+  const headers = cookiesIn(error.headers)
   const back = publicOrigins[server] + request.path + (request.rawQuery === '' ? '' : `?${request.rawQuery}`)
   const target = (returnTo: string) =>
     `${publicOrigins.auth}${signInPath}?${new URLSearchParams({ return_to: returnTo, reason: 'sign-in' })}`

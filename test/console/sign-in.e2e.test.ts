@@ -110,7 +110,44 @@ it('leads /console of the auth server to the account', async () => {
   expect([reply.status, reply.headers.get('location')]).toEqual([303, '/account'])
 })
 
+it.each([
+  ['deal', '/console/deals'],
+  ['auth', '/account/sessions'],
+] as const)(
+  'tells a reader with two session cookies the way out, and expires both, on the %s server',
+  async (name, path) => {
+    const { cookie } = await signIn(world.stack, 'alice')
+    const two = `keyhold_session=${'A'.repeat(43)}; ${cookie}`
+    const reply = await world.stack[name].send(path, { headers: { cookie: two, accept: 'text/html' } })
+    expectPage(reply, 400, 'More than one credential', 'sign in again', 'delete the cookies of this site')
+    const [first = ''] = path.slice(1).split('/')
+    for (const place of ['/', `/${first}`, path]) {
+      expect(reply.headers.getSetCookie()).toContain(
+        `keyhold_session=; Path=${place}; HttpOnly; SameSite=Lax; Max-Age=0`,
+      )
+    }
+  },
+)
+
 describeInBrowser('a person', () => {
+  it('whose browser has got a second session cookie signs in again, and is back', async () => {
+    const { browser, url, close } = await openConsoleInBrowser()
+    try {
+      const { page } = await browser.newPage()
+      await page.goto(url('/console/tasks'))
+      await signInOnPage(page, 'alice')
+      await page.waitForURL(url('/console/tasks'))
+      await page.evaluate("document.cookie = 'keyhold_session=another; path=/console'")
+      expect((await page.goto(url('/console/tasks')))?.status()).toBe(400)
+      await page.getByText('delete the cookies of this site').first().waitFor()
+      await page.goto(url('/console/tasks'))
+      await signInOnPage(page, 'alice')
+      await page.waitForURL(url('/console/tasks'))
+    } finally {
+      await close()
+    }
+  })
+
   it('signs in, is asked again when the session has ended, and is back where he was', async () => {
     const { browser, url, stack, close } = await openConsoleInBrowser()
     try {

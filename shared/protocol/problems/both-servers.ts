@@ -178,7 +178,9 @@ const credentialProblems = {
     status: 400,
     title: 'More than one credential in one request',
     meaning: 'The request carries more than one credential, and the server does not choose between them.',
-    remedy: 'Send exactly one. A browser adds the session cookie by itself: sign out to use another scheme.',
+    remedy:
+      'Send exactly one. A browser adds the session cookie by itself: sign out to use another scheme. If it has two of ' +
+      'them, sign in again, or delete the cookies of this site.',
   },
   'token-expired': {
     status: 400,

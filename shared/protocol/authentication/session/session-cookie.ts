@@ -43,6 +43,31 @@ export function createSessionCookie({ publicOrigins }: SessionCookieSettings): S
 }
 
 /**
+ * `Set-Cookie` lines that make a browser forget all cookies of the name that it may have sent, also those that others
+ * have set. A browser has one cookie at most of a name with the prefix.
+ */
+export function expireAll(cookie: Pick<SessionCookie, 'expire'>, request: HttpRequest): string[] {
+  const line = cookie.expire(request)
+  if (line.startsWith(secureName)) return [line]
+  return placesOf(request).map((place) => line.replace('Path=/', place))
+}
+
+/**
+ * The places for which a cookie that came with this request can have been set (RFC 6265bis §5.8.3), as attributes. Not
+ * those of deeper paths and longer names: the answer would be larger than proxies take.
+ */
+function placesOf(request: HttpRequest): string[] {
+  const names = /^(?:\/[\w.~%-]+){0,3}/.exec(request.path)?.[0].split('/').slice(1) ?? []
+  const paths = names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`)
+  const [host = ''] = /^[a-z0-9.-]{1,253}(?=:|$)/i.exec(request.header('host') ?? '') ?? []
+  const labels = /[a-z]/i.test(host) ? host.split('.').slice(-3) : []
+  const domains = labels.map((_, index) => `; Domain=${labels.slice(index).join('.')}`)
+  return ['/', ...paths.flatMap((path) => [path, `${path}/`])].flatMap((path) =>
+    ['', ...domains].map((domain) => `Path=${path}${domain}`),
+  )
+}
+
+/**
  * The values of the cookies with this name. Names are case-sensitive; the value follows the first `=` (RFC 6265bis
  * §5.7.3).
  */

@@ -7,7 +7,7 @@ import type { HttpRequest } from '../../../platform/http/request.ts'
 import { ProblemError } from '../../../platform/problems/errors.ts'
 import type { Traced } from '../../../platform/trace-context.ts'
 import type { Scheme, VerifiedCredential } from '../scheme.ts'
-import type { SessionCookie } from './session-cookie.ts'
+import { expireAll, type SessionCookie } from './session-cookie.ts'
 import { isSessionKey, type KnownSession, sessionKeyHash } from './session-times.ts'
 
 /** The sessions that a server knows. Neither function returns an expired one. */
@@ -37,7 +37,7 @@ export function createSessionScheme({ cookie, sessions }: SessionSchemePorts): S
     isForgottenAmongSeveral: true,
     challenge: () => undefined,
     refusalHeaders,
-    place: { find: (request) => onlyOf(cookie.read(request)) },
+    place: { find: (request) => onlyCookie(cookie, request) },
     verify: (key, request) => {
       if (!isSessionKey(key)) throw refuse(request)
       const keyHash = sessionKeyHash(key)
@@ -58,9 +58,13 @@ export function createSessionScheme({ cookie, sessions }: SessionSchemePorts): S
 
 /**
  * @throws ProblemError `several-credentials` for two cookies of one name: the server cannot know which one is meant
- * (RFC 6265bis §4.2.2)
+ * (RFC 6265bis §4.2.2). A browser forgets them all. Otherwise nobody could sign in any more.
  */
-function onlyOf(keys: readonly string[]): string | undefined {
+function onlyCookie(cookie: SessionCookie, request: HttpRequest): string | undefined {
+  const keys = cookie.read(request)
   if (keys.length <= 1) return keys[0]
-  throw new ProblemError('several-credentials', 'The request carries more than one session cookie.')
+  const detail =
+    'The request carries more than one session cookie. A browser forgets them now: sign in again. If they come back, ' +
+    'delete the cookies of this site in the browser.'
+  throw new ProblemError('several-credentials', detail, { headers: { 'set-cookie': expireAll(cookie, request) } })
 }

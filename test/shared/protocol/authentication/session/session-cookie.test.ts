@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { HttpRequest } from '../../../../../shared/platform/http/request.ts'
-import { createSessionCookie } from '../../../../../shared/protocol/authentication/session/session-cookie.ts'
+import { createSessionCookie, expireAll } from '../../../../../shared/protocol/authentication/session/session-cookie.ts'
 
 const http = { auth: 'http://127.0.0.1:4000', deal: 'http://127.0.0.1:4001' }
 const https = { auth: 'https://auth.example', deal: 'https://deals.example' }
@@ -45,5 +45,32 @@ describe.each(over)('the session cookie over $what', ({ origins, isHttps, name }
     expect(read(`${name}=`)).toEqual([''])
     expect(read(`${name} = a=b `)).toEqual(['a=b'])
     expect(read(`${name}="quoted"`)).toEqual(['"quoted"'])
+  })
+})
+
+describe('the refusal of several session cookies', () => {
+  const expired = (path: string, host: string, isHttps = false): string[] => {
+    const header = (name: string) => (name === 'host' ? host : undefined)
+    const request = { path, peer: { isHttps }, header } as unknown as HttpRequest
+    return expireAll(createSessionCookie({ publicOrigins: http }), request)
+  }
+  const placesIn = (lines: readonly string[]) =>
+    lines.map((line) => /^keyhold_session=; (.*); HttpOnly; SameSite=Lax; Max-Age=0$/.exec(line)?.[1])
+
+  it.each([
+    ['/', '127.0.0.1:4000', ['Path=/']],
+    ['/a', '[::1]:4000', ['Path=/', 'Path=/a', 'Path=/a/']],
+    ['/a/', '', ['Path=/', 'Path=/a', 'Path=/a/']],
+    ['/a/b.c', '10.0.0.1', ['Path=/', 'Path=/a', 'Path=/a/', 'Path=/a/b.c', 'Path=/a/b.c/']],
+    ['/', 'localhost:4000', ['Path=/', 'Path=/; Domain=localhost']],
+    ['/', 'a.b.test', ['Path=/', 'Path=/; Domain=a.b.test', 'Path=/; Domain=b.test', 'Path=/; Domain=test']],
+    ['/a;Domain=x/b', 'evil;Domain=y', ['Path=/', 'Path=/a', 'Path=/a/']],
+  ])('expires those that %s of %s can get', (path, host, places) => {
+    expect(placesIn(expired(path, host))).toEqual(places)
+  })
+
+  it('stays small, and knows that there is one alone over HTTPS', () => {
+    expect(expired('/a'.repeat(5_000), 'a.b.c.d.e.test').length).toBe(28)
+    expect(expired('/a', 'a.test', true)).toEqual([expect.stringContaining('__Host-keyhold_session=; Path=/;')])
   })
 })
