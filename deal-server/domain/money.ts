@@ -22,6 +22,18 @@ export function readDecimal(value: number | string): DecimalText | undefined {
   return decimalPattern.test(text) ? text.replace(/^0+(?=\d)/, '') : undefined
 }
 
+/** A member for an amount whose JSON number has an exponent or is minus zero; no text of JSON can look like it inside. */
+const otherForm = /("\w*(?:[pP]rice|[pP]enalty|[aA]mount)"\s*:\s*)(-?\d+(?:\.\d+)?[eE][+-]?\d+|-0(?:\.0+)?(?![\d.eE]))/g
+
+/**
+ * Puts JSON numbers that are no amounts as they are written, such as `1e3` and `-0`, into quotes: a parser would make
+ * 1000 and 0 of them. `readDecimal` then refuses them like other texts.
+ */
+export const quoteOddAmounts = (json: string): string =>
+  json.replace(otherForm, (whole, name: string, number: string) =>
+    Number.isFinite(Number(number)) ? `${name}"${number}"` : whole,
+  )
+
 /** The shortest text of an amount: `12.3` for `12.30`. */
 export const shortestDecimal = (amount: DecimalText): DecimalText =>
   amount.includes('.') ? amount.replace(/\.?0+$/, '') : amount

@@ -1,9 +1,11 @@
 /** Reads the rows of a file: CSV, or NDJSON with a deal or a whole command in each line. */
+
 import { hash } from 'node:crypto'
 import { CsvError } from 'csv-parse'
 import { createTextDecoder } from '../../shared/platform/files/text-decoder.ts'
 import { DoubledMember, parseJson } from '../../shared/platform/json.ts'
 import { OperationError } from '../../shared/platform/terminal/report.ts'
+import { quoteOddAmounts } from '../domain/money.ts'
 import { creationColumns, faultOfHeader, ignoredColumns, maxColumns, requiredColumns } from './columns.ts'
 import { type CsvRow, csvRows } from './csv-rows.ts'
 
@@ -195,7 +197,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 /** The object, or what is wrong with the line. */
 function objectIn(text: string): Record<string, unknown> | string {
   try {
-    const value = parseJson(text)
+    const value = parseJson(quoteOddAmounts(text))
     return isObject(value) ? value : notAnObject
   } catch (error) {
     return error instanceof DoubledMember ? 'The line has an object with the same member twice.' : notAnObject

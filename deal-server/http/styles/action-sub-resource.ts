@@ -2,8 +2,10 @@
  * Style 1: a verb below the deal, `PUT` or `POST /rest/v1/deals/{id}/hold`, with the parameters in the body. The
  * response is the deal. Most styles decode and answer alike, so they use these functions.
  */
+
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { quoteOddAmounts } from '../../domain/money.ts'
 import type { BoundCommand, Command } from '../../use-cases/define-use-case.ts'
 import { describeSubResource } from '../openapi/command-operations.ts'
 import { dealResponse } from '../representations/responses.ts'
@@ -26,7 +28,7 @@ export const actionSubResourceRoutes = (commands: readonly Command[]): StyleRout
 /** Decodes a command on the deal in the path, with the parameters in the body. */
 export async function decodeSubResource(request: HttpRequest, command: Command): Promise<CommandInvocation> {
   const dealId = dealIdInPath(request)
-  const params = withoutRepeatedId(await readJson(request), dealId)
+  const params = withoutRepeatedId(await readJson(request, quoteOddAmounts), dealId)
   const invocation = dealCommand(request, command.bind(params, ''), dealId)
   requireRepeatable(request, invocation)
   return invocation

@@ -9,6 +9,7 @@ import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
+import { quoteOddAmounts } from '../../domain/money.ts'
 import type { DealRefusalCode } from '../../domain/refusal.ts'
 import { bindAttributeUpdate } from '../../use-cases/update-deal/update-deal.ts'
 import { commandProblems, created, dealCommandInput, dealFields, theDeal } from '../openapi/command-operations.ts'
@@ -85,7 +86,7 @@ export const dealUpdateRoutes = ({ requirePrecondition }: { requirePrecondition:
     describe: () => [putOperation],
     decode: async (request) => {
       const dealId = dealIdInPath(request)
-      const body = requireObject(await readJson(request))
+      const body = requireObject(await readJson(request, quoteOddAmounts))
       if ('action' in body) return decodeSingleUpdate(request, dealId, body)
       return decodeAttributes(request, { dealId, body, whole: true, required: requirePrecondition })
     },
@@ -97,7 +98,7 @@ export const dealUpdateRoutes = ({ requirePrecondition }: { requirePrecondition:
     describe: () => [patchOperation],
     decode: async (request) => {
       const dealId = dealIdInPath(request)
-      const body = requireObject(await readJson(request))
+      const body = requireObject(await readJson(request, quoteOddAmounts))
       return decodeAttributes(request, { dealId, body, whole: false, required: false })
     },
   },

@@ -2,6 +2,7 @@
  * Batches: `POST /commands` takes many commands, each as in style 5 with its id, and answers with the outcome of each,
  * in the order of the commands, as it comes (docs/contract/deals.md#batches).
  */
+
 import * as z from 'zod'
 import { runInOrder } from '../../../shared/platform/concurrency/in-order.ts'
 import { preferredType } from '../../../shared/platform/http/content/accept.ts'
@@ -19,6 +20,7 @@ import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { checkValue, invalidValue } from '../../../shared/platform/problems/check-value.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
+import { quoteOddAmounts } from '../../domain/money.ts'
 import { commandBatchBody } from '../openapi/command-schemas.ts'
 import { representSucceeded } from '../representations/command-resource.ts'
 import type { DescribeFailure } from '../representations/line-problems.ts'
@@ -91,6 +93,7 @@ async function decodeBatch(request: HttpRequest, describeFailure: DescribeFailur
     maxLineBytes,
     maxArrayBytes,
     onTooMany: tooLarge,
+    amend: quoteOddAmounts,
   })
   if (found.items.length === 0) throw new ProblemError('invalid-body', 'The batch has no command.')
   const isMinimal = prefersMinimal(request)

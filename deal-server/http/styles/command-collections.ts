@@ -3,6 +3,7 @@
  * action, params}`, and `PUT /rest/v1/deals/{deal_id}/commands/{command_id}` with `{action, params}`. Both share their
  * ids.
  */
+
 import * as z from 'zod'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import type { DescribedBody, Operation } from '../../../shared/platform/http/operation.ts'
@@ -11,6 +12,7 @@ import { jsonResponse } from '../../../shared/platform/http/response.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { checkValue } from '../../../shared/platform/problems/check-value.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
+import { quoteOddAmounts } from '../../domain/money.ts'
 import { commandInput, commandProblems, outcomeFields } from '../openapi/command-operations.ts'
 import { dealCommandBody, globalCommandBody } from '../openapi/command-schemas.ts'
 import { idOfCommand, idOfDeal } from '../openapi/parameters.ts'
@@ -94,7 +96,7 @@ export const commandCollectionRoutes = (options: CommandReadOptions): StyleRoute
 export const globalSchema = actionSchema.extend({ deal: z.string().optional() })
 
 async function decodeGlobal(request: HttpRequest): Promise<Invocation> {
-  const { deal, action, params } = checkValue(globalSchema, await readJson(request))
+  const { deal, action, params } = checkValue(globalSchema, await readJson(request, quoteOddAmounts))
   const command = commandOfAction(action)
   const target = dealIdInBody(params, command, { at: '/params', deal })
   return namedCommand(request, { action, params: target.params, dealId: target.dealId })
@@ -102,7 +104,7 @@ async function decodeGlobal(request: HttpRequest): Promise<Invocation> {
 
 async function decodePerDeal(request: HttpRequest): Promise<Invocation> {
   const dealId = dealIdInPath(request)
-  const body = withoutRepeatedId(await readJson(request), dealId)
+  const body = withoutRepeatedId(await readJson(request, quoteOddAmounts), dealId)
   const { deal, action, params } = checkValue(globalSchema, body)
   if (deal !== undefined && deal.toLowerCase() !== dealId) {
     throw new ProblemError('deal-mismatch', 'The deal in the body is not the one in the path.')

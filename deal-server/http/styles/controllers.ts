@@ -10,6 +10,7 @@ import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { emptyResponse } from '../../../shared/platform/http/response.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
+import { quoteOddAmounts } from '../../domain/money.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { commandNamed, commandNames, commands } from '../../use-cases/index.ts'
 import { commandInput, commandProblems, describeUseCase, outcomeFields } from '../openapi/command-operations.ts'
@@ -61,7 +62,7 @@ async function decodeCommand(request: HttpRequest): Promise<Invocation> {
   if (!command) {
     throw new ProblemError('unknown-command', `There are the commands ${commandNames.join(', ')}.`)
   }
-  const { dealId, params } = dealIdInBody(await readJson(request), command)
+  const { dealId, params } = dealIdInBody(await readJson(request, quoteOddAmounts), command)
   return {
     kind: 'command',
     bound: command.bind(params, ''),

@@ -1,4 +1,5 @@
 /** Deals as a collection of resources: create, read and delete; `deal-lists.ts` lists them. */
+
 import * as z from 'zod'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import { pageParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
@@ -8,6 +9,7 @@ import { emptyResponse, jsonResponse, jsonTextResponse } from '../../../shared/p
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { allowedTo } from '../../commands/allowed.ts'
 import { noSuchDeal } from '../../commands/presence.ts'
+import { quoteOddAmounts } from '../../domain/money.ts'
 import { mayReadPast, requirePresent } from '../../queries/presence.ts'
 import { dealHistoryQuery, dealQuery, dealTextQuery } from '../../queries/queries.ts'
 import { createDeal } from '../../use-cases/create-deal.ts'
@@ -91,7 +93,7 @@ export const resourceRoutes = (lists: Lists): readonly StyleRoute[] => [
 ]
 
 async function decodeCreation(request: HttpRequest): Promise<Invocation> {
-  const bound = createDeal.bind(await readJson(request), '')
+  const bound = createDeal.bind(await readJson(request, quoteOddAmounts), '')
   return dealCommand(request, bound, bound.chosenDealId)
 }
 

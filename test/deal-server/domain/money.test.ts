@@ -1,13 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { mapAmounts } from '../../../deal-server/commands/amount-parameters.ts'
 import {
   decimalText,
   largestAmount,
   majorUnits,
+  quoteOddAmounts,
   readDecimal,
   shortestDecimal,
   toMinorUnits,
 } from '../../../deal-server/domain/money.ts'
+import { commands } from '../../../deal-server/use-cases/index.ts'
+import { attributesSchema } from '../../../deal-server/use-cases/update-deal/attributes.ts'
 import { campaign } from '../../support/campaign.ts'
 
 const minorOf = (sent: unknown, currency = 'EUR') => {
@@ -55,6 +60,41 @@ describe('amounts', () => {
     ['999999999999.999', 'KWD', 999999999999999],
   ])('%s %s: %s', (sent, currency, expected) => {
     expect(minorOf(sent, currency)).toBe(expected)
+  })
+
+  it.each([
+    ['{"price":1e3}', '{"price":"1e3"}'],
+    ['{ "newPrice" : 1.5E+1 , "a":1e3}', '{ "newPrice" : "1.5E+1" , "a":1e3}'],
+    ['[{"finalPrice":-0},{"penaltyAmount":-0.00}]', '[{"finalPrice":"-0"},{"penaltyAmount":"-0.00"}]'],
+    ['{"price":0e-1,"cancelPenalty":-0e5}', '{"price":"0e-1","cancelPenalty":"-0e5"}'],
+  ])('are texts where their numbers are written with exponent or sign: %s', (sent, expected) => {
+    expect(quoteOddAmounts(sent)).toBe(expected)
+    expect(JSON.parse(expected)).toBeDefined()
+  })
+
+  it.each([
+    '{"price":1000}',
+    '{"price":-0.5,"newPrice":-1}',
+    '{"price":1e400}',
+    '{"price":"1e3","priceReason":1e3,"version":1e0}',
+    '{"name":"\\"price\\":1e3"}',
+    '{"name":"\\\\","x":"price:1e3","prices":1e3}',
+    '{"price":{"a":-0},"price2":-0}',
+  ])('stay as they are in %s', (sent) => expect(quoteOddAmounts(sent)).toBe(sent))
+
+  it('are quoted under every name that a parameter for an amount has, and under no other', () => {
+    const names = commands.flatMap(({ params }) => (params instanceof z.ZodObject ? Object.keys(params.shape) : []))
+    const all = [...new Set([...names, ...Object.keys(attributesSchema.unwrap().shape), 'finalPrice'])]
+    const { completion, ...marked } = mapAmounts(
+      { ...Object.fromEntries(all.map((name) => [name, '1'])), completion: { finalPrice: '1' } },
+      () => 'amount',
+    )
+    const amounts = Object.keys(marked).filter((name) => marked[name] === 'amount')
+    expect(amounts).toEqual(expect.arrayContaining(['price', 'newPrice', 'penaltyAmount']))
+    expect(completion).toEqual({ finalPrice: 'amount' })
+    for (const name of [...amounts, 'finalPrice']) expect(quoteOddAmounts(`{"${name}":1e3}`)).toBe(`{"${name}":"1e3"}`)
+    for (const name of all.filter((one) => marked[one] !== 'amount' && one !== 'finalPrice'))
+      expect(quoteOddAmounts(`{"${name}":1e3}`)).toBe(`{"${name}":1e3}`)
   })
 
   it.each([

@@ -4,16 +4,19 @@ import { type CheckOptions, checkValue } from '../../problems/check-value.ts'
 import { ProblemError } from '../../problems/errors.ts'
 import type { HttpRequest } from '../request.ts'
 
+/** Changes a JSON text before it is parsed. */
+export type AmendJson = (text: string) => string
+
 /**
  * Reads the JSON value in the body. An empty body counts as `{}`: a request without required members needs no body.
  * @throws ProblemError `unsupported-media-type`, `invalid-body`
  */
-export async function readJson(request: HttpRequest): Promise<unknown> {
+export async function readJson(request: HttpRequest, amend?: AmendJson): Promise<unknown> {
   const bytes = await request.readBody()
   if (bytes.length === 0) return {}
   requireJsonMediaType(request)
   refuseCompression(request)
-  return decodeJson(bytes)
+  return decodeJson(bytes, 'body', amend)
 }
 
 /** True for a body in a coding that changes it. `identity` says that there is none (RFC 9110 §8.4.1). */
@@ -30,14 +33,14 @@ export function refuseCompression(request: HttpRequest): void {
 }
 
 /** The JSON value in these bytes. `what` is their name in refusals. @throws ProblemError `invalid-body` */
-export function decodeJson(bytes: Uint8Array, what = 'body'): unknown {
+export function decodeJson(bytes: Uint8Array, what = 'body', amend: AmendJson = (text) => text): unknown {
   let text: string
   try {
     text = utf8.decode(bytes)
   } catch {
     throw new ProblemError('invalid-body', `The ${what} is not valid UTF-8.`)
   }
-  const value = parse(text, what)
+  const value = parse(amend(text), what)
   if (isDeeperThan(maxDepth, value))
     throw new ProblemError('invalid-body', `The ${what} is more than ${maxDepth} levels deep.`)
   return value

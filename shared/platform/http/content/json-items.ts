@@ -1,7 +1,7 @@
 /** Bodies with many JSON values: one in each line (NDJSON), or the members of an array. */
 import { ProblemError } from '../../problems/errors.ts'
 import type { HttpRequest } from '../request.ts'
-import { decodeJson, isJsonType, mediaTypeOf, refuseCompression } from './json-body.ts'
+import { type AmendJson, decodeJson, isJsonType, mediaTypeOf, refuseCompression } from './json-body.ts'
 
 /** The media type of NDJSON in responses. */
 export const ndjson = 'application/x-ndjson'
@@ -26,6 +26,8 @@ export interface ItemLimits {
   readonly maxArrayBytes: number
   /** The refusal of more than `maxItems` values. */
   readonly onTooMany: () => ProblemError
+  /** What is changed in each line, or in the array, before it is parsed. */
+  readonly amend?: AmendJson
 }
 
 /**
@@ -47,7 +49,7 @@ const wrongType = () =>
     headers: { accept: `${ndjson}, application/json` },
   })
 
-function membersOf(bytes: Buffer, { maxItems, maxArrayBytes, onTooMany }: ItemLimits): ReadItem[] {
+function membersOf(bytes: Buffer, { maxItems, maxArrayBytes, onTooMany, amend }: ItemLimits): ReadItem[] {
   if (bytes.length > maxArrayBytes) {
     throw new ProblemError(
       'body-too-large',
@@ -55,7 +57,7 @@ function membersOf(bytes: Buffer, { maxItems, maxArrayBytes, onTooMany }: ItemLi
     )
   }
   if (hasMoreMembers(bytes, maxItems)) throw onTooMany()
-  const value = decodeJson(bytes)
+  const value = decodeJson(bytes, 'body', amend)
   if (!Array.isArray(value)) throw new ProblemError('invalid-body', 'The body is not an array.')
   return value.map((member: unknown) => () => member)
 }
@@ -84,7 +86,7 @@ const lineFeed = 0x0a
 const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0d])
 const byteOrderMark = Buffer.from('\ufeff')
 
-function linesOf(bytes: Buffer, { maxItems, maxLineBytes, onTooMany }: ItemLimits): ReadItem[] {
+function linesOf(bytes: Buffer, { maxItems, maxLineBytes, onTooMany, amend }: ItemLimits): ReadItem[] {
   const items: ReadItem[] = []
   const start = bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0
   let [begin, isBlank] = [start, true]
@@ -92,7 +94,7 @@ function linesOf(bytes: Buffer, { maxItems, maxLineBytes, onTooMany }: ItemLimit
     const byte = bytes[index] ?? lineFeed
     if (byte !== lineFeed) isBlank &&= blanks.has(byte)
     else {
-      if (!isBlank) items.push(readLine(bytes.subarray(begin, index), maxLineBytes))
+      if (!isBlank) items.push(readLine(bytes.subarray(begin, index), maxLineBytes, amend))
       if (items.length > maxItems) throw onTooMany()
       begin = index + 1
       isBlank = true
@@ -102,8 +104,8 @@ function linesOf(bytes: Buffer, { maxItems, maxLineBytes, onTooMany }: ItemLimit
 }
 
 const readLine =
-  (line: Buffer, maxBytes: number): ReadItem =>
+  (line: Buffer, maxBytes: number, amend?: AmendJson): ReadItem =>
   () => {
-    if (line.length <= maxBytes) return decodeJson(line, 'line')
+    if (line.length <= maxBytes) return decodeJson(line, 'line', amend)
     throw new ProblemError('body-too-large', `A line may have at most ${maxBytes} bytes.`)
   }
