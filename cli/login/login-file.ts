@@ -4,10 +4,11 @@
  */
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import * as z from 'zod'
 import type { TokenStore } from '../../client/src/index.ts'
+import { placeOf } from '../../shared/platform/files/whole-file.ts'
 import { FolderLocked, lockFolder } from '../../shared/platform/process/folder-lock.ts'
 import { OperationError, OperationFailed } from '../../shared/platform/terminal/report.ts'
 
@@ -47,7 +48,7 @@ export function openLoginFile(folder: string, profile: string): LoginFile {
     read: () => readLogin(file),
     write: async (login) => {
       if (login === undefined) await rm(file, { force: true })
-      else await writeWhole(own, file, `${JSON.stringify(login, null, 2)}\n`)
+      else await writeWhole(await placeOf(file), `${JSON.stringify(login, null, 2)}\n`)
     },
     exclusively: async (work) => {
       const release = await lock(own)
@@ -69,7 +70,9 @@ async function readLogin(file: string): Promise<KeptLogin | undefined> {
   }
 }
 
-async function writeWhole(folder: string, file: string, text: string): Promise<void> {
+/** The mode is that of a new file: a login is for its owner, whatever was there. */
+async function writeWhole(file: string, text: string): Promise<void> {
+  const folder = dirname(file)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const draft = join(folder, `draft.${randomUUID()}`)
   try {

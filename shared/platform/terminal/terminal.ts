@@ -1,7 +1,9 @@
 /** Questions to the person at the terminal. They go to standard error, because standard output is for results. */
+import { isUtf8 } from 'node:buffer'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { withoutLineEnd } from './options.ts'
+import { WrongUsage } from './report.ts'
 
 /** The terminal of the person who runs the tool. */
 export interface Terminal {
@@ -11,7 +13,7 @@ export interface Terminal {
   ask(question: string): Promise<string>
   /** Asks for a line without showing it. @throws Interrupted */
   askHidden(question: string): Promise<string>
-  /** Reads all of standard input, which a script pipes in, without the line break at its end. */
+  /** Reads all of standard input, which a script pipes in, without the line break at its end. @throws WrongUsage */
   readAll(): Promise<string>
 }
 
@@ -49,7 +51,10 @@ export function createTerminal({ input, output }: TerminalStreams): Terminal {
     readAll: async () => {
       const chunks: Buffer[] = []
       for await (const chunk of input) chunks.push(Buffer.from(chunk))
-      return withoutLineEnd(Buffer.concat(chunks).toString('utf8'))
+      const bytes = Buffer.concat(chunks)
+      // A password with U+FFFD in it is another one.
+      if (!isUtf8(bytes)) throw new WrongUsage('Standard input is no text in UTF-8.')
+      return withoutLineEnd(bytes.toString('utf8'))
     },
   }
 }

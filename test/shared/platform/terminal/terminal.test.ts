@@ -47,4 +47,9 @@ describe('questions at a terminal', () => {
     const input = Readable.from([Buffer.from(text)])
     expect(await createTerminal({ input, output: new PassThrough() }).readAll()).toBe(read)
   })
+
+  it('refuse what is piped in and is no text', async () => {
+    const input = Readable.from([Buffer.from('M\u00fcller\n', 'latin1')])
+    await expect(createTerminal({ input, output: new PassThrough() }).readAll()).rejects.toThrow(/no text in UTF-8/)
+  })
 })
