@@ -12,7 +12,7 @@ import { openPostgres } from '../../shared/platform/postgres/postgres.ts'
 import { type PgBouncer, pgbouncerInstalled, startPgBouncer } from '../support/processes/stores/pgbouncer.ts'
 import { findPostgresBinaries, PostgresServer } from '../support/processes/stores/postgres-server.ts'
 import { openEmbedded } from '../support/stores/backends.ts'
-import { openStack, type Stack } from '../support/worlds/stack.ts'
+import { migrate, openStack, type Stack } from '../support/worlds/stack.ts'
 
 const binaries = findPostgresBinaries()
 
@@ -206,6 +206,18 @@ describe.skipIf(binaries === undefined || !pgbouncerInstalled)('whatever a role,
     await expect(prepareDatabase('DEAL_DATABASE_URL', () => migrateDatabase(database, migrations))).rejects.toThrow(
       new RegExp(`^DEAL_DATABASE_URL: [^\\n]*sets ${name} = ${value}: run ALTER ROLE`),
     )
+  })
+
+  it('a role that owns its schemas and may make no other starts both servers', async () => {
+    await postgres.query('create database schemas')
+    for (const schema of ['auth', 'deals']) {
+      await postgres.query(`create schema ${schema} authorization keyhold`, 'schemas')
+    }
+    const database = open(postgres.urlOf('schemas').replace('postgres@', 'keyhold@'))
+    await migrate(database)
+    await migrate(database)
+    expect(await database.query('select count(*)::int as n from auth.users')).toEqual([{ n: expect.any(Number) }])
+    await expect(database.query('create schema another')).rejects.toMatchObject({ sqlState: '42501' })
   })
 
   it.each([

@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
 import { readPresentHistory } from '../history/history.ts'
-import { type Database, DatabaseError } from './database.ts'
+import { type Database, DatabaseError, type Drizzle } from './database.ts'
 import { translateDriverError } from './driver-errors.ts'
-import { applyMigrations } from './drizzle-internals.ts'
 import { replaceFormerJournal } from './former-journal.ts'
 
 /** The migrations of one server. */
@@ -48,16 +47,15 @@ export async function migrateDatabase(database: Database, options: MigrateOption
     database.exclusively(`migrations of ${schema}`, (drizzle) => translatingErrors(work(drizzle)), { waitTimeoutMs })
   await alone((drizzle) => drizzle.execute(sql.raw(replaceFormerJournal(schema))))
   const applied = await lastApplied(database, schema)
-  const migrations = readMigrationFiles({ migrationsFolder }).map(withoutSchemaConflict)
+  const migrations = readMigrationFiles({ migrationsFolder })
   // On new tables nobody waits for a lock.
   const isLast = (index: number) =>
     index === migrations.length - 1 ||
     (applied !== undefined && migrations[index + 1]?.sql[0]?.startsWith(ownTransaction) === true)
-  const config = { migrationsFolder, migrationsSchema: schema, migrationsTable }
   const sent = migrations.map(({ sql: statements, ...rest }) => ({ ...rest, sql: [oneConnection, ...statements] }))
   for (const [index, { folderMillis }] of migrations.entries()) {
     if (!isLast(index) || folderMillis <= (applied ?? Number.NEGATIVE_INFINITY)) continue
-    await alone((drizzle) => applyMigrations(drizzle, sent.slice(0, index + 1), config))
+    await alone((drizzle) => apply(drizzle, sent.slice(0, index + 1), schema))
   }
 }
 
@@ -93,10 +91,31 @@ async function lastApplied(database: Database, schema: string): Promise<number |
   }
 }
 
-/** The table of the journal creates the schema before the generated `CREATE SCHEMA` runs. */
-const withoutSchemaConflict = (migration: MigrationMeta): MigrationMeta => ({
-  ...migration,
-  sql: migration.sql.map((statement) =>
-    statement.replace(/^\s*CREATE SCHEMA (?!IF NOT EXISTS)/i, 'CREATE SCHEMA IF NOT EXISTS '),
-  ),
-})
+/**
+ * Applies the migrations that the journal does not have, in one transaction. Where the schema is there, nothing makes
+ * one: a role that owns its schema may lack the right to make others.
+ */
+async function apply(drizzle: Drizzle, migrations: readonly MigrationMeta[], schema: string): Promise<void> {
+  const createSchema = `do $$ begin
+    if to_regnamespace('"${schema}"') is null then create schema "${schema}"; end if;
+  end $$`
+  const journal = sql.raw(`"${schema}".${migrationsTable}`)
+  await drizzle.execute(sql.raw(createSchema))
+  await drizzle.execute(
+    sql`create table if not exists ${journal} (id serial primary key, hash text not null, created_at bigint)`,
+  )
+  const [found] = await drizzle.select({ last: sql<string | null>`max(created_at)` }).from(journal)
+  await drizzle.transaction(async (transaction) => {
+    for (const { folderMillis, hash, sql: statements } of migrations) {
+      if (folderMillis <= Number(found?.last ?? Number.NEGATIVE_INFINITY)) continue
+      for (const statement of statements) {
+        const rest = statement.replace(createSchemaOf, '')
+        if (rest.trim() !== '') await transaction.execute(sql.raw(rest))
+      }
+      await transaction.execute(sql`insert into ${journal} (hash, created_at) values (${hash}, ${folderMillis})`)
+    }
+  })
+}
+
+/** The generated statement. */
+const createSchemaOf = /^\s*create schema (?:if not exists )?"\w+";?/i
