@@ -5,6 +5,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { compiledFolder } from './compiled.mjs'
 import { ensureInstalled } from './ensure-installed.mjs'
 
+// From the first moment: Node.js would open its debugger beside the keys.
+process.on('SIGUSR1', () => undefined)
 ensureInstalled({ withTools: false })
 
 const [program = '', ...parameters] = process.argv.slice(2)

@@ -17,7 +17,7 @@ import type { PlatformProblems } from '../problems/problem-document.ts'
 import type { SettingProblem } from '../settings/settings.ts'
 import { Supervisor } from '../workers/supervisor.ts'
 import { thisWorker, type Worker } from '../workers/worker.ts'
-import { beginServer, closeOnSignal, endAfter, endWith, requireSettings } from './process.ts'
+import { beginServer, closeOnSignal, endAfter, endWith, goOnAt, requireSettings } from './process.ts'
 import { openResources, type ResourceSettings, type Resources } from './resources.ts'
 
 /** Where a server listens. */
@@ -86,6 +86,10 @@ async function serve(start: ServerStart, { create, log, worker }: Serving): Prom
   const draining = new Draining()
   const listenings: Listening[] = []
   worker?.onMetrics(() => metrics.text())
+  if (!worker) {
+    goOnAt('SIGHUP', log, { sentence: 'reading the certificate again; settings are read at a start' })
+    goOnAt('SIGUSR2', log, { sentence: 'there are no workers to replace' })
+  }
   const endMetrics = worker ? undefined : await openMetricsPort(start, { metrics, log })
   const close = await create({
     ...resources,
@@ -124,6 +128,10 @@ async function supervise(start: ServerStart, log: Log): Promise<void> {
     endWith(exitCode, message)
   }
   const supervisor: Supervisor = new Supervisor({ workers, host, port, log, onHopeless })
+  const replaceAll = () =>
+    void supervisor.replaceAll().catch((err: unknown) => log.error({ err }, 'The workers could not be replaced'))
+  goOnAt('SIGHUP', log, { sentence: 'the workers read the certificate again', work: () => supervisor.reload() })
+  goOnAt('SIGUSR2', log, { sentence: 'replacing the workers one after the other', work: replaceAll })
   const endMetrics = await openMetricsPort(start, { metrics: { text: () => supervisor.metrics() }, log })
   await supervisor.start()
   log.info(`${title} on ${config.publicOrigin}`)
@@ -132,10 +140,6 @@ async function supervise(start: ServerStart, log: Log): Promise<void> {
     await new Draining().begin(drainSeconds)
     await supervisor.end()
     await endMetrics?.()
-  })
-  process.on('SIGUSR2', () => {
-    log.info('SIGUSR2: replacing the workers one after the other')
-    supervisor.replaceAll().catch((err: unknown) => log.error({ err }, 'The workers could not be replaced'))
   })
 }
 

@@ -104,6 +104,11 @@ export class Supervisor {
     for (const member of this.#members.values()) send(member, { kind: 'draining' })
   }
 
+  /** Lets all workers read the certificate again. */
+  reload(): void {
+    for (const { child, state } of this.#members.values()) if (state === 'ready') child.process.kill('SIGHUP')
+  }
+
   /** The metrics of all workers in one text. */
   async metrics(): Promise<string> {
     const pages = await Promise.all([...this.#members.values()].map(readMetrics))

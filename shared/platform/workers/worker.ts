@@ -30,7 +30,8 @@ const answerWithinMs = 10_000
 export function thisWorker(): Worker | undefined {
   const { worker } = cluster
   if (!worker) return undefined
-  // A terminal and systemd signal all processes of a group; the supervisor says when its workers end.
+  // A terminal and systemd signal all processes of a group; the supervisor says when its workers end. On SIGHUP they
+  // read the certificate again.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => undefined)
   const messages = new EventEmitter().setMaxListeners(0)
   process.on('message', (message: ToWorker, socket: unknown) => messages.emit(message.kind, message, socket))

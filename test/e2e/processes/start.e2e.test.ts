@@ -250,8 +250,20 @@ describe('npm start', () => {
     await expect(fetch(`${auth.url}/healthz`)).rejects.toThrow()
   }, 240_000)
 
-  it('says that the list of the demo is no list, and ends with 2', async () => {
+  it('goes on at signals of log rotation and reloads, with what is under way, and says that the list of the demo is no list', async () => {
     const first = await start('cut-off')
+    const socket = connect(first.auth.port, '127.0.0.1')
+    let answer = ''
+    socket.on('data', (data) => (answer += data))
+    socket.write(
+      'POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{',
+    )
+    for (const signal of ['SIGHUP', 'SIGUSR2', 'SIGUSR1'] as const) process.kill(first.child.pid, signal)
+    await expect.poll(() => first.child.output()).toMatch(/SIGUSR2: there are no workers/)
+    socket.write('}')
+    await expect.poll(() => answer).toMatch(/^HTTP\/1\.1 4/)
+    // The debugger says where it listens.
+    expect(first.child.output()).not.toContain('Debugger listening')
     await first.child.end('SIGTERM')
     writeFileSync(join(folder, 'cut-off', 'demo.json'), '{')
     const output = await refused('cut-off', {})

@@ -335,6 +335,18 @@ describePostgresAndRedis('servers with two workers each', (openBackend) => {
     })
   })
 
+  it('goes on with the same workers on SIGHUP, and opens no debugger on SIGUSR1', async () => {
+    const former = workersOf(deal)
+    const load = askOnAndOn(deal, '/rest/v1/deals')
+    for (const pid of [deal.child.pid, ...former]) for (const signal of ['SIGHUP', 'SIGUSR1']) process.kill(pid, signal)
+    const before = load.tally.answered
+    await expect.poll(() => load.tally.answered - before, { timeout: 20_000 }).toBeGreaterThan(20)
+    expect((await load.stop()).failures).toEqual([])
+    expect(workersOf(deal)).toEqual(former)
+    expect(deal.child.output()).toContain('SIGHUP: the workers read the certificate again')
+    expect(deal.child.output()).not.toContain('Debugger listening')
+  }, 60_000)
+
   it('replaces all workers one after the other on SIGUSR2, and loses no request', async () => {
     const replace = async (server: Server, path: string) => {
       const former = workersOf(server)

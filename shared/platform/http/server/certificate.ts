@@ -58,7 +58,10 @@ export class CertificateError extends OperatorError {
 /** A certificate that may be renewed. */
 export interface Certificate {
   readonly pem: CertificatePem
-  /** Calls `apply` for each renewed certificate that can be used, until the returned function is called. */
+  /**
+   * Calls `apply` for each renewed certificate that can be used, until the returned function is called. Looks at times,
+   * and at once on SIGHUP.
+   */
   watch(apply: (pem: CertificatePem) => void): () => void
   /** When the first certificate of the chain that is served expires, in milliseconds since the epoch. */
   expiresAt(): number
@@ -98,8 +101,13 @@ export async function openCertificate(
           failure = message
         }
       }
-      const timer = setInterval(() => void reload(), intervalMs).unref()
-      return () => clearInterval(timer)
+      const read = () => void reload()
+      const timer = setInterval(read, intervalMs).unref()
+      process.on('SIGHUP', read)
+      return () => {
+        clearInterval(timer)
+        process.off('SIGHUP', read)
+      }
     },
   }
 }

@@ -46,8 +46,8 @@ const app = createApp({
   log: { isLevelEnabled: () => false } as never,
 })
 
-async function serve(origin: string, tls = true): Promise<number> {
-  const certificate = tls ? await openCertificate(files, { log: log as never, intervalMs: 20 }) : undefined
+async function serve(origin: string, tls = true, intervalMs = 20): Promise<number> {
+  const certificate = tls ? await openCertificate(files, { log: log as never, intervalMs }) : undefined
   const place = {
     host: '127.0.0.1',
     port: 0,
@@ -189,6 +189,14 @@ describe('a server with TLS_CERT and TLS_KEY', () => {
     await expect.poll(() => logged.at(-1)).toContain('renewed certificate')
     expect((await get(port, other.certPem)).status).toBe(200)
     await expect(get(port, one.certPem)).rejects.toThrow('self-signed')
+  })
+
+  it('uses a renewed certificate at once on SIGHUP', async () => {
+    const port = await serve('https://auth.example', true, 600_000)
+    write(other.certPem, other.keyPem)
+    process.emit('SIGHUP')
+    await expect.poll(() => logged.at(-1)).toContain('renewed certificate')
+    expect((await get(port, other.certPem)).status).toBe(200)
   })
 
   it.each([
