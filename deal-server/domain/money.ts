@@ -22,7 +22,7 @@ export function readDecimal(value: number | string): DecimalText | undefined {
   return decimalPattern.test(text) ? text.replace(/^0+(?=\d)/, '') : undefined
 }
 
-/** A member for an amount whose JSON number has an exponent or is minus zero; no text of JSON can look like it inside. */
+/** A member for an amount whose JSON number has an exponent or is minus zero. No string of JSON has this inside. */
 const otherForm = /("\w*(?:[pP]rice|[pP]enalty|[aA]mount)"\s*:\s*)(-?\d+(?:\.\d+)?[eE][+-]?\d+|-0(?:\.0+)?(?![\d.eE]))/g
 
 /**

@@ -31,7 +31,7 @@ export function createCrossSiteRule(allowed: ReadonlySet<string>): RefuseCrossSi
     if (isSafeRequest(request)) return
     const origin = request.header('origin')
     const site = request.header('sec-fetch-site')
-    // A page that tells no referrer sends `null` to its own origin, too (Fetch §3.2). Its browser says where it is from.
+    // A page that tells no referrer sends `null` to its own origin, too (Fetch §3.2). Its browser says where that is.
     const isUnnamed = origin === undefined || (origin === 'null' && site !== undefined)
     const isOwn = isUnnamed
       ? site === undefined || site === 'same-origin' || site === 'none'

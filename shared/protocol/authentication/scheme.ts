@@ -127,8 +127,8 @@ export const isSafeMethod = (method: string): boolean => method === 'GET' || met
 
 /**
  * True for a request that changes nothing. A handshake of WebSocket is a GET, but it opens a connection over which
- * anything can be asked, and a browser lets pages of every site begin one. Proxies that remove `Upgrade` leave its other
- * fields (RFC 6455 §4.1).
+ * anything can be asked, and a browser lets pages of every site begin one. Proxies that remove `Upgrade` leave the
+ * other fields of the handshake (RFC 6455 §4.1).
  */
 export const isSafeRequest = (request: Pick<HttpRequest, 'method' | 'header'>): boolean =>
   isSafeMethod(request.method) && upgradeFields.every((name) => request.header(name) === undefined)

@@ -205,34 +205,6 @@ describeOnce('GET /verify', (openBackend) => {
     expectProblem(await by({ origin: 'https://evil.test' }, 'get'), 403, 'cross-site')
   })
 
-  it('lets a token without a name pass for what changes nothing, where a right is demanded', async () => {
-    const admin = (await stack.logIn('admin')).access
-    const grant = (rights: readonly string[]) =>
-      stack.auth.send('/users/anonymous', { method: 'PATCH', token: admin, json: { rights } })
-    expect((await grant(['deal.read'])).status).toBe(200)
-    const headers = keySignedHeaders(await keySignedToken(stack.auth, { username: 'carol', include: [] }))
-    const passed = await ask({ headers }, 'right=deal.read&token=1')
-    expect([passed.status, passed.headers.get('keyhold-user')]).toEqual([200, 'anonymous'])
-    const again = { headers: bearer(passed.headers.get('keyhold-token') ?? '') }
-    rememberSecret(again.headers.authorization.slice('Bearer '.length))
-    expect((await ask(again, 'right=deal.read')).status).toBe(200)
-    const upgrade = { ...headers, 'sec-websocket-version': '13' }
-    for (const [original, query] of [
-      [{ headers }, ''],
-      [{ headers }, 'token=1'],
-      [again, ''],
-      [{ headers }, 'right=deal.read&right=deal.hold'],
-      [{ headers, method: 'POST' }, 'right=deal.read'],
-      [{ headers, method: 'DELETE' }, ''],
-      [{ headers, method: 'PROPFIND' }, 'right=deal.read'],
-      [{ headers: upgrade }, 'right=deal.read'],
-    ] as const) {
-      expectProblem(await ask(original, query), 403, 'missing-right')
-    }
-    expect((await grant([])).status).toBe(200)
-    expectProblem(await ask({ headers }, 'right=deal.read'), 403, 'missing-right')
-  })
-
   it('demands rights', async () => {
     const original = { headers: bearer() }
     expect((await ask(original, 'right=deal.read&right=deal.hold')).status).toBe(200)

@@ -5,6 +5,7 @@ import { askVerify, type OriginalRequest, proxySettings, serviceOrigin } from '.
 import { expectProblem, type Reply } from '../../support/clients/http-client.ts'
 import { signIn } from '../../support/clients/pages/sign-in.ts'
 import { sendRaw } from '../../support/clients/raw-http.ts'
+import { keySignedHeaders, keySignedToken } from '../../support/clients/scheme-clients/key-signed.ts'
 import { type ClientKey, makeKey, signUrl } from '../../support/clients/signing.ts'
 import { describeOnce } from '../../support/stores/backends.ts'
 import { openStack, type Stack } from '../../support/worlds/stack.ts'
@@ -124,6 +125,34 @@ describeOnce('GET /verify of a trusted proxy', (openBackend) => {
       expect((await ask({ 'x-forwarded-uri': target })).status).toBe(200)
     },
   )
+
+  it('lets a token without a name pass for what changes nothing, where a right is demanded', async () => {
+    const question = (original: OriginalRequest, query: string) => askVerify(stack.auth, original, { query })
+    const admin = (await stack.logIn('admin')).access
+    const grant = (rights: readonly string[]) =>
+      stack.auth.send('/users/anonymous', { method: 'PATCH', token: admin, json: { rights } })
+    expect((await grant(['deal.read'])).status).toBe(200)
+    const headers = keySignedHeaders(await keySignedToken(stack.auth, { username: 'carol', include: [] }))
+    const passed = await question({ headers }, 'right=deal.read&token=1')
+    expect([passed.status, passed.headers.get('keyhold-user')]).toEqual([200, 'anonymous'])
+    const again = { headers: { authorization: `Bearer ${passed.headers.get('keyhold-token')}` } }
+    expect((await question(again, 'right=deal.read')).status).toBe(200)
+    const upgrade = { ...headers, 'sec-websocket-version': '13' }
+    for (const [original, query] of [
+      [{ headers }, ''],
+      [{ headers }, 'token=1'],
+      [again, ''],
+      [{ headers }, 'right=deal.read&right=deal.hold'],
+      [{ headers, method: 'POST' }, 'right=deal.read'],
+      [{ headers, method: 'DELETE' }, ''],
+      [{ headers, method: 'PROPFIND' }, 'right=deal.read'],
+      [{ headers: upgrade }, 'right=deal.read'],
+    ] as const) {
+      expectProblem(await question(original, query), 403, 'missing-right')
+    }
+    expect((await grant([])).status).toBe(200)
+    expectProblem(await question({ headers }, 'right=deal.read'), 403, 'missing-right')
+  })
 
   it('verifies a signature over the target as it is spelled, and no other', async () => {
     const key = await makeKey(stack, 'carol')

@@ -20,8 +20,8 @@ export const hasDotSegment = (target: string): boolean =>
   (target.includes('.') || target.includes('%')) && dotSegment.test(target)
 
 /**
- * True for a target that some services read as one with a dot segment: Tomcat and Spring drop the parameter of `/..;x/`,
- * and others take a backslash for a slash.
+ * True for a target that some services read as one with a dot segment: Tomcat and Spring drop the parameter of
+ * `/..;x/`, and others take a backslash for a slash.
  */
 export const mayHideDotSegment = (target: string): boolean => otherwiseRead.test(target)
 
