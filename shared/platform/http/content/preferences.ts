@@ -11,7 +11,7 @@ export function preferenceOf(request: Pick<HttpRequest, 'header'>, name: string)
   for (const preference of request.header('prefer')?.match(preferences) ?? []) {
     const [, token = '', rest = ''] = /^\s*([^\s=;]+)\s*(.*)$/s.exec(preference) ?? []
     if (token.toLowerCase() !== name) continue
-    return /^=\s*(?:"?([^\s";]+)"?\s*)?(?:;|$)/.exec(rest)?.[1]?.toLowerCase()
+    return /^="?([^\s";]*)"?\s*(?:;|$)/.exec(rest.replace(/^=\s+/, '='))?.[1]?.toLowerCase()
   }
   return undefined
 }
