@@ -79,6 +79,7 @@ export const createCallerAuthentication = (config: AuthSchemeSettings, ports: Au
   createAuthentication({
     schemes: createAuthSchemes(config, ports),
     audience: createAudience(config.audience, { isOfPair: true }),
+    audienceClaims: [config.audience, config.publicOrigin],
     principals: { get: ports.principal },
     refuseCrossSite: createCrossSiteRule(trustedOrigins(config)),
     clock: ports.clock,
@@ -131,13 +132,15 @@ export function createKeySigned({
   return createKeySignedScheme({ verify, findKey: findKeyIn(keyRing, 'key-signed'), passwords })
 }
 
-const signedRequest = ({ signatureTtlSeconds: ttlSeconds, publicOrigin }: AuthSchemeSettings, ports: AuthSchemePorts) =>
-  createSignedRequests(ports, { ttlSeconds, publicOrigin, use: createUsedSignatures(ports, 'auth') })
+const signedRequest = (config: AuthSchemeSettings, ports: AuthSchemePorts) => {
+  const { signatureTtlSeconds: ttlSeconds, publicOrigin, audience } = config
+  return createSignedRequests(ports, { ttlSeconds, publicOrigin, audience, use: createUsedSignatures(ports, 'auth') })
+}
 
 /** The scheme of signed requests with the API keys of this server, for requests to this origin. */
 export const createSignedRequests = (
   { apiKeys, clock, log }: Pick<AuthSchemePorts, 'apiKeys' | 'clock' | 'log'>,
-  place: Pick<SignedRequestPorts, 'ttlSeconds' | 'publicOrigin' | 'use'>,
+  place: Pick<SignedRequestPorts, 'ttlSeconds' | 'publicOrigin' | 'audience' | 'demandsAudience' | 'use'>,
 ): Scheme =>
   createSignedRequestScheme({
     findKey: async (id) => {

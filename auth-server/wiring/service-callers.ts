@@ -49,10 +49,10 @@ interface CallerAtService {
   readonly version: number
 }
 
-/** Schemes of one service for one origin, and the secrets that they were made with. */
+/** Schemes of one service for one origin, and the audience and secrets that they were made with. */
 interface SchemesAtService {
   readonly schemes: readonly Scheme[]
-  readonly secrets: string
+  readonly madeWith: string
 }
 
 /** The throttle for what this service tells. */
@@ -82,23 +82,30 @@ export function createServiceCallers(
     ({ keyId, ...use }) =>
       used({ keyId: `${id}/${keyId}`, ...use })
   const schemesOf = (service: KnownService, origin: string): readonly Scheme[] => {
+    const { audience } = service.resourceServer
     const secrets = service.secrets.map(({ secret }) => secret)
+    const madeWith = [audience, ...secrets].join()
     const key = `${service.id} ${origin}`
     const known = memo.peek(key)
-    if (known?.secrets === secrets.join()) return known.schemes
+    if (known?.madeWith === madeWith) return known.schemes
     const told = { ...ports, loginThrottle: toldBy(service.id, ports.loginThrottle) }
     const makers: Partial<Record<SchemeName, () => Scheme>> = {
       'key-signed': () => createKeySigned(told),
       basic: () => createBasicScheme({ verify: (received) => verifyBasic(told, received) }),
       digest: () => createDigest(told, { origin, counts, nonces: createDigestNonces({ ...ports, secrets }) }),
       'signed-request': () => {
-        const place = { publicOrigin: origin, ttlSeconds: settings.signatureTtlSeconds }
+        const place = {
+          publicOrigin: origin,
+          audience,
+          demandsAudience: true,
+          ttlSeconds: settings.signatureTtlSeconds,
+        }
         return createSignedRequests(ports, { ...place, use: useSignature(service) })
       },
     }
     const schemes = settings.schemes.flatMap((name) => makers[name]?.() ?? [])
     if (known) memo.replace(key, known, undefined)
-    return memo.get(key, () => ({ schemes, secrets: secrets.join() })).schemes
+    return memo.get(key, () => ({ schemes, madeWith })).schemes
   }
   return {
     useSignature,

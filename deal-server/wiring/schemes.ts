@@ -68,6 +68,7 @@ export const createDealAuthentication = (
       ...ports,
       refuseCrossSite: createCrossSiteRule(trustedOrigins(settings)),
       handsOnReusedSignatures: true,
+      audienceClaims: [settings.audience, settings.publicOrigin],
       ownParts: (followed) => ownParts(settings, ports, followed),
     },
   )

@@ -27,6 +27,8 @@ const credentials: Readonly<Record<string, (stack: Stack) => Promise<Credential>
   digest: () => digest({ username, secret: digestSecretOf(username) }),
   session: () => session({ username, password }),
   'hmacKey in the query': async (stack) => hmacKey(secretOf(await makeKey(stack, username))),
+  'hmacKey with an audience': async (stack) =>
+    hmacKey({ ...secretOf(await makeKey(stack, username)), audience: 'deals' }),
   'hmacKey in header fields': async (stack) =>
     hmacKey({ ...secretOf(await makeKey(stack, username)), form: 'headers' }),
   'rsaKey in the query': async (stack) => rsaKey(privateOf(await makeKey(stack, username, { kind: 'rsa' }))),

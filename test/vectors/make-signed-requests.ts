@@ -13,6 +13,7 @@ const vectors: SignedRequestVectors = {
   now,
   ttlSeconds: 300,
   origin: 'https://deals.example',
+  audience: 'deals',
   keys,
   vectors: [...signedInQuery, ...signedInFields],
 }

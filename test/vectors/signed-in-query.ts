@@ -88,6 +88,30 @@ const queryRows: Row[] = [
     target: `${list}/1?$&nonce=7&method=DELETE`,
     signed: `${list}/1?$key&method=DELETE&nonce=7&$time`,
   },
+  { name: 'its audience', target: `${list}?$&audience=deals`, signed: `${list}?$key&audience=deals&$time` },
+  {
+    name: 'its origin as the audience',
+    target: `${list}?$&Audience=https://deals.example`,
+    signed: `${list}?$key&audience=https://deals.example&$time`,
+  },
+  {
+    name: 'the audience of another service',
+    target: `${list}?$&audience=urn:example:invoices`,
+    signed: `${list}?$key&audience=urn:example:invoices&$time`,
+    outcome: 'invalid-signature',
+  },
+  {
+    name: 'an empty audience',
+    target: `${list}?$&audience=`,
+    signed: `${list}?$key&audience=&$time`,
+    outcome: 'invalid-signature',
+  },
+  {
+    name: 'two audiences',
+    target: `${list}?$&audience=deals&audience=deals`,
+    signed: `${list}?$key&audience=deals&audience=deals&$time`,
+    outcome: 'invalid-parameter',
+  },
   {
     name: 'a body without its digest',
     method: 'POST',

@@ -31,6 +31,8 @@ export interface SignedRequestVectors {
   readonly ttlSeconds: number
   /** Where clients see the server. */
   readonly origin: string
+  /** The audience of the server. */
+  readonly audience: string
   readonly keys: readonly VectorKey[]
   readonly vectors: readonly SignedRequestVector[]
 }

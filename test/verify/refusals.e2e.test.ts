@@ -84,7 +84,11 @@ describeBackends('refusals of services that verify', (openBackend) => {
       async (kind) => {
         const key = await makeKey(stack, 'alice', { kind })
         const body = JSON.stringify(json)
-        const url = signUrl(key, { method: 'POST', url: `${urlOf(framework)}/guarded`, body }, { timestamp: now() })
+        const url = signUrl(
+          key,
+          { method: 'POST', url: `${urlOf(framework)}/guarded?audience=deals`, body },
+          { timestamp: now() },
+        )
         const headers = { 'content-type': 'application/json' }
         expectProblem(await send(url, { method: 'POST', headers, body: '{"amount":6}' }), 401, 'invalid-signature')
         const first = await send(url, { method: 'POST', headers, body })
@@ -182,7 +186,11 @@ describeBackends('refusals of services that verify', (openBackend) => {
     it('refuse a signed body that is larger than what they read', async () => {
       const key = await makeKey(stack, 'alice', { kind: 'rsa' })
       const body = JSON.stringify({ text: 'x'.repeat(1_100_000) })
-      const url = signUrl(key, { method: 'POST', url: `${urlOf(framework)}/guarded`, body }, { timestamp: now() })
+      const url = signUrl(
+        key,
+        { method: 'POST', url: `${urlOf(framework)}/guarded?audience=deals`, body },
+        { timestamp: now() },
+      )
       const reply = await send(url, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
       expectProblem(reply, 413, 'body-too-large')
     })

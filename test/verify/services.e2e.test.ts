@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectProblem } from '../support/clients/http-client.ts'
 import { schemeClients } from '../support/clients/scheme-clients/index.ts'
 import { hmacMessageClient, messageSignatureClient } from '../support/clients/scheme-clients/message-signature.ts'
+import { forAudience } from '../support/clients/scheme-clients/scheme-client.ts'
 import { openSender, type SendWith } from '../support/clients/scheme-clients/send-with.ts'
 import { makeService, type ServiceCredential } from '../support/clients/service-client.ts'
 import { describeBackends } from '../support/stores/backends.ts'
@@ -17,9 +18,12 @@ import {
 const audience = 'deals'
 
 const clients = [
-  ...schemeClients.map((client) => ({ name: String(client.name), client })),
-  { name: 'fields signed by RSA', client: messageSignatureClient },
-  { name: 'fields signed by HMAC', client: hmacMessageClient },
+  ...schemeClients.map((client) => ({
+    name: String(client.name),
+    client: client.name === 'signed-request' ? forAudience(client, audience) : client,
+  })),
+  { name: 'fields signed by RSA', client: forAudience(messageSignatureClient, audience) },
+  { name: 'fields signed by HMAC', client: forAudience(hmacMessageClient, audience) },
 ]
 
 describeBackends('services that verify', (openBackend) => {

@@ -11,18 +11,26 @@ export type SignatureForm = 'query' | 'headers'
 /** A key as WebCrypto holds it. */
 export type WebCryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
-/** A key of kind `hmac`. */
-export interface HmacKeyOptions {
+/** What both kinds of keys have. */
+export interface SignedRequestOptions {
+  /** The id of the key. */
   readonly id: string
-  readonly secret: string
   readonly form?: SignatureForm
+  /**
+   * The audience or the origin of the service that the requests are for, which is then signed too. No other service
+   * accepts them. Services other than the auth server and the deal server demand it.
+   */
+  readonly audience?: string
+}
+
+/** A key of kind `hmac`. */
+export interface HmacKeyOptions extends SignedRequestOptions {
+  readonly secret: string
 }
 
 /** A key of kind `rsa`: its private key as PKCS#8 in PEM, or as a key of WebCrypto that signs RSASSA-PKCS1-v1_5. */
-export interface RsaKeyOptions {
-  readonly id: string
+export interface RsaKeyOptions extends SignedRequestOptions {
   readonly privateKey: string | WebCryptoKey
-  readonly form?: SignatureForm
 }
 
 /**
@@ -34,8 +42,8 @@ export interface RsaKeyOptions {
  * const credential = hmacKey({ id: data.id, secret: data.secret ?? '' })
  * ```
  */
-export const hmacKey = ({ id, secret, form }: HmacKeyOptions): Credential =>
-  new SignedRequest({ id, form, alg: 'hmac-sha256' }, 'HMAC', () => importKey('raw', utf8(secret), 'HMAC'))
+export const hmacKey = ({ secret, ...options }: HmacKeyOptions): Credential =>
+  new SignedRequest({ ...options, alg: 'hmac-sha256' }, 'HMAC', () => importKey('raw', utf8(secret), 'HMAC'))
 
 /**
  * Signs with the private key of an API key of kind `rsa`.
@@ -46,8 +54,8 @@ export const hmacKey = ({ id, secret, form }: HmacKeyOptions): Credential =>
  * const credential = rsaKey({ id: data.id, privateKey: data.privateKeyPem ?? '', form: 'headers' })
  * ```
  */
-export const rsaKey = ({ id, privateKey, form }: RsaKeyOptions): Credential =>
-  new SignedRequest({ id, form, alg: 'rsa-v1_5-sha256' }, rsa, async () =>
+export const rsaKey = ({ privateKey, ...options }: RsaKeyOptions): Credential =>
+  new SignedRequest({ ...options, alg: 'rsa-v1_5-sha256' }, rsa, async () =>
     typeof privateKey === 'string' ? importKey('pkcs8', bytesOfPem(privateKey), rsa) : privateKey,
   )
 
@@ -62,9 +70,7 @@ function bytesOfPem(pem: string): Bytes {
   return Uint8Array.from(atob(text.replace(/\s/g, '')), (character) => character.charCodeAt(0))
 }
 
-interface SigningKey {
-  readonly id: string
-  readonly form: SignatureForm | undefined
+interface SigningKey extends SignedRequestOptions {
   readonly alg: string
 }
 
@@ -82,7 +88,8 @@ class SignedRequest implements Credential {
 
   async authorize(request: OutgoingRequest, ports: CredentialPorts): Promise<void> {
     const seconds = Math.floor(ports.now() / 1000)
-    const { form = isAmbiguous(request.url) ? 'headers' : 'query' } = this.#key
+    const { form = isAmbiguous(request.url) ? 'headers' : 'query', audience } = this.#key
+    if (audience !== undefined) request.url.searchParams.append('audience', audience)
     await (form === 'query' ? this.#signQuery(request, seconds) : this.#signFields(request, seconds))
   }
 

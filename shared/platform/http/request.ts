@@ -73,6 +73,8 @@ export interface HttpRequest extends Traced {
    * to this server.
    */
   readonly foreignOrigin?: string
+  /** The audience of that other service, where it has one of its own and the proxy names it. */
+  foreignAudience?: string | undefined
   /** The request that this one asks about, for the log. */
   asksAbout?: Pick<HttpRequest, 'method' | 'path'> | undefined
 }

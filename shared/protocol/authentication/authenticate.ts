@@ -65,6 +65,11 @@ export interface AuthenticationPorts {
   readonly principals: Principals
   readonly refuseCrossSite: RefuseCrossSite
   readonly clock: Clock
+  /**
+   * The names that the parameter `audience` may have in a request that is not signed: those of this server. Absent where
+   * a parameter of this name may mean something else.
+   */
+  readonly audienceClaims?: readonly string[]
   /** True: accept reused signatures, for a pipeline that responds to them only with a stored command. */
   readonly handsOnReusedSignatures?: boolean
   /** Called with every outcome: `accepted`, `unavailable`, or the code of the refusal. */
@@ -109,7 +114,7 @@ export function createAuthentication(ports: AuthenticationPorts): Authentication
         if (!isForAudience(verified, ports.audience) && !(also && isForAudience(verified, also)))
           throw wrongAudience(ports.audience, scheme.refusalHeaders(request))
         if (tried !== 'signed-request' && request.rawQuery !== '' && request.foreignOrigin === undefined)
-          await refuseFalseClaims(request)
+          await refuseFalseClaims(request, ports.audienceClaims)
         const looking = principals.get(verified.username, request)
         const record = requireLive(looking instanceof Promise ? await looking : looking, verified, scheme, request)
         requireFactorOf(record, tried)
@@ -171,8 +176,8 @@ const wrongAudience = ({ name }: Audience, { 'www-authenticate': challenge }: Re
  * Claims of a request about itself must be true even if it is not signed. Parameters of another service may have the
  * same names and another meaning. @throws ProblemError `invalid-parameter`
  */
-async function refuseFalseClaims(request: HttpRequest): Promise<void> {
-  const name = await falseClaim(request)
+async function refuseFalseClaims(request: HttpRequest, audiences: readonly string[] | undefined): Promise<void> {
+  const name = await falseClaim(request, audiences)
   if (name !== undefined)
     throw new ProblemError('invalid-parameter', `The parameter ${name} is not true of this request.`)
 }

@@ -1,5 +1,13 @@
 /** The query parameters of a signed request (docs/contract/callers.md#signed-request), in lower case. */
-export const signatureParameters = new Set(['timestamp', 'apikey', 'signature', 'nonce', 'bodysha256', 'method'])
+export const signatureParameters = new Set([
+  'timestamp',
+  'apikey',
+  'signature',
+  'nonce',
+  'bodysha256',
+  'method',
+  'audience',
+])
 
 /** True for a parameter of a signed request. Every route allows these parameters, and no route reads them. */
 export const isSignatureParameter = (name: string): boolean =>

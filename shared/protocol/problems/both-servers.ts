@@ -146,6 +146,16 @@ const signatureProblems = {
       'got hold of it could send it with another one.',
     remedy: 'Add the parameter method with the method of the request and sign it with the others.',
   },
+  'signature-audience-required': {
+    status: 400,
+    title: 'The signature must say which service it is for',
+    meaning:
+      'Another service than the auth server and the deal server checks the signature. Without its audience or its ' +
+      'origin signed, the service could send the request on to another one.',
+    remedy:
+      'Add the parameter audience with the audience or the origin of the service and sign it with the others; by RFC ' +
+      '9421, cover @authority.',
+  },
   'invalid-signature': {
     status: 401,
     title: 'The signature is not right',

@@ -39,11 +39,13 @@ const atDeals = (access: string): Promise<Reply> => stack.deal.send('/rest/v1/de
 let count = 0
 
 /** A request that is signed in its query. */
-function signed(key: ClientKey, method: string, { body, binds }: { body?: string; binds?: boolean } = {}) {
+function signed(key: ClientKey, method: string, more: { body?: string; binds?: boolean; audience?: string } = {}) {
+  const { body, binds, audience } = more
   count += 1
   const timestamp = Math.floor(stack.clock.now() / 1000)
   const options = { timestamp, nonce: `n${count}`, ...(binds !== undefined && { binds }) }
-  const url = signUrl(key, { method, url: `${serviceOrigin}/things`, body }, options)
+  const named = audience === undefined ? '' : `?audience=${audience}`
+  const url = signUrl(key, { method, url: `${serviceOrigin}/things${named}`, body }, options)
   return { method, target: url.slice(serviceOrigin.length) }
 }
 
@@ -268,6 +270,16 @@ describeOnce('GET /verify', (openBackend) => {
       expect([reply.status, reply.headers.get('keyhold-rights')]).toEqual([200, 'thing.approve'])
       expectProblem(await ask(original, `right=deal.read&resource=${audience}`), 403, 'missing-right')
     }
+    // A signature in the query says that it is for this service, so that the service can use it nowhere else.
+    const key = await makeKey(stack, 'dave')
+    const bySignature = (named?: string) =>
+      ask(signed(key, 'GET', named === undefined ? {} : { audience: named }), `resource=${audience}`)
+    for (const named of [audience, serviceOrigin]) expect((await bySignature(named)).status).toBe(200)
+    expectProblem(await bySignature(), 401, 'signature-audience-required')
+    expectProblem(await bySignature('deals'), 401, 'invalid-signature')
+    for (const named of ['deals', serviceOrigin])
+      expect((await ask(signed(key, 'GET', { audience: named }))).status).toBe(200)
+    expectProblem(await ask(signed(key, 'GET', { audience })), 401, 'invalid-signature')
     expect((await grant([])).status).toBe(200)
     await withinASecond(() => ask(dave, query), { from: 200, to: 403 })
   })

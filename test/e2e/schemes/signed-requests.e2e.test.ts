@@ -266,5 +266,7 @@ describeBackends('signed requests', (openBackend) => {
     expect((await ask('method=GET&nonce=5')).status).toBe(200)
     expectProblem(await ask('method=POST'), 400, 'invalid-parameter')
     expectProblem(await ask('bodySha256=00'), 400, 'invalid-parameter')
+    expect((await ask('audience=deals')).status).toBe(200)
+    expectProblem(await ask('audience=urn:example:invoices'), 400, 'invalid-parameter')
   })
 })

@@ -21,6 +21,8 @@ let stack: Stack
 let service: ServiceCredential
 let other: ServiceCredential
 
+const invoices = 'urn:example:invoices'
+
 const basicOf = (username: string, password: string) =>
   `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 
@@ -149,11 +151,12 @@ describeBackends('a request that a service has verified', (openBackend) => {
       key = await makeKey(stack, 'alice', { rights: ['deal.read', 'deal.hold'] })
     })
 
-    const signed = (changed: { method?: string; body?: string; nonce?: string } = {}) => {
-      const { method = 'GET', body, nonce = String(Math.random()) } = changed
+    const signed = (changed: { method?: string; body?: string; audience?: string } = {}) => {
+      const { method = 'GET', body, audience = 'deals' } = changed
+      const nonce = String(Math.random())
       const url = signUrl(
         key,
-        { method, url: `${serviceOrigin}/invoices?a=1`, body },
+        { method, url: `${serviceOrigin}/invoices?a=1${audience && `&audience=${audience}`}`, body },
         { timestamp: Math.floor(stack.clock.now() / 1000), nonce },
       )
       return { method, url, hasBody: body !== undefined }
@@ -166,7 +169,10 @@ describeBackends('a request that a service has verified', (openBackend) => {
         rights: ['deal.read', 'deal.hold'],
         credential: { loginId: key.id, rights: ['deal.read', 'deal.hold'] },
       })
-      expect(accepted(await verify(signed(), other))).toMatchObject({ rights: [], credential: { rights: [] } })
+      expect(accepted(await verify(signed({ audience: invoices }), other))).toMatchObject({
+        rights: [],
+        credential: { rights: [] },
+      })
     })
 
     it('works once where it changes something, at each service for itself', async () => {
@@ -177,7 +183,31 @@ describeBackends('a request that a service has verified', (openBackend) => {
         code: 'signature-used',
         members: { serverTime: expect.any(Number) },
       })
-      expect(accepted(await verify(received, other))).toMatchObject({ username: 'alice' })
+      const ofOrigin = signed({ method: 'POST', body: '{}', audience: serviceOrigin })
+      for (const by of [service, other])
+        expect(accepted(await verify(ofOrigin, by))).toMatchObject({ username: 'alice' })
+    })
+
+    it('is refused unless it says which service it is for, and is of no use anywhere else', async () => {
+      for (const by of [service, other]) {
+        const refused = refusal(await verify(signed({ audience: '' }), by))
+        expect(refused).toMatchObject({ status: 400, code: 'signature-audience-required' })
+      }
+      const atInvoices = signed({ audience: invoices })
+      expect(refusal(await verify(atInvoices))).toMatchObject({ status: 401, code: 'invalid-signature' })
+      expect(refusal(await verify(signed(), other))).toMatchObject({ code: 'invalid-signature' })
+      const timestamp = Math.floor(stack.clock.now() / 1000)
+      for (const [audience, atDeals] of [
+        [invoices, 401],
+        [serviceOrigin, 401],
+        ['deals', 200],
+      ] as const) {
+        const target = `/rest/v1/deals?audience=${audience}`
+        const url = signUrl(key, { method: 'GET', url: serviceOrigin + target }, { timestamp })
+        const by = audience === invoices ? other : service
+        expect(accepted(await verify({ url }, by))).toMatchObject({ username: 'alice' })
+        expect((await stack.deal.send(url.slice(serviceOrigin.length))).status).toBe(atDeals)
+      }
     })
 
     it('is refused with another method, without a digest of its body, and when it is too old', async () => {
@@ -185,7 +215,7 @@ describeBackends('a request that a service has verified', (openBackend) => {
       expect(refusal(await verify({ ...received, method: 'PUT' }))).toMatchObject({ code: 'invalid-signature' })
       const unbound = signUrl(
         key,
-        { method: 'POST', url: `${serviceOrigin}/invoices` },
+        { method: 'POST', url: `${serviceOrigin}/invoices?audience=deals` },
         { timestamp: Math.floor(stack.clock.now() / 1000) },
       )
       expect(refusal(await verify({ method: 'POST', url: unbound, hasBody: true }))).toMatchObject({

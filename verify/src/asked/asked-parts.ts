@@ -45,6 +45,7 @@ export function askedParts(ports: AskedPartsPorts): OwnParts {
     passwords: () => askedPasswords(parts),
     tokenPasswords: () => askedTokenPasswords(parts),
     signatures: () => ({
+      demandsAudience: true,
       use: useElsewhere(authClient),
       verifyElsewhere: async (request, { fields: covered }) => {
         const fields = ['signature', 'signature-input', ...covered]

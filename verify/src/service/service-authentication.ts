@@ -55,14 +55,14 @@ export interface OwnParts {
   /** The check of passwords that memory does not know, and the limits of guessing. */
   passwords(): Pick<CachedPasswordsOptions, 'verify' | 'loginThrottle'>
   tokenPasswords(): TokenPasswords
-  signatures(): Pick<SignedRequestPorts, 'use' | 'verifyElsewhere'>
+  signatures(): Pick<SignedRequestPorts, 'use' | 'verifyElsewhere' | 'demandsAudience'>
   digest(): Scheme
 }
 
 /** The parts that the service gives. */
 export interface ServicePorts
   extends FollowPorts,
-    Pick<AuthenticationPorts, 'refuseCrossSite' | 'handsOnReusedSignatures' | 'observe'> {
+    Pick<AuthenticationPorts, 'refuseCrossSite' | 'handsOnReusedSignatures' | 'audienceClaims' | 'observe'> {
   /** Makes the parts that the service has of its own. */
   readonly ownParts: (followed: Followed) => OwnParts
 }
@@ -74,7 +74,7 @@ export interface ServiceAuthentication extends Authentication, Followed {}
 export function createServiceAuthentication(settings: ServiceSettings, ports: ServicePorts): ServiceAuthentication {
   const followed = followAuthServer(settings, ports)
   const makers = schemeMakers(settings, { ...ports, ...followed, ...ports.ownParts(followed) })
-  const { refuseCrossSite, handsOnReusedSignatures = false, observe } = ports
+  const { refuseCrossSite, handsOnReusedSignatures = false, audienceClaims, observe } = ports
   const authentication = createAuthentication({
     schemes: settings.schemes.map((name) => makers[name]()),
     audience: settings.audience,
@@ -82,6 +82,7 @@ export function createServiceAuthentication(settings: ServiceSettings, ports: Se
     refuseCrossSite,
     clock: ports.clock,
     handsOnReusedSignatures,
+    ...(audienceClaims && { audienceClaims }),
     ...(observe && { observe }),
   })
   return { ...followed, ...authentication }
@@ -125,7 +126,7 @@ function session({ publicOrigins, sessionIdleTtlSeconds }: ServiceSettings, part
 }
 
 const signedRequest = (
-  { publicOrigin, signatureTtlSeconds }: ServiceSettings,
+  { publicOrigin, audience, signatureTtlSeconds }: ServiceSettings,
   { apiKeys, clock, signatures }: SchemeParts,
 ): Scheme =>
   createSignedRequestScheme({
@@ -135,4 +136,5 @@ const signedRequest = (
     clock,
     ttlSeconds: signatureTtlSeconds,
     publicOrigin,
+    audience: audience.name,
   })

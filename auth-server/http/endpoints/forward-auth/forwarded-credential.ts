@@ -30,6 +30,7 @@ export const forwardedCredential = (audiences: Pick<Audiences, 'chooseServer'>):
     const server = await audiences.chooseServer(request.query.get('resource') ?? undefined)
     try {
       const also = server ? createAudience(server.audience, { isOfPair: false }) : undefined
+      original.foreignAudience = also?.name
       return { server, caller: await authenticate(original, also), isSafe: isSafeRequest(original) }
     } catch (error) {
       throw isMalformed(error) ? error.withStatus(401) : error

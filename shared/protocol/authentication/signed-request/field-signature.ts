@@ -5,7 +5,7 @@
 import { type Dictionary, parseDictionary } from 'structured-headers'
 import type { HttpRequest } from '../../../platform/http/request.ts'
 import { ProblemError } from '../../../platform/problems/errors.ts'
-import { falseClaim } from '../request-claims.ts'
+import { audiencesOf, falseClaim } from '../request-claims.ts'
 import { verifyContentDigest } from './content-digest.ts'
 import {
   bodyHashRequired,
@@ -21,7 +21,7 @@ import { type CoveredComponents, readCovered, signatureBase } from './signature-
  * Reads the signature in the header fields. @throws ProblemError `several-credentials`, and for parts that are not
  * covered
  */
-export const readFieldSignature: ReadSignature = async (request, { publicOrigin }) => {
+export const readFieldSignature: ReadSignature = async (request, own) => {
   const { input, signature } = onlySignature(request)
   const covered = readCovered(input)
   requireCovered(covered, request)
@@ -33,11 +33,13 @@ export const readFieldSignature: ReadSignature = async (request, { publicOrigin 
   return {
     ...readParameters(covered),
     signature,
-    signed: Buffer.from(signatureBase(request, covered, request.foreignOrigin ?? publicOrigin), 'latin1'),
+    signed: Buffer.from(signatureBase(request, covered, request.foreignOrigin ?? own.publicOrigin), 'latin1'),
     fields: [...covered.names].filter((name) => !name.startsWith('@')),
     bindsBody: coversDigest,
     bindsMethod: true,
-    falseClaim: async () => ((await isDigestWrong()) ? 'Content-Digest' : falseClaim(request)),
+    bindsAudience: covered.names.has('@authority') || covered.names.has('@target-uri') || request.query.has('audience'),
+    falseClaim: async () =>
+      (await isDigestWrong()) ? 'Content-Digest' : falseClaim(request, audiencesOf(request, own)),
   }
 }
 

@@ -1,6 +1,6 @@
 /** Signed requests in the form of the specification: `timestamp`, `apiKey` and `signature` in the query. */
 
-import { falseClaim } from '../request-claims.ts'
+import { audiencesOf, falseClaim } from '../request-claims.ts'
 import { readSignedQuery, stringToSign } from './canonical-query.ts'
 import { invalidSignature, type ReadSignature } from './request-signature.ts'
 
@@ -13,7 +13,7 @@ const signatureForm = /^(?:[0-9A-Fa-f]{2}){1,1024}$/
  * Reads the signature in the query. @throws ProblemError `invalid-signature`, `invalid-parameter`,
  * `ambiguous-parameter`
  */
-export const readQuerySignature: ReadSignature = (request) => {
+export const readQuerySignature: ReadSignature = (request, own) => {
   const parameters = readSignedQuery(request.rawQuery)
   const valueOfParameter = (name: string): string | undefined =>
     parameters.find((parameter) => parameter.name === name)?.value
@@ -31,6 +31,7 @@ export const readQuerySignature: ReadSignature = (request) => {
     fields: [],
     bindsBody: valueOfParameter('bodysha256') !== undefined,
     bindsMethod: valueOfParameter('method') !== undefined,
-    falseClaim: () => falseClaim(request),
+    bindsAudience: valueOfParameter('audience') !== undefined,
+    falseClaim: () => falseClaim(request, audiencesOf(request, own)),
   }
 }

@@ -22,6 +22,8 @@ export interface ReceivedSignature {
   readonly bindsBody: boolean
   /** True when the signature covers the method. */
   readonly bindsMethod: boolean
+  /** True when the signature says which service it is for. */
+  readonly bindsAudience: boolean
   /** The name of a claim about the request that is not true; undefined when all claims are true. */
   falseClaim(): Promise<string | undefined> | string | undefined
 }
@@ -29,7 +31,7 @@ export interface ReceivedSignature {
 /** Reads the signature of a request. @throws ProblemError `invalid-signature` and codes with status 400 */
 export type ReadSignature = (
   request: HttpRequest,
-  ports: { readonly publicOrigin: string },
+  own: { readonly audience: string; readonly publicOrigin: string },
 ) => Promise<ReceivedSignature> | ReceivedSignature
 
 /** True when a request has a body. It is read only where its length is not declared. */
@@ -50,6 +52,13 @@ export function bodyHashRequired({ bindsMethod }: Pick<ReceivedSignature, 'binds
 /** The refusal of a signature that does not cover the method. */
 export const methodRequired = () =>
   new ProblemError('signature-method-required', 'Sign the method too: method in the query, or @method (RFC 9421).')
+
+/** The refusal of a signature that does not say which service it is for. */
+export const audienceRequired = () =>
+  new ProblemError(
+    'signature-audience-required',
+    'Sign the audience too: audience in the query, with the audience or the origin of this service, or @authority (RFC 9421).',
+  )
 
 /** The refusal for any other reason. */
 export const invalidSignature = (reason: string) =>

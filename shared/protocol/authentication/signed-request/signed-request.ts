@@ -15,6 +15,7 @@ import { lowerCase, maxSignatureTtlSeconds } from '../signature-parameters.ts'
 import { readFieldSignature } from './field-signature.ts'
 import { readQuerySignature } from './query-signature.ts'
 import {
+  audienceRequired,
   bodyHashRequired,
   hasBody,
   invalidSignature,
@@ -41,6 +42,13 @@ export interface SignedRequestPorts {
   readonly ttlSeconds: number
   /** The public origin of this server. */
   readonly publicOrigin: string
+  /** The audience of this server. */
+  readonly audience: string
+  /**
+   * True for a service other than the pair: a signature must say which service it is for. Whoever receives one that
+   * does not could use it once more at another service.
+   */
+  readonly demandsAudience?: boolean
 }
 
 const readers = { query: readQuerySignature, fields: readFieldSignature } as const
@@ -115,6 +123,8 @@ async function verify(
   }
   const claim = await received.falseClaim()
   if (claim !== undefined) throw invalidSignature(`${claim} is not that of the request`)
+  const isElsewhere = ports.demandsAudience || request.foreignAudience !== undefined
+  if (isElsewhere && !received.bindsAudience) throw audienceRequired()
   if (key.requireBodyHash && !isSafeMethod(request.method)) await requireBound(request, received)
   if (verifyElsewhere) return verifyElsewhere(request, received)
   const signature = isSafeMethod(request.method) ? undefined : await use(received, ports)

@@ -20,3 +20,16 @@ export interface SchemeClient {
   /** Gets what the user needs; what comes back adds a credential to each request. */
   open(stack: Stack, username: string): Promise<(request: PlainRequest) => Promise<CredentialledRequest>>
 }
+
+/** The same client of another service, which demands that signatures name its audience. */
+export const forAudience = (client: SchemeClient, audience: string): SchemeClient => ({
+  name: client.name,
+  open: async (stack, username) => {
+    const add = await client.open(stack, username)
+    return (request) => {
+      const url = new URL(request.url)
+      url.searchParams.append('audience', audience)
+      return add({ ...request, url: url.href })
+    }
+  },
+})

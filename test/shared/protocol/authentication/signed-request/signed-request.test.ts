@@ -15,7 +15,7 @@ import { type PlainRequest, plainRequest } from '../../../../support/clients/pla
 import { canonical, signText } from '../../../../support/clients/signing.ts'
 import { readSignedRequestVectors } from '../../../../vectors/signed-request-vectors.ts'
 
-const { keys, vectors, now, ttlSeconds, origin } = readSignedRequestVectors()
+const { keys, vectors, now, ttlSeconds, origin, audience } = readSignedRequestVectors()
 
 const stored = new Map<string, SigningKey>(
   keys.map(({ id, kind, requireBodyHash, secret, publicKeyPem }) => [
@@ -44,6 +44,7 @@ function scheme(changes: Partial<SignedRequestPorts> = {}) {
     clock: { now: () => now * 1000, monotonic: () => 0 },
     ttlSeconds,
     publicOrigin: origin,
+    audience,
     ...changes,
   })
 }
@@ -91,6 +92,16 @@ describe('the vectors', () => {
       expect(await outcomeOf(changed)).toBe('invalid-signature')
     },
   )
+})
+
+describe('a service other than the pair', () => {
+  it('demands that a signature says which service it is for', async () => {
+    for (const { name, outcome, signed, ...request } of vectors.filter(({ outcome }) => outcome === 'accepted')) {
+      const isNamed = /[?&]audience=|"@authority":|"@target-uri":/.test(signed)
+      const expected = isNamed ? outcome : 'signature-audience-required'
+      expect([name, await outcomeOf(request, { demandsAudience: true })]).toEqual([name, expected])
+    }
+  })
 })
 
 describe('a credential', () => {
