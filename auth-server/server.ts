@@ -170,7 +170,7 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     secrets: resources.serviceSecrets,
   })
   const publisher = openPublisher(resources)
-  const feedReader = createFeedReader({ database, clock })
+  const feedReader = createFeedReader({ database, cache, clock })
   publisher.onChange(() => feedReader.look())
   const catalogues = createCatalogues(database)
   publisher.onOtherInstance(() => catalogues.clear())

@@ -8,6 +8,7 @@ import type { Database, Drizzle } from '../../shared/platform/database/database.
 import { OperatorError } from '../../shared/platform/operator-error.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import { type Catalogue, catalogueName } from '../../shared/protocol/principal/catalogue.ts'
+import type { Changes } from '../../shared/protocol/principal/change-feed.ts'
 import type { ChangeEntry } from '../audit/audit.ts'
 import { catalogueIn } from '../principals/catalogue.ts'
 import { type Changed, changeRecord } from '../principals/principal-change.ts'
@@ -106,17 +107,16 @@ async function concernedNames(transaction: Drizzle, concerned: SQL): Promise<str
   return rows.map(({ name }) => name)
 }
 
-/** Gives these records the versions after `taken`. Resolves to the latest. The counter is locked. */
-async function renewRecords(transaction: Drizzle, names: readonly string[], taken: number): Promise<number> {
-  if (names.length === 0) return taken
-  const latest = taken + names.length
-  await transaction.update(principalChangeCounter).set({ value: latest })
+/** Gives these records the versions after `taken`. The counter is locked. */
+async function renewRecords(transaction: Drizzle, names: readonly string[], taken: number): Promise<Changes> {
+  if (names.length === 0) return []
+  await transaction.update(principalChangeCounter).set({ value: taken + names.length })
   await transaction
     .update(principals)
     .set({ principalVersion: sql`${taken} + i.number` })
     .from(sql`json_array_elements_text(${JSON.stringify(names)}::json) with ordinality as i(name, number)`)
     .where(eq(principals.usernameFolded, sql`i.name`))
-  return latest
+  return names.map((username, index) => ({ username, version: taken + index + 1 }))
 }
 
 /** Stores another SECOND_FACTOR_ROLES than that of the start before. @throws OperatorError for a role that is none */

@@ -72,7 +72,8 @@ export function createRevokeLogin({ database, publisher, clock }: RevokeLoginPor
     const asked = { ...revocation, at: new Date(clock.now()), entries }
     const { version, is_found: isFound, is_ended: isEnded } = await revoke(asked)
     if (version === null) throw noSuchUser()
-    await publisher.waitUntilPublished(Number(version))
+    const change = { username: foldUsername(actor), version: Number(version) }
+    await publisher.waitUntilPublished(change.version, [change])
     if (!isFound) return undefined
     return isEnded ? 'revoked' : 'revoked-before'
   }

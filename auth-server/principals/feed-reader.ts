@@ -1,6 +1,7 @@
 /**
  * Reads the changes of principals for the streams of the change feed: once for all streams of this process, every
- * 200 ms while there is a stream, and at once when this server has changed somebody. Needs no cache.
+ * 200 ms while there is a stream, and at once when this server has changed somebody. When the database does not answer,
+ * streams get what the cache has announced since.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,7 +12,7 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import { textOf } from '../../shared/platform/database/statement.ts'
 import { requirePrimary } from '../../shared/platform/history/history.ts'
 import {
-  type FeedMessage,
+  type Changes,
   heartbeatIntervalMs,
   maxChangesInMessage,
   maxPartsInSeries,
@@ -20,6 +21,7 @@ import { c, p } from '../store/aliases.ts'
 import { principalChangeCounter, principals } from '../store/schema.ts'
 import { catalogueVersionSql } from './catalogue.ts'
 import { instanceIdSql, noCounter } from './change-counter.ts'
+import { type Heard, HeardChanges, type HeardChangesPorts } from './heard-changes.ts'
 
 /** What the database held at one moment. */
 export interface FeedRead {
@@ -29,7 +31,7 @@ export interface FeedRead {
   /** The version of the catalogue. Changes of services raise it too. */
   readonly catalogueVersion: number
   /** The changes after what any follower knows, in order; all of them unless `isCut`. */
-  readonly changes: FeedMessage['changes']
+  readonly changes: Changes
   /** There were more changes than are announced. */
   readonly isCut: boolean
   /** A moment before the read, on the monotonic clock. */
@@ -41,11 +43,13 @@ export interface FeedFollower {
   /** Up to this version it knows all changes; undefined when it knows none. */
   knownUpTo(): number | undefined
   onRead(read: FeedRead): void
+  /** The database does not answer. */
+  onHeard(heard: Heard): void
 }
 
 /** The reader of one process. */
 export interface FeedReader {
-  /** From now on calls the follower with every read, until the returned function is called. */
+  /** From now on calls the follower with every read, or what was heard instead, until the returned function is called. */
   follow(follower: FeedFollower): () => void
   /** Reads now, if somebody follows. Resolves when all followers have the read. Never rejects. */
   look(): Promise<void>
@@ -54,6 +58,7 @@ export interface FeedReader {
 /** The systems that the reader uses. */
 export interface FeedReaderPorts {
   readonly database: Pick<Database, 'query'>
+  readonly cache: HeardChangesPorts['cache']
   readonly clock: Pick<Clock, 'monotonic'>
 }
 
@@ -80,12 +85,14 @@ export const createFeedReader = (ports: FeedReaderPorts): FeedReader => new Read
 class Reader implements FeedReader {
   readonly #ports: FeedReaderPorts
   readonly #followers = new Set<FeedFollower>()
-  #running: Promise<void> | undefined
+  readonly #heard: HeardChanges
+  #running: Promise<boolean> | undefined
   #isAskedAgain = false
   #beating: AbortController | undefined
 
   constructor(ports: FeedReaderPorts) {
     this.#ports = ports
+    this.#heard = new HeardChanges(ports)
   }
 
   follow(follower: FeedFollower): () => void {
@@ -108,13 +115,19 @@ class Reader implements FeedReader {
 
   async #beat(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#read()
-      await sleep(heartbeatIntervalMs, undefined, { signal, ref: false }).catch(() => undefined)
+      const pause = sleep(heartbeatIntervalMs, false, { signal, ref: false }).catch(() => false)
+      if (!(await Promise.race([this.#read(), pause]))) this.#tellHeard()
+      await pause
     }
   }
 
-  /** A read that begins no earlier than now. Without one, followers hear nothing, and turn to another server. */
-  #read(): Promise<void> {
+  #tellHeard(): void {
+    const heard = this.#heard.heard()
+    if (heard) for (const follower of [...this.#followers]) follower.onHeard(heard)
+  }
+
+  /** A read that begins no earlier than now; false when it failed. */
+  #read(): Promise<boolean> {
     if (this.#running) {
       this.#isAskedAgain = true
       return this.#running
@@ -125,12 +138,16 @@ class Reader implements FeedReader {
     return this.#running
   }
 
-  async #readAll(): Promise<void> {
+  async #readAll(): Promise<boolean> {
+    let read: FeedRead | undefined
     do {
       this.#isAskedAgain = false
-      const read = await this.#readOnce().catch(() => undefined)
-      if (read) for (const follower of [...this.#followers]) follower.onRead(read)
+      read = await this.#readOnce().catch(() => undefined)
+      if (!read || this.#followers.size === 0) continue
+      this.#heard.noteRead(read)
+      for (const follower of [...this.#followers]) follower.onRead(read)
     } while (this.#isAskedAgain && this.#followers.size > 0)
+    return read !== undefined
   }
 
   async #readOnce(): Promise<FeedRead> {

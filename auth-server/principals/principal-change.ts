@@ -7,6 +7,7 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import type { Changes } from '../../shared/protocol/principal/change-feed.ts'
 import { foldUsername, isUsername } from '../../shared/protocol/principal/record.ts'
 import type { ChangeEntry } from '../audit/audit.ts'
 import { entriesUnderWay, insertEntries } from '../audit/change-entries.ts'
@@ -31,8 +32,8 @@ export interface PrincipalChange {
    * checked here without a race. Throws to undo the change.
    */
   readonly verify?: (transaction: Drizzle) => Promise<void>
-  /** Runs last. Gives further records the versions after `taken`, and resolves to the latest version. */
-  readonly renew?: (transaction: Drizzle, taken: number) => Promise<number>
+  /** Runs last. Gives further records the versions after `taken`, and resolves to these changes in their order. */
+  readonly renew?: (transaction: Drizzle, taken: number) => Promise<Changes>
 }
 
 /** The outcome of the work; without `change` nothing changed, and no version is taken. */
@@ -43,10 +44,17 @@ export interface ChangeOutcome<Result> {
   readonly entries?: readonly ChangeEntry[] | undefined
 }
 
-/** The result, and the version that must be published before the caller gets a response. */
-export interface Changed<Result> {
-  readonly result: Result
+/** What a change took: it must be published before the caller gets a response. */
+export interface Taken {
+  /** The latest version. */
   readonly principalVersion: number
+  /** Each record that changed, with its version. */
+  readonly changes: Changes
+}
+
+/** The result, and what the change took. */
+export interface Changed<Result> extends Taken {
+  readonly result: Result
 }
 
 /**
@@ -84,12 +92,16 @@ export async function changeRecord<Result>(
     const { result, change, entries } = await work(transaction, principal)
     const own = entriesOf(entries)
     await insertEntries(transaction, own)
-    if (!change) return [{ result, principalVersion: principal.principalVersion }, own]
-    return [{ result, principalVersion: await numberChange(transaction, principal.usernameFolded, change) }, own]
+    const { usernameFolded: username, principalVersion } = principal
+    if (!change) return [{ result, ...takenBy([{ username, version: principalVersion }]) }, own]
+    return [{ result, ...(await numberChange(transaction, username, change)) }, own]
   })
   noted.stored()
   return changed
 }
+
+/** What these changes took, in the order of their versions. */
+const takenBy = (changes: Changes): Taken => ({ principalVersion: changes.at(-1)?.version ?? 0, changes })
 
 /**
  * Takes the next version and writes it on the principal's row, together with `change`. Must be the last step of a
@@ -99,7 +111,7 @@ export async function numberChange(
   transaction: Drizzle,
   usernameFolded: string,
   change: PrincipalChange,
-): Promise<number> {
+): Promise<Taken> {
   const [counter] = await transaction
     .update(principalChangeCounter)
     .set({ value: sql`${principalChangeCounter.value} + 1` })
@@ -118,7 +130,8 @@ export async function numberChange(
     })
     .where(eq(principals.usernameFolded, usernameFolded))
   await change.verify?.(transaction)
-  return (await change.renew?.(transaction, counter.value)) ?? counter.value
+  const renewed = (await change.renew?.(transaction, counter.value)) ?? []
+  return takenBy([{ username: usernameFolded, version: counter.value }, ...renewed])
 }
 
 /** True when credentials of this login's generation are still accepted. */

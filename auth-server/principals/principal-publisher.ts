@@ -9,7 +9,7 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import { DeadlinePassed, withDeadline } from '../../shared/platform/concurrency/deadline.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
-import { heartbeatIntervalMs } from '../../shared/protocol/principal/change-feed.ts'
+import { type Changes, heartbeatIntervalMs } from '../../shared/protocol/principal/change-feed.ts'
 import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import { foldUsername, principalKey } from '../../shared/protocol/principal/record.ts'
 import { announceSuccession, type Succession } from '../../shared/protocol/principal/succession.ts'
@@ -18,6 +18,7 @@ import type { Changed } from './principal-change.ts'
 import { type InstanceCatalogue, readInstanceCatalogue, readPrincipal } from './principal-record.ts'
 import { PublishLease } from './publish-lease.ts'
 import {
+  announceAlone,
   DatabaseBehindCache,
   type Published,
   publishedVersionKey,
@@ -30,6 +31,9 @@ const publishWithinMs = 1000
 
 /** Pause after a failed publication that a caller waits for, in milliseconds. */
 const retryAfterMs = 50
+
+/** A change that is not published after this time is announced alone: the database may be frozen. In milliseconds. */
+const announceAfterMs = 300
 
 /** How often notes for followers of former instances are left, in milliseconds: less than deal servers wait. */
 const announceEveryMs = 500
@@ -60,8 +64,12 @@ export interface PrincipalPublisher {
    * rejects.
    */
   publish(): Promise<boolean>
-  /** Resolves when the change is published and the listeners of `onChange` are done, at most after 1 s. */
-  waitUntilPublished(principalVersion: number): Promise<void>
+  /**
+   * Resolves when the change is published and the listeners of `onChange` are done, or after 1 s. By then it is
+   * announced at least, or other auth servers have read it.
+   * @throws Unavailable when neither database nor cache answers: only this server knows of the change
+   */
+  waitUntilPublished(principalVersion: number, changes: Changes): Promise<void>
   /**
    * Puts the user's record into the cache again and announces it, though nothing changed. Waits for one publication.
    * Never rejects.
@@ -100,8 +108,8 @@ export async function whenPublished<Result>(
   publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>,
   change: Promise<Changed<Result>>,
 ): Promise<Result> {
-  const { result, principalVersion } = await change
-  await publisher.waitUntilPublished(principalVersion)
+  const { result, principalVersion, changes } = await change
+  await publisher.waitUntilPublished(principalVersion, changes)
   return result
 }
 
@@ -163,14 +171,21 @@ class Publisher implements PrincipalPublisher {
     return this.#running
   }
 
-  async waitUntilPublished(principalVersion: number): Promise<void> {
+  async waitUntilPublished(principalVersion: number, changes: Changes = []): Promise<void> {
+    let isAnnounced = false
+    const isPublished = () => (this.#cursor ?? -1) >= principalVersion
     await within(publishWithinMs, async (isOver) => {
       const listening = this.#changeListeners.map((listener) => listener())
-      while (!isOver() && (this.#cursor ?? -1) < principalVersion) {
-        if (!(await this.publish())) await sleep(retryAfterMs)
+      while (!isOver() && !isPublished()) {
+        const isDone = await Promise.race([this.publish(), sleep(announceAfterMs, false, { ref: false })])
+        if (isDone) continue
+        isAnnounced ||= await this.#announceAlone(changes)
+        await sleep(retryAfterMs)
       }
       await Promise.all(listening)
     })
+    // Where the cache is away, other auth servers read the change from the database.
+    if (!isAnnounced && !isPublished()) await readChangeCounter(this.#ports.database)
   }
 
   async reloaded(username: string): Promise<void> {
@@ -240,6 +255,13 @@ class Publisher implements PrincipalPublisher {
       if (!(await this.#isPublishedByAnother()) && (await this.publish())) await this.#hold()
       await sleep(heartbeatIntervalMs, undefined, { signal, ref: false }).catch(() => undefined)
     }
+  }
+
+  /** False without an answer of the cache, and while another database takes over: a publication finds out. */
+  async #announceAlone(changes: Changes): Promise<boolean> {
+    const instanceId = this.#instanceId
+    if (instanceId === undefined) return false
+    return announceAlone(this.#ports, instanceId, changes).catch(() => false)
   }
 
   async #hold(): Promise<void> {

@@ -20,6 +20,7 @@ import { requirePrimary } from '../../shared/platform/history/history.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import { type Catalogue, catalogueName } from '../../shared/protocol/principal/catalogue.ts'
 import {
+  type Changes,
   type FeedMessage,
   type FeedPart,
   feedChannel,
@@ -244,6 +245,20 @@ function changesOf(batch: Batch): FeedMessage['changes'] {
   return [...versions].map(([username, version]) => ({ username, version }))
 }
 
+/**
+ * Announces changes that are committed, by what their statements returned: the database cannot be read. The records
+ * follow with a publication. False when there are too many. @throws Unavailable
+ */
+export async function announceAlone(
+  { cache }: Pick<PublishPorts, 'cache'>,
+  instanceId: string,
+  changes: Changes,
+): Promise<boolean> {
+  const series = new Series({ cache }, { instanceId }, await cache.time())
+  for (let at = 0; at < changes.length; at += batchSize) await series.announce(changes.slice(at, at + batchSize))
+  return series.parts > 0 && series.parts <= maxPartsInSeries
+}
+
 /** The parts of a message that has too many changes for one. */
 class Series {
   readonly #cache: Cache
@@ -253,7 +268,11 @@ class Series {
   /** How many parts there would be; those beyond the largest number are not sent. */
   parts = 0
 
-  constructor({ cache }: PublishPorts, { instanceId }: PublicationStart, since: CacheTime) {
+  constructor(
+    { cache }: Pick<PublishPorts, 'cache'>,
+    { instanceId }: Pick<PublicationStart, 'instanceId'>,
+    since: CacheTime,
+  ) {
     this.#cache = cache
     this.#channel = seriesChannel(instanceId)
     this.#since = since

@@ -55,7 +55,7 @@ export async function insertUser(
   const { usernameFolded, username, id: userId } = row
   const entries = entriesUnderWay()([{ action, target: username }])
   try {
-    const principalVersion = await ports.database.transaction(async (transaction) => {
+    const taken = await ports.database.transaction(async (transaction) => {
       await transaction
         .insert(principals)
         .values({ usernameFolded, username, userId })
@@ -70,7 +70,7 @@ export async function insertUser(
       return numberChange(transaction, usernameFolded, { verify })
     })
     entries.stored()
-    return { result: toUser(row), principalVersion }
+    return { result: toUser(row), ...taken }
   } catch (error) {
     if (violates(error, 'users_username_folded')) throw new ProblemError('user-exists', 'There is a user of this name.')
     throw error

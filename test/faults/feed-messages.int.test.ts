@@ -66,8 +66,10 @@ describePostgresAndRedis('the change feed of four auth servers and eight deal se
         const part = authParts[changes % authParts.length] as AuthPart
         const patch = { rights: changes % 2 === 0 ? ['deal.hold'] : [] }
         const { database, publisher } = part
-        const { principalVersion } = await changeUser({ database, clock: systemClock }, 'alice', { patch })
-        await publisher.waitUntilPublished(principalVersion)
+        const { principalVersion, changes: taken } = await changeUser({ database, clock: systemClock }, 'alice', {
+          patch,
+        })
+        await publisher.waitUntilPublished(principalVersion, taken)
         changes += 1
         await sleep(20)
       }

@@ -51,8 +51,10 @@ describePostgresAndRedis('principal records of three deal servers behind two aut
     const part = running[round % running.length]
     if (!part) throw new Error('no auth server is open')
     const patch = { rights }
-    const { principalVersion } = await changeUser({ database: part.database, clock: systemClock }, 'alice', { patch })
-    await part.publisher.waitUntilPublished(principalVersion)
+    const { principalVersion, changes } = await changeUser({ database: part.database, clock: systemClock }, 'alice', {
+      patch,
+    })
+    await part.publisher.waitUntilPublished(principalVersion, changes)
   }
 
   /**

@@ -52,10 +52,10 @@ describePostgresAndRedis('a deal server whose connection to Redis slows down', (
       relay.slowDown(delayMs)
       await sleep(40)
     }
-    const { principalVersion } = await changeUser({ database: auth.database, clock: systemClock }, 'alice', {
+    const { principalVersion, changes } = await changeUser({ database: auth.database, clock: systemClock }, 'alice', {
       patch: { rights: [] },
     })
-    await auth.publisher.waitUntilPublished(principalVersion)
+    await auth.publisher.waitUntilPublished(principalVersion, changes)
     const acknowledgedAt = performance.now()
     let lastAllowedMs = 0
     for (let askedMs = 0; askedMs < 4_000; askedMs = performance.now() - acknowledgedAt) {

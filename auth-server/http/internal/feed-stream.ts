@@ -12,8 +12,10 @@ import {
   feedStreamQuery,
   sealFeedLine,
 } from '../../../shared/protocol/internal-api/feed-stream.ts'
+import { catalogueName } from '../../../shared/protocol/principal/catalogue.ts'
 import { maxChangesInMessage } from '../../../shared/protocol/principal/change-feed.ts'
 import type { FeedRead, FeedReader } from '../../principals/feed-reader.ts'
+import type { Heard } from '../../principals/heard-changes.ts'
 import type { Services } from '../../services/services.ts'
 import { defineInternalEndpoint, type InternalEndpoint } from './endpoint.ts'
 import type { InternalClient } from './internal-client.ts'
@@ -70,6 +72,7 @@ const streamChanges = (ports: FeedStreamPorts, first: Known, client: InternalCli
   return async function sendChanges(stream) {
     let known = first
     let index = 0
+    let told: Pick<Heard, 'changes' | 'readAt'> = { changes: [], readAt: openedAt }
     const cutUnlessProven = checkClient(client, ports, stream)
     const send = (line: FeedLine) => {
       stream.write(`${client.signed ? sealFeedLine(line, { ...client.signed, index }) : JSON.stringify(line)}\n`)
@@ -91,6 +94,17 @@ const streamChanges = (ports: FeedStreamPorts, first: Known, client: InternalCli
         for (const { changes, end } of lines) send({ instanceId, changes, ...(end && { end: { ...end, ...rest } }) })
         if (lines.length > 0) known = { instanceId, upTo: read.counter }
       },
+      onHeard: (heard) => {
+        if (stream.ended.aborted) return
+        const { instanceId, changes } = heard
+        const catalogueVersion = changes.findLast(({ username }) => username === catalogueName)?.version
+        cutUnlessProven({ instanceId, catalogueVersion })
+        const line = lineOfHeard(heard, { known, told, openedAt, keys: ports.publishedKeys() })
+        if (!line) return
+        send(line)
+        told = heard
+        known = { instanceId, upTo: line.end?.upTo ?? known.upTo }
+      },
     })
     await hasEnded(stream).finally(leave)
   }
@@ -98,20 +112,21 @@ const streamChanges = (ports: FeedStreamPorts, first: Known, client: InternalCli
 
 /**
  * Cuts the stream of a service whose proof has ended: by time, or by a change of the catalogue, such as its deletion.
- * The first read is checked too: the service may have been deleted while the stream was opened.
+ * The first read is checked too: the service may have been deleted while the stream was opened. A proof that cannot be
+ * checked has ended.
  */
 function checkClient(
   { proven }: InternalClient,
   { services, clock }: Pick<FeedStreamPorts, 'services' | 'clock'>,
   stream: BodyStream,
-): (read: FeedRead) => void {
+): (known: Pick<FeedRead, 'instanceId'> & { readonly catalogueVersion: number | undefined }) => void {
   if (!proven) return () => undefined
   let { until } = proven
   let checked: string | undefined
   return ({ instanceId, catalogueVersion }) => {
     if (until !== null && until <= clock.now()) return stream.cut()
     const catalogue = `${instanceId} ${catalogueVersion}`
-    if (catalogue === checked) return
+    if (catalogueVersion === undefined || catalogue === checked) return
     checked = catalogue
     services.renewProof(proven).then(
       (renewed) => {
@@ -145,6 +160,26 @@ function linesOf({ instanceId, counter, changes, isCut }: FeedRead, known: Known
   for (; missing.length - at > maxChangesInMessage; at += maxChangesInMessage)
     lines.push({ changes: missing.slice(at, at + maxChangesInMessage) })
   return [...lines, { changes: missing.slice(at), end: { after, upTo: counter } }]
+}
+
+/** What a stream has told, and when it was opened. */
+interface Told {
+  readonly known: Known
+  readonly told: Pick<Heard, 'changes' | 'readAt'>
+  readonly openedAt: number
+  readonly keys: string
+}
+
+/** The line that tells what was heard in place of a read; undefined when there is nothing to tell this deal server. */
+function lineOfHeard(heard: Heard, { known, told, openedAt, keys }: Told): FeedLine | undefined {
+  const { instanceId, readAt, upTo, heardAt } = heard
+  const after = known.instanceId === instanceId ? known.upTo : undefined
+  if (after === undefined || after < heard.after) return undefined
+  const changes = heard.changes === told.changes ? [] : heard.changes
+  const isRead = readAt > Math.max(told.readAt, openedAt) && upTo >= after
+  const end = isRead ? { after, upTo, readMs: readAt - openedAt, keys } : undefined
+  const heardMs = Number.isFinite(heardAt) ? heardAt - openedAt : undefined
+  return changes.length > 0 || end || heardMs !== undefined ? { instanceId, changes, end, heardMs } : undefined
 }
 
 const hasEnded = ({ ended }: BodyStream): Promise<void> =>

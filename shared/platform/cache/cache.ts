@@ -75,6 +75,12 @@ export interface NumberUse {
   readonly ttlSeconds: number
 }
 
+/** A time without a gap, on the monotonic clock. */
+export interface Listening {
+  readonly since: number
+  readonly until: number
+}
+
 /** A cache in Redis or in memory. */
 export interface Cache {
   /**
@@ -133,6 +139,9 @@ export interface Cache {
 
   /** True while the connection of the subscriptions does not answer: messages may arrive late. Cheap. */
   isSilent(): boolean
+
+  /** The time of which the subscriptions have got every message; undefined while they get none. Cheap. */
+  listening(): Listening | undefined
 
   /** Resolves when the cache answers. @throws Unavailable */
   ping(): Promise<void>

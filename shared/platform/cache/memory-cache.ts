@@ -8,6 +8,7 @@ import {
   type Cache,
   type CacheTime,
   type LimitedKey,
+  type Listening,
   lifetimeMs,
   type NumberUse,
   type PutOptions,
@@ -130,6 +131,10 @@ class MemoryCache implements Cache {
 
   isSilent(): boolean {
     return false
+  }
+
+  listening(): Listening {
+    return { since: Number.NEGATIVE_INFINITY, until: this.#clock.monotonic() }
   }
 
   async ping(): Promise<void> {

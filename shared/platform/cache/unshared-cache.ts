@@ -26,6 +26,8 @@ export function createUnsharedCache(clock: Clock, options: MemoryCacheOptions = 
     publish: (...message) => own.publish(...message),
     subscribe: (...listener) => own.subscribe(...listener),
     isSilent: () => own.isSilent(),
+    // Other processes send their messages elsewhere.
+    listening: () => undefined,
     ping: () => own.ping(),
     close: () => own.close(),
   }

@@ -7,6 +7,7 @@ import {
   type CacheRuns,
   type CacheTime,
   type LimitedKey,
+  type Listening,
   lifetimeMs,
   type NumberUse,
   type PutOptions,
@@ -188,6 +189,10 @@ class RedisCache implements Cache {
 
   isSilent(): boolean {
     return this.#subscriber.isSilent
+  }
+
+  listening(): Listening | undefined {
+    return this.#subscriber.listening
   }
 
   async ping(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import type { Listening } from '../cache/cache.ts'
 import type { ChannelListeners, Listener } from '../cache/channel-listeners.ts'
 import type { Clock } from '../clock.ts'
 import { withDeadline } from '../concurrency/deadline.ts'
@@ -55,6 +56,8 @@ export class RedisSubscriber {
   #publishedAfter = Number.NEGATIVE_INFINITY
   #openPing: OpenPing | undefined
   #isSilent = false
+  /** When the present connection had subscribed to the last channel. */
+  #subscribedAt: number | undefined
   /** Callers that wait for the first answer of the connection that is being opened. */
   #waiting: (() => void)[] = []
 
@@ -65,6 +68,11 @@ export class RedisSubscriber {
   /** As `Cache.isSilent`. */
   get isSilent(): boolean {
     return this.#isSilent
+  }
+
+  /** As `Cache.listening`. */
+  get listening(): Listening | undefined {
+    return this.#subscribedAt === undefined ? undefined : { since: this.#subscribedAt, until: this.#publishedAfter }
   }
 
   /** As `Cache.subscribe`. */
@@ -136,6 +144,7 @@ export class RedisSubscriber {
 
   #connectLater(): void {
     this.#connection = undefined
+    this.#subscribedAt = undefined
     this.#forgetPing()
     this.#release()
     if (!this.#closed) this.#reconnect = setTimeout(() => this.#connect(), reconnectDelayMs)
@@ -161,12 +170,18 @@ export class RedisSubscriber {
   async #listenTo(connection: Redis, channels: readonly string[]): Promise<void> {
     try {
       await (this.#isSharded ? connection.ssubscribe(...channels) : connection.subscribe(...channels))
+      this.#noteSubscribed(connection)
     } catch (error) {
       const isOlder = this.#isSharded && error instanceof Error && /unknown command/.test(error.message)
       if (!isOlder || connection !== this.#connection) throw error
       this.#isSharded = false
       await connection.subscribe(...channels)
+      this.#noteSubscribed(connection)
     }
+  }
+
+  #noteSubscribed(connection: Redis): void {
+    if (connection === this.#connection) this.#subscribedAt = this.#parts.clock.monotonic()
   }
 
   #checkConnection(): void {

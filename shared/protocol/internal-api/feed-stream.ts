@@ -43,6 +43,11 @@ export const feedLineSchema = z.object({
       keys: z.string(),
     })
     .optional(),
+  /**
+   * Only while the database cannot be read: the lines have told everything that was announced in Redis until so long
+   * after the request was received, in milliseconds. Negative: until so long before.
+   */
+  heardMs: z.number().optional(),
 })
 
 /** One line. */

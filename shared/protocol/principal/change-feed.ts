@@ -52,6 +52,9 @@ export const changesSchema = z.array(
   }),
 )
 
+/** Changes. */
+export type Changes = z.infer<typeof changesSchema>
+
 /** The form of a message. Readers ignore any other message. */
 export const feedMessageSchema = z.object({ ...span, changes: changesSchema })
 
@@ -79,5 +82,14 @@ export const feedPartSchema = z.object({
   end: z.object(span).optional(),
 })
 
-/** One part of a series. */
+/** One part of a series. Where none with `end` follows, it says nothing but its changes. */
 export type FeedPart = z.infer<typeof feedPartSchema>
+
+/** Reads a message from its text; undefined when it has another form. */
+export function parseMessage<Message>(schema: z.ZodType<Message>, text: string): Message | undefined {
+  try {
+    return schema.parse(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}

@@ -65,6 +65,7 @@ export async function createUnreliableCache(
     publish: (channel, message, fresh) => call((real) => real.publish(channel, message, fresh)),
     subscribe: (channel, listener) => inner.subscribe(channel, listener),
     isSilent: () => inner.isSilent(),
+    listening: () => inner.listening(),
     ping: () => call((real) => real.ping()),
     close: () => inner.close(),
   }

@@ -68,7 +68,7 @@ describeOnDatabases('the principal publisher', (open) => {
     const publisher = newPublisher()
     await publisher.publish()
     const number = await change('pub-a')
-    await publisher.waitUntilPublished(number)
+    await publisher.waitUntilPublished(number, [])
     expect(await cached('pub-a')).toMatchObject({ version: number })
     expect(await markerVersion()).toBe(number)
     expect(messages.at(-1)).toMatchObject({ upTo: number, changes: [{ username: 'pub-a', version: number }] })
@@ -81,14 +81,14 @@ describeOnDatabases('the principal publisher', (open) => {
     let tell: () => void = () => undefined
     publisher.onChange(() => new Promise<void>((resolve) => (tell = resolve)))
     const settled: string[] = []
-    const waiting = publisher.waitUntilPublished(await change('pub-a')).then(() => settled.push('told'))
+    const waiting = publisher.waitUntilPublished(await change('pub-a'), []).then(() => settled.push('told'))
     await eventually(() => expect(publisher.health().upTo).toBeGreaterThan(0))
     await sleep(100)
     expect(settled).toEqual([])
     tell()
     await waiting
     const startedAt = performance.now()
-    await publisher.waitUntilPublished(await change('pub-a'))
+    await publisher.waitUntilPublished(await change('pub-a'), [])
     expect(performance.now() - startedAt).toBeGreaterThan(990)
   })
 
@@ -110,7 +110,7 @@ describeOnDatabases('the principal publisher', (open) => {
   it('chains its messages, and beats when nothing changes', async () => {
     const publisher = newPublisher()
     publisher.start()
-    for (const username of [...names, ...names]) await publisher.waitUntilPublished(await change(username))
+    for (const username of [...names, ...names]) await publisher.waitUntilPublished(await change(username), [])
     await expect.poll(() => messages.length).toBeGreaterThanOrEqual(8)
     await publisher.stop()
     const count = messages.length
@@ -134,7 +134,7 @@ describeOnDatabases('the principal publisher', (open) => {
     cache.fates = Array<Fate>(10_000).fill('lost')
     const number = await change('pub-a')
     const began = performance.now()
-    await publisher.waitUntilPublished(number)
+    await publisher.waitUntilPublished(number, [])
     expect(performance.now() - began).toBeGreaterThan(950)
     expect(performance.now() - began).toBeLessThan(5_000)
     expect(publisher.health().problem).toBe('cache is not available')

@@ -14,6 +14,7 @@ import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { type FeedLine, openFeedLine } from '../../../shared/protocol/internal-api/feed-stream.ts'
 import { foldUsername, parseStoredPrincipal, type StoredPrincipal } from '../../../shared/protocol/principal/record.ts'
 import type { AuthClient } from '../../../verify/src/auth-client/auth-client.ts'
+import { CannotSay } from '../../../verify/src/auth-client/cannot-say.ts'
 import { createFeedStream, type FeedStream } from '../../../verify/src/principals/feed-stream.ts'
 import { FollowedRecords } from '../../../verify/src/principals/followed-records.ts'
 import {
@@ -58,7 +59,7 @@ export class AuthProcess {
       publishedKeys: () => this.publishedKeys,
     })
     this.publisher.start()
-    const feedReader = createFeedReader({ database, clock: around.time })
+    const feedReader = createFeedReader({ database, cache: this.cache, clock: around.time })
     this.publisher.onChange(() => feedReader.look())
     this.feedStream = feedStreamEndpoint({
       feedReader,
@@ -108,6 +109,8 @@ export class DealProcess {
   asked = 0
   /** So many streams were opened. */
   streams = 0
+  /** When an auth server answered last that it cannot read its database. */
+  toldNothingAt = Number.NEGATIVE_INFINITY
   /** So many reads are under way. */
   unanswered = 0
 
@@ -115,8 +118,15 @@ export class DealProcess {
     const { time } = around
     this.cache = new SimulatedCacheClient({ ...around, server: around.cacheServer })
     this.authLink = new SimulatedLink({ ...around, dependency: 'auth-server', deadlineMs: 3_000 })
-    const askAuth = <T>(question: (publisher: PrincipalPublisher) => Promise<T>) =>
-      this.authLink.call(() => question(running(options.authServers()).publisher))
+    const askAuth = async <T>(question: (publisher: PrincipalPublisher) => Promise<T>): Promise<T> => {
+      const answer = await this.authLink.call(() => {
+        const { publisher } = running(options.authServers())
+        return question(publisher).catch((error: Error) => new CannotSay(error.message))
+      })
+      if (!(answer instanceof CannotSay)) return answer
+      this.toldNothingAt = time.monotonic()
+      throw answer
+    }
     const instanceId = () => askAuth((publisher) => publisher.instanceId())
     const principal = (username: string) => {
       this.asked += 1

@@ -44,6 +44,7 @@ export async function openEmbedded(): Promise<Backend> {
     publish: (...args) => cache.publish(...args),
     subscribe: (...args) => cache.subscribe(...args),
     isSilent: () => cache.isSilent(),
+    listening: () => cache.listening(),
     ping: () => cache.ping(),
     close: async () => undefined,
   }

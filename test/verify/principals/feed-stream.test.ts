@@ -40,7 +40,7 @@ const change = async (at: number, username: string, to: object) => {
   const server = world.auth[at]
   if (!server) throw new Error('unreachable')
   const version = await world.time.until(server.database.change(username, () => to))
-  void server.publisher.waitUntilPublished(version)
+  void server.publisher.waitUntilPublished(version, [{ username, version }])
   await world.time.pass(300)
 }
 /** What a user may do at each deal server. */

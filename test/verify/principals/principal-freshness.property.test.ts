@@ -14,6 +14,11 @@ vi.mock('node:timers/promises', async () => {
   return { setTimeout: virtualSleep }
 })
 
+vi.mock('../../../shared/platform/concurrency/deadline.ts', async (original) => {
+  const { virtualDeadlines } = await import('../../support/worlds/freshness/virtual-time.ts')
+  return virtualDeadlines(await original<typeof import('../../../shared/platform/concurrency/deadline.ts')>())
+})
+
 // So that a few changes need a series.
 vi.mock('../../../shared/protocol/principal/change-feed.ts', async (original) => ({
   ...(await original<object>()),
@@ -91,6 +96,14 @@ const steps = fc.oneof(
       world.time.after(ms, () => world.auth[at]?.kill())
     }),
   },
+  {
+    weight: 2,
+    arbitrary: step('changeAndKillDatabase', [authPlace, username, fc.nat(40), longMs], (world, at, name, ms, away) => {
+      act(world, 'changeAndWatch', [at, name, 'right'])
+      world.time.after(ms, () => world.cutFromDatabase(away))
+    }),
+  },
+  step('killDatabase', [longMs], (world, ms) => world.cutFromDatabase(ms)),
   step('changeMany', [fc.boolean()], (world, around) => {
     if (around) world.principals.change('alice', changes.right as (before: PrincipalFacts) => Partial<PrincipalFacts>)
     for (let count = 0; count < 5; count += 1) world.principals.change(`one-${count}`, () => ({}))

@@ -18,14 +18,15 @@ import { instanceHeader, keySetHeader } from '../../../shared/protocol/internal-
 import type { Catalogue } from '../../../shared/protocol/principal/catalogue.ts'
 import { instanceIdSchema } from '../../../shared/protocol/principal/instance-id.ts'
 import type { InstancePrincipal, InstanceRecord } from '../../../shared/protocol/principal/record.ts'
+import { CannotSay } from './cannot-say.ts'
 import { readFeedLines, requireProved } from './feed-lines.ts'
 import { refuseWhileFrozen } from './refuse-while-frozen.ts'
 
 /** Sends requests to the auth server. */
 export interface AuthClient {
-  /** The current record in the database, and the id of the instance. @throws Unavailable */
+  /** The current record in the database, and the id of the instance. @throws CannotSay, Unavailable */
   principal(username: string, traceContext?: Traced): Promise<InstancePrincipal>
-  /** The catalogue in the database, and the id of the instance. @throws Unavailable */
+  /** The catalogue in the database, and the id of the instance. @throws CannotSay, Unavailable */
   catalogue(traceContext?: Traced): Promise<InstanceRecord<Catalogue>>
   /** The id of the instance, whose feed and cache the deal server follows. @throws Unavailable */
   instanceId(): Promise<string>
@@ -36,7 +37,8 @@ export interface AuthClient {
   /**
    * Sends a request to a route at `/internal`, with a JSON body.
    * @throws Unavailable without a response, for a response that is not JSON, and for a response without the MAC that
-   *   proves that the auth server made it for this request (`shared/protocol/internal-api/internal-answers.ts`)
+   *   proves that the auth server made it for this request (`shared/protocol/internal-api/internal-answers.ts`);
+   *   CannotSay when an auth server says that something does not answer
    */
   ask(question: InternalQuestion): Promise<InternalResponse>
   /**
@@ -144,7 +146,7 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
       const instance = instanceIdSchema.safeParse(headers.get(instanceHeader))
       const record = status === 200 ? principalExchange.responseBody.safeParse(body).data : undefined
       if (instance.success && (record || status === 404)) return { instanceId: instance.data, record }
-      throw new Unavailable('auth-server', { cause: new Error(`/internal/principals answered ${status}`) })
+      throw new CannotSay(`/internal/principals answered ${status}`)
     },
     catalogue: async (traceContext) => {
       const question = questionOf(catalogueExchange, { path: {}, body: undefined })
@@ -152,7 +154,7 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
       const instance = instanceIdSchema.safeParse(headers.get(instanceHeader))
       const record = status === 200 ? catalogueExchange.responseBody.safeParse(body).data : undefined
       if (instance.success && record) return { instanceId: instance.data, record }
-      throw new Unavailable('auth-server', { cause: new Error(`/internal/catalogue answered ${status}`) })
+      throw new CannotSay(`/internal/catalogue answered ${status}`)
     },
     instanceId: async () => {
       const { status, body } = await ask(feedQuestion)

@@ -7,6 +7,7 @@ import {
   openFeedLine,
 } from '../../../shared/protocol/internal-api/feed-stream.ts'
 import { type AnsweredInternalRequest, isInternalResponse } from '../../../shared/protocol/internal-api/responses.ts'
+import { CannotSay } from './cannot-say.ts'
 
 /** The request that is answered, and who hears the head of the answer. */
 interface Asked extends ProvedRequest {
@@ -62,7 +63,7 @@ interface ProvedRequest extends AnsweredInternalRequest {
 
 /**
  * Refuses a response that a proxy, an auth server with another secret or an attacker on the way made.
- * @throws Unavailable
+ * @throws CannotSay, Unavailable
  */
 export function requireProved(
   { status, text: body, headers }: { readonly status: number; readonly text: string; readonly headers: Headers },
@@ -70,5 +71,8 @@ export function requireProved(
 ): void {
   if (isInternalResponse({ status, body, header: (name) => headers.get(name) }, request)) return
   if (status === 401) request.onRefused?.()
-  throw new Unavailable('auth-server', { cause: new Error(`/internal answered ${status} without the right MAC`) })
+  const reason = `/internal answered ${status} without the right MAC`
+  // Without its database an auth server knows no service, so it can prove nothing to one.
+  if (status === 503 && body.includes('"code":"unavailable"')) throw new CannotSay(reason)
+  throw new Unavailable('auth-server', { cause: new Error(reason) })
 }

@@ -3,8 +3,9 @@
  * (docs/revocation.md#the-stream). It goes on where the feed stands, so nothing that is remembered is lost.
  *
  * A line says how long after the request was received the database was read, at least. The request was sent before, so
- * the sum of both is a time at which the read was still to come: a line that is late is old, whatever held it up. The
- * two clocks may differ in speed, so a stream is opened anew after a minute.
+ * the sum of both is a time at which the read was still to come: a line that is late is old, whatever held it up. It
+ * is the same with what the auth server has heard. The two clocks may differ in speed, so a stream is opened anew after
+ * a minute.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../../shared/platform/clock.ts'
@@ -32,7 +33,7 @@ const lookIntervalMs = 50
 const silentAfterMs = 450
 /** How long a stream is used, in milliseconds. In that time two clocks part by a few milliseconds. */
 const streamLifeMs = 60_000
-/** A read that seems to be in the future by more than this, in milliseconds: a clock has stood still. */
+/** A line that seems to be of the future by more than this, in milliseconds: a clock has stood still. */
 const clockToleranceMs = 100
 /** Pauses after a stream that brought nothing, in milliseconds. */
 const firstPauseMs = 100
@@ -82,13 +83,14 @@ async function followOnce(
       const now = clock.monotonic()
       watched.noteData()
       if (line.end) readAt = sentAt + line.end.readMs
-      if (watched.signal.aborted || readAt > now + clockToleranceMs) break
+      const heardAt = sentAt + (line.heardMs ?? Number.NEGATIVE_INFINITY)
+      if (watched.signal.aborted || Math.max(readAt, heardAt) > now + clockToleranceMs) break
       if (feed.position()?.instance !== from.instance) break
       if (line.instanceId !== from.instance) {
         feed.observeInstance(line.instanceId, from.instance)
         break
       }
-      feed.onLine(line, Math.min(readAt, now))
+      feed.onLine(line, Math.min(readAt, now), Math.min(heardAt, now))
       lines += 1
       if (lines === 1) onFirstLine()
       if (line.end && (!feed.needsStream() || now - sentAt > streamLifeMs)) break
@@ -106,10 +108,14 @@ function watch(clock: Clock, stopped: AbortSignal) {
   const abort = new AbortController()
   const end = () => abort.abort()
   let dataAt = clock.monotonic()
+  const isSilent = () => clock.monotonic() - dataAt > silentAfterMs
   const look = async () => {
     while (!abort.signal.aborted) {
       await pause(lookIntervalMs, abort.signal)
-      if (clock.monotonic() - dataAt > silentAfterMs) end()
+      if (!isSilent()) continue
+      // Timers run before sockets are read, immediates after.
+      await new Promise(setImmediate)
+      if (isSilent()) end()
     }
   }
   stopped.addEventListener('abort', end, { once: true })

@@ -4,8 +4,8 @@
  *
  * While the feed is current and complete, memory and cache are believed. Otherwise the auth server is asked; its answer
  * is good for 500 ms. If it does not answer either, a known record serves for RECORD_MAX_AGE, or the one in the cache
- * if that is newer. After that, reading fails. A record below its minimum version is never used, nor one of another
- * instance than the feed follows.
+ * if that is newer. The same while it answers without its database, as long as changes are still heard of. After that,
+ * reading fails. A record below its minimum version is never used, nor one of another instance than the feed follows.
  */
 import { createBoundedCache } from '../../../shared/platform/cache/bounded-cache.ts'
 import type { Cache, Versioned } from '../../../shared/platform/cache/cache.ts'
@@ -14,6 +14,7 @@ import { createSharedCalls, type SharedCalls } from '../../../shared/platform/co
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { Traced } from '../../../shared/platform/trace-context.ts'
 import { type InstanceRecord, principalKey } from '../../../shared/protocol/principal/record.ts'
+import { CannotSay } from '../auth-client/cannot-say.ts'
 import type { PrincipalFeed } from './principal-feed.ts'
 
 /** The parts that followed records use. */
@@ -25,7 +26,7 @@ export interface FollowedRecordsPorts<Stored> {
   readonly recordMaxAgeMs: number
   /** Reads a record from its text in the cache; undefined for one of another form. */
   readonly parse: (text: string) => Stored | undefined
-  /** The record in the database. @throws Unavailable */
+  /** The record in the database. @throws CannotSay, Unavailable */
   readonly ask: (name: string, traceContext: Traced | undefined) => Promise<InstanceRecord<Stored>>
 }
 
@@ -118,7 +119,7 @@ export class FollowedRecords<Stored extends Numbered> {
 
   /**
    * After a failed load: the known record, or a newer one from the cache, unless it is too old or below its minimum
-   * version.
+   * version, or an auth server is reached and may know of changes that are not heard of here.
    */
   async #useKnown(name: string, error: unknown): Promise<KnownRecord<Stored>> {
     const { feed, cache, clock, recordMaxAgeMs } = this.#ports
@@ -126,7 +127,8 @@ export class FollowedRecords<Stored extends Numbered> {
     const read = (key: string) => cache.getVersioned(key)
     const cached = this.#known.has(name) ? await readRecord(this.#ports, name, read) : undefined
     const known = this.#known.get(name)
-    if (known?.record) {
+    const mayMiss = error instanceof CannotSay && !(known?.epoch === feed.epoch() && feed.hears())
+    if (known?.record && !mayMiss) {
       const isNewer = cached?.instanceId === known.instanceId && versionOf(cached.record) > versionOf(known.record)
       const record = isNewer ? cached.record : known.record
       const confirmedAt = known.epoch === feed.epoch() ? Math.max(known.asOf, feed.lastCurrentAt()) : known.asOf
@@ -155,6 +157,7 @@ async function fetchRecord<Stored extends Numbered>(
   const canBelieve = cached && versionOf(cached.record) >= minVersion && feed.isCurrent() && feed.epoch() === epoch
   if (canBelieve) return { ...cached, minVersion, isOutdated: false, epoch, asOf, goodUntil: asOf }
   const answer = await ports.ask(name, traceContext)
+  feed.noteAnswer(asOf)
   feed.observeInstance(answer.instanceId, before)
   // Versions of two instances cannot be compared.
   const leastHere = answer.instanceId === before ? minVersion : 0

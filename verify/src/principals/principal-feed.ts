@@ -24,6 +24,7 @@ import {
   feedMaxAgeMs,
   feedMessageSchema,
   feedPartSchema,
+  parseMessage,
   seriesChannel,
 } from '../../../shared/protocol/principal/change-feed.ts'
 import { findSuccessor } from '../../../shared/protocol/principal/succession.ts'
@@ -55,6 +56,13 @@ export interface PrincipalFeed {
   readCache(key: string): Promise<Versioned | undefined>
   /** When the feed was current last, on the monotonic clock; minus infinity when never. */
   lastCurrentAt(): number
+  /**
+   * True while changes are still heard of, although no auth server reads the database: since the last read that a
+   * message told of, everything announced has arrived.
+   */
+  hears(): boolean
+  /** The auth server has answered from the database, at this time on the monotonic clock or later. */
+  noteAnswer(asOf: number): void
   /** Grows whenever a message may have been missed. */
   epoch(): number
   /**
@@ -79,10 +87,10 @@ export interface StreamedFeed {
   /** From where a stream goes on; undefined while no instance is known. */
   position(): { readonly instance: string; readonly after: number | undefined } | undefined
   /**
-   * Takes a line of the instance that is followed, and ignores others. `readAt` is a time on the monotonic clock: the
-   * database was read then or later.
+   * Takes a line of the instance that is followed, and ignores others. Times are on the monotonic clock: the database
+   * was read at `readAt` or later, and what was announced by `heardAt` is told.
    */
-  onLine(line: FeedLine, readAt: number): void
+  onLine(line: FeedLine, readAt: number, heardAt?: number): void
 }
 
 /** The parts that the feed uses. */
@@ -134,6 +142,10 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
   /** Where entries of the cache count, as the last message of Redis told. */
   #cacheRuns: CacheRuns['runs']
   #epoch = 0
+  /** Up to this time a stream has told all that was announced after the last read. */
+  #heardAt = Number.NEGATIVE_INFINITY
+  /** When the auth server was asked last that has answered from the database. */
+  #answeredAt = Number.NEGATIVE_INFINITY
   /** When Redis brought too little last. */
   #missedAt = Number.NEGATIVE_INFINITY
   #beganAt: number
@@ -196,6 +208,21 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     return this.isCurrent() ? now : Math.min(now, now - this.ageMs() + feedMaxAgeMs)
   }
 
+  hears(): boolean {
+    const { clock, cache } = this.#ports
+    const now = clock.monotonic()
+    if (now - this.#heardAt <= feedMaxAgeMs) return true
+    const readAt = Math.max(this.#readAt.redis, this.#readAt.stream)
+    const listening = cache.listening()
+    // Changes that the database alone could tell may have been acknowledged while the feed was not current.
+    if (listening === undefined || listening.since > readAt || this.#answeredAt - readAt > feedMaxAgeMs) return false
+    return now - listening.until <= feedMaxAgeMs
+  }
+
+  noteAnswer(asOf: number): void {
+    this.#answeredAt = Math.max(this.#answeredAt, asOf)
+  }
+
   needsStream(): boolean {
     const now = this.#ports.clock.monotonic()
     const readAt = Math.max(this.#readAt.redis, this.#beganAt)
@@ -207,9 +234,10 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     return this.#instanceId === undefined ? undefined : { instance: this.#instanceId, after: this.#followedUpTo }
   }
 
-  onLine({ instanceId, changes, end }: FeedLine, readAt: number): void {
+  onLine({ instanceId, changes, end }: FeedLine, readAt: number, heardAt = Number.NEGATIVE_INFINITY): void {
     if (instanceId !== this.#instanceId) return
     this.#raiseMinVersions(changes)
+    this.#heardAt = Math.max(this.#heardAt, heardAt)
     if (end) this.#advance(end, 'stream', readAt)
   }
 
@@ -261,6 +289,7 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     void this.#unsubscribe()
     this.#instanceId = instanceId
     this.#readAt = { ...never }
+    this.#heardAt = never.stream
     this.#followedUpTo = undefined
     this.#cacheUpTo = 0
     this.#cacheRuns = undefined
@@ -340,13 +369,5 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
       if (until > now) break
       minVersions.delete(username)
     }
-  }
-}
-
-function parseMessage<Message>(schema: ZodType<Message>, text: string): Message | undefined {
-  try {
-    return schema.parse(JSON.parse(text))
-  } catch {
-    return undefined
   }
 }

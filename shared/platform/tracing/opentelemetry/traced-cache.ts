@@ -27,6 +27,7 @@ export function traceCache(cache: Cache, spans: Spans): Cache {
     publish: traced('publish', (channel, message, fresh) => cache.publish(channel, message, fresh)),
     subscribe: (channel, listener) => cache.subscribe(channel, listener),
     isSilent: () => cache.isSilent(),
+    listening: () => cache.listening(),
     ping: () => cache.ping(),
     close: () => cache.close(),
   }

@@ -213,6 +213,29 @@ describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and 
     await heardAgain(writer, heard)
   })
 
+  it('tells of which time the subscriptions have got every message', async () => {
+    const redis = await server()
+    const proxy = await startFreezableProxy(redis.port)
+    closers.push(() => proxy.close())
+    const reader = open(proxy.url)
+    expect(reader.listening()).toBeUndefined()
+    await working(reader)
+    const before = performance.now()
+    await reader.subscribe(channel, () => undefined)
+    const first = await eventually(() => reader.listening() ?? expect.unreachable('it is subscribed'))
+    expect(first.since).toBeGreaterThan(before)
+    await eventually(() => expect(reader.listening()?.until).toBeGreaterThan(first.since))
+    expect(reader.listening()?.since).toBe(first.since)
+    proxy.freeze()
+    const frozenAt = performance.now()
+    for (let count = 0; count < 10; count += 1) {
+      await sleep(20)
+      expect(reader.listening()?.until ?? 0).toBeLessThan(frozenAt)
+    }
+    await redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub')
+    await eventually(() => expect(reader.listening()?.since).toBeGreaterThan(frozenAt))
+  })
+
   it('lets subscribe and its undoing resolve while it is down, and delivers once it is back', async () => {
     const redis = await server()
     await redis.kill()

@@ -67,6 +67,11 @@ export class FreshnessWorld {
     if (!this.auth[at]?.alive) this.auth[at] = new AuthProcess(this.#around)
   }
 
+  /** For so many milliseconds the database is dead: no auth server reaches it. */
+  cutFromDatabase(milliseconds: number): void {
+    for (const { database } of this.auth) database.link.cut(milliseconds)
+  }
+
   restartDeal(at: number): void {
     this.deals[at]?.kill()
     this.deals[at] = this.#dealProcess()
@@ -78,7 +83,7 @@ export class FreshnessWorld {
     try {
       const version = await server.database.change(username, change)
       const committedAt = this.time.monotonic()
-      await server.publisher.waitUntilPublished(version)
+      await server.publisher.waitUntilPublished(version, [{ username, version }])
       if (!server.alive) return false
       const at = this.time.monotonic()
       this.#acknowledged.push({ username, version, at })
@@ -166,7 +171,8 @@ export class FreshnessWorld {
 
   #judgeFailure(read: Read, error: unknown): void {
     if (!(error instanceof Unavailable)) throw error
-    if (read.deal.authLink.lastFailureAt >= read.startedAt - sharedForMs) return
+    const { authLink, toldNothingAt } = read.deal
+    if (Math.max(authLink.lastFailureAt, toldNothingAt) >= read.startedAt - sharedForMs) return
     this.violations.push(
       `no answer for ${read.username} at ${read.startedAt}, though the auth server was not asked in vain`,
     )

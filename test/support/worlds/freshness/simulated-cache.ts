@@ -9,6 +9,7 @@ import type {
   CacheRuns,
   CacheTime,
   LimitedKey,
+  Listening,
   PutOptions,
   Versioned,
 } from '../../../../shared/platform/cache/cache.ts'
@@ -191,6 +192,7 @@ export class SimulatedCacheClient implements Cache {
   /** Whether the subscription's connection does not answer. */
   silent = false
   #slownessMs = 0
+  #attachedAt = 0
   #deafUntil = 0
   #reads = 0
 
@@ -210,6 +212,11 @@ export class SimulatedCacheClient implements Cache {
     this.#server.detach(this.#hear)
     this.#deafUntil = Math.max(this.#deafUntil, this.#time.monotonic() + milliseconds)
     this.#time.after(milliseconds, this.#connect)
+  }
+
+  listening(): Listening | undefined {
+    const isListening = this.#server.isAttached(this.#hear) && !this.silent
+    return isListening ? { since: this.#attachedAt, until: this.#time.monotonic() - 1 - this.#slownessMs } : undefined
   }
 
   /** From now on messages take so much longer to arrive, in milliseconds. */
@@ -286,7 +293,8 @@ export class SimulatedCacheClient implements Cache {
   readonly #connect = (): void => {
     if (this.#listeners.size === 0 || this.#server.isAttached(this.#hear)) return
     const connected = this.#time.monotonic() >= this.#deafUntil && this.#server.attach(this.#hear, this.#reconnect)
-    if (!connected) this.#reconnect()
+    if (connected) this.#attachedAt = this.#time.monotonic()
+    else this.#reconnect()
   }
 
   readonly #reconnect = (): void => {

@@ -89,7 +89,8 @@ export class SimulatedDatabase implements Pick<Database, 'query'> {
 
   constructor(options: { time: VirtualTime; principals: SimulatedPrincipals; latencyMs: () => number }) {
     this.#principals = options.principals
-    this.link = new SimulatedLink({ ...options, dependency: 'database', deadlineMs: 5_000 })
+    // As long as a frozen PostgreSQL is waited for.
+    this.link = new SimulatedLink({ ...options, dependency: 'database', deadlineMs: 1_000 })
   }
 
   async query<Row extends object>(_text: string, parameters: readonly unknown[] = []): Promise<Row[]> {

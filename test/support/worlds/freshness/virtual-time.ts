@@ -85,3 +85,15 @@ export function virtualSleep(
   if (current === undefined) throw new Error('no virtual time is in use')
   return current.sleep(milliseconds, options?.signal)
 }
+
+/** The module of `withDeadline` in virtual time, to mock it with. */
+export const virtualDeadlines = <Module extends { readonly DeadlinePassed: new (message: string) => Error }>(
+  original: Module,
+) => ({
+  ...original,
+  withDeadline: <T>(work: Promise<T>, milliseconds: number): Promise<T> =>
+    new Promise((resolve, reject) => {
+      work.then(resolve, reject)
+      void virtualSleep(milliseconds).then(() => reject(new original.DeadlinePassed(`no answer in ${milliseconds} ms`)))
+    }),
+})

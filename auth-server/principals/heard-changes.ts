@@ -1,0 +1,129 @@
+/**
+ * What the cache has announced since the database was read last: with it, streams of the change feed go on while the
+ * database cannot be read (docs/revocation.md#while-postgresql-is-away).
+ */
+import type { Cache } from '../../shared/platform/cache/cache.ts'
+import type { Listener } from '../../shared/platform/cache/channel-listeners.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
+import {
+  type Changes,
+  type FeedMessage,
+  feedChannel,
+  feedMessageSchema,
+  feedPartSchema,
+  maxChangesInMessage,
+  parseMessage,
+  seriesChannel,
+} from '../../shared/protocol/principal/change-feed.ts'
+import { findSuccessor } from '../../shared/protocol/principal/succession.ts'
+
+/** What was heard. Its times are on the monotonic clock, and minus infinity when something may be missing. */
+export interface Heard {
+  readonly instanceId: string
+  /** It is for followers who know all changes up to this version. */
+  readonly after: number
+  /** The same array until more is heard. */
+  readonly changes: Changes
+  /** The latest read of the database by another server. All changes up to `upTo` are among `changes`. */
+  readonly readAt: number
+  readonly upTo: number
+  /** Everything announced until then is among `changes`. */
+  readonly heardAt: number
+}
+
+const never = Number.NEGATIVE_INFINITY
+
+/** A read of the database. What is announced after it is heard. */
+interface Read {
+  readonly instanceId: string
+  readonly counter: number
+  readonly readAt: number
+}
+
+/** The systems that this uses. */
+export interface HeardChangesPorts {
+  readonly cache: Pick<Cache, 'subscribe' | 'listening' | 'getVersioned'>
+  readonly clock: Pick<Clock, 'monotonic'>
+}
+
+/** The changes that one process hears of. */
+export class HeardChanges {
+  readonly #ports: HeardChangesPorts
+  #read: Read | undefined
+  #changes: Changes = []
+  /** Messages have told of all changes up to this version. */
+  #upTo = 0
+  /** Of some changes up to this version they have not told the names. */
+  #unnamedUpTo = 0
+  #readAt = never
+  /** The instance whose place another one has taken. */
+  #replaced: string | undefined
+  #subscriptions: Promise<() => Promise<void>>[] = []
+
+  constructor(ports: HeardChangesPorts) {
+    this.#ports = ports
+  }
+
+  /** From now on hears what is announced after this read. */
+  noteRead(read: Read): void {
+    if (read.instanceId !== this.#read?.instanceId) this.#listenTo(read.instanceId)
+    this.#read = read
+    this.#upTo = Math.max(this.#upTo, read.counter)
+    this.#changes = this.#changes.filter(({ version }) => version > read.counter)
+  }
+
+  /** Undefined before the database was read, and after another instance, with other channels, has taken its place. */
+  heard(): Heard | undefined {
+    if (!this.#read || this.#replaced === this.#read.instanceId) return undefined
+    const { instanceId, counter: after, readAt: since } = this.#read
+    void this.#lookForSuccessor(instanceId)
+    const listening = this.#ports.cache.listening()
+    const isCertain = listening !== undefined && listening.since <= since && this.#unnamedUpTo <= after
+    const [readAt, heardAt] = isCertain ? [this.#readAt, listening.until] : [never, never]
+    return { instanceId, after, changes: this.#changes, readAt, upTo: this.#upTo, heardAt }
+  }
+
+  async #lookForSuccessor(instanceId: string): Promise<void> {
+    const successor = await findSuccessor(this.#ports.cache, instanceId).catch(() => undefined)
+    if (successor !== undefined) this.#replaced = instanceId
+  }
+
+  #listenTo(instanceId: string): void {
+    for (const subscription of this.#subscriptions) void subscription.then((unsubscribe) => unsubscribe())
+    this.#changes = []
+    this.#upTo = 0
+    this.#unnamedUpTo = 0
+    this.#readAt = never
+    const listen = (channel: string, hear: Listener) =>
+      this.#ports.cache.subscribe(channel, (text, heldUpMs) => {
+        if (this.#read?.instanceId === instanceId) hear(text, heldUpMs)
+      })
+    this.#subscriptions = [
+      listen(seriesChannel(instanceId), (text, heldUpMs) => {
+        const part = parseMessage(feedPartSchema, text)
+        this.#hear(part?.changes)
+        if (part?.end) this.#advance(part.end, heldUpMs)
+      }),
+      listen(feedChannel(instanceId), (text, heldUpMs) => {
+        const message = parseMessage(feedMessageSchema, text)
+        this.#hear(message?.changes)
+        if (message) this.#advance(message, heldUpMs)
+      }),
+    ]
+  }
+
+  /** Without `changes` it was a message of another release. */
+  #hear(changes: Changes | undefined): void {
+    if (changes === undefined) this.#unnamedUpTo = Number.POSITIVE_INFINITY
+    else if (changes.length > 0) this.#changes = [...this.#changes, ...changes]
+    if (this.#changes.length <= maxChangesInMessage) return
+    this.#unnamedUpTo = Math.max(this.#unnamedUpTo, ...this.#changes.map(({ version }) => version))
+    this.#changes = []
+  }
+
+  #advance({ after, upTo, ageMs }: Pick<FeedMessage, 'after' | 'upTo' | 'ageMs'>, heldUpMs: number): void {
+    if (after > this.#upTo) this.#unnamedUpTo = Math.max(this.#unnamedUpTo, after)
+    this.#upTo = Math.max(this.#upTo, upTo)
+    this.#readAt = Math.max(this.#readAt, this.#ports.clock.monotonic() - heldUpMs - ageMs)
+  }
+}
