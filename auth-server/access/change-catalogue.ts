@@ -7,6 +7,7 @@ import { eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { OperatorError } from '../../shared/platform/operator-error.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { EntryChange } from '../../shared/protocol/internal-api/entry-changes.ts'
 import { type Catalogue, catalogueName } from '../../shared/protocol/principal/catalogue.ts'
 import type { Changes } from '../../shared/protocol/principal/change-feed.ts'
 import type { ChangeEntry } from '../audit/audit.ts'
@@ -35,8 +36,9 @@ export interface CatalogueOutcome<Result> {
   readonly verify?: (transaction: Drizzle) => Promise<void>
   /** SECOND_FACTOR_ROLES from now on; left out: as before. */
   readonly secondFactorRoles?: readonly string[]
-  /** The audit entries of the change. Without them it is the one of the work under way. */
+  /** The audit entries of the change. Without them it is the one of the work under way, with `told`. */
   readonly entries?: readonly ChangeEntry[]
+  readonly told?: readonly EntryChange[]
 }
 
 /** How often a change begins anew because users whom it concerns were changed meanwhile. */
@@ -73,7 +75,15 @@ const changeOnce = <Result>(
     const catalogue = await catalogueIn(transaction)
     const stored = await storedDemand(transaction)
     const outcome = await work(transaction, { catalogue, version, stored })
-    const { result, isChanged, renewed = [], verify, secondFactorRoles: listed = stored.listed, entries } = outcome
+    const {
+      result,
+      isChanged,
+      renewed = [],
+      verify,
+      secondFactorRoles: listed = stored.listed,
+      entries,
+      told,
+    } = outcome
     if (!isChanged) return { result, entries }
     const demand = demandOf(await catalogueIn(transaction), listed)
     const concerned = isSameDemand(stored.demand, demand) ? sql`false` : concernedBy(stored.demand, demand)
@@ -86,7 +96,7 @@ const changeOnce = <Result>(
       await storeDemand(source, { listed, demand })
       return renewRecords(source, [...locked], taken)
     }
-    return { result, entries, change: { ...(verify && { verify }), renew } }
+    return { result, entries, told, change: { ...(verify && { verify }), renew } }
   })
 
 /** Locks the records of these users in the order of their names, before the counter, as every change does. */

@@ -4,6 +4,7 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import { type Database, type Drizzle, violates } from '../../shared/platform/database/database.ts'
 import { OperatorError } from '../../shared/platform/operator-error.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { differenceOf } from '../../shared/protocol/internal-api/entry-changes.ts'
 import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
 import { builtInRights, ownResourceServer } from '../principals/rights.ts'
 import { accessRights, resourceServers } from '../store/access-tables.ts'
@@ -132,8 +133,16 @@ const createServer = (ports: ResourceServersPorts, { id, audience, name, rights 
     const now = new Date(ports.clock.now())
     await transaction.insert(resourceServers).values({ id, audience, name, createdAt: now, updatedAt: now })
     await addRights(transaction, before, { id, rights })
-    return { result: await readServer(transaction, id), isChanged: true }
+    const told = differenceOf({}, toldOf({ audience, name, rights }))
+    return { result: await readServer(transaction, id), isChanged: true, told }
   })
+
+/** What the audit log tells of a resource server. */
+const toldOf = ({ audience, name, rights }: Pick<NewResourceServer, 'audience' | 'name' | 'rights'>) => ({
+  audience,
+  name,
+  rights: rights.map((right) => right.name),
+})
 
 interface ServerChange {
   readonly patch: ResourceServerPatch
@@ -158,7 +167,8 @@ const patchServer = (ports: ResourceServersPorts, id: string, { patch, grantor }
     const outcome = await withdrawRights(transaction, before, { names: withdrawn, grantor })
     const isKnown = (right: ServerRight) => rights.some((known) => known.name === right.name)
     await addRights(transaction, before, { id, rights: after.rights.filter((right) => !isKnown(right)) })
-    return { result: await readServer(transaction, id), isChanged: true, ...outcome }
+    const told = differenceOf(toldOf({ audience, name, rights }), toldOf(after))
+    return { result: await readServer(transaction, id), isChanged: true, ...outcome, told }
   })
 
 const declareOwnRights = (ports: ResourceServersPorts, rights: readonly ServerRight[]) =>
@@ -169,18 +179,20 @@ const declareOwnRights = (ports: ResourceServersPorts, rights: readonly ServerRi
     await addRights(transaction, before, { id: ownResourceServer, rights: missing })
     const values = { updatedAt: new Date(ports.clock.now()) }
     await transaction.update(resourceServers).set(values).where(eq(resourceServers.id, ownResourceServer))
-    const entries = [{ action: 'resource-server.changed', target: ownResourceServer }]
+    const changes = differenceOf({}, { rights: missing.map(({ name }) => name) })
+    const entries = [{ action: 'resource-server.changed', target: ownResourceServer, changes }]
     return { result: undefined, isChanged: true, entries }
   })
 
 const deleteServer = (ports: ResourceServersPorts, id: string, grantor: Grantor | undefined) =>
   changeServers(ports, undefined, async (transaction, before) => {
-    const { rights } = await readServer(transaction, id)
+    const { audience, name: title, rights } = await readServer(transaction, id)
     if (id === ownResourceServer) throw reserved('This resource server is the pair of servers itself.')
     const names = rights.map(({ name }) => name)
     const outcome = await withdrawRights(transaction, before, { names, grantor })
     await transaction.delete(resourceServers).where(eq(resourceServers.id, id))
-    return { result: undefined, isChanged: true, ...outcome }
+    const told = differenceOf(toldOf({ audience, name: title, rights }), {})
+    return { result: undefined, isChanged: true, ...outcome, told }
   })
 
 /** `audience`: the new one, if there is one. @throws ProblemError `resource-server-exists` */

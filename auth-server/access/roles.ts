@@ -3,6 +3,7 @@ import { asc, eq, sql } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { differenceOf } from '../../shared/protocol/internal-api/entry-changes.ts'
 import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
 import { anonymousUsername } from '../../shared/protocol/principal/record.ts'
 import { catalogueIn } from '../principals/catalogue.ts'
@@ -105,6 +106,9 @@ const toRole = ({ name, description, rights, createdAt, updatedAt }: RoleRow, ef
   updatedAt: updatedAt.getTime(),
 })
 
+/** What the audit log tells of a role. */
+const toldOf = ({ rights, description }: RoleValues) => ({ rights, description })
+
 interface RoleChange {
   readonly name: string
   readonly values: RoleValues
@@ -125,19 +129,18 @@ const createRole = ({ database, clock }: RolesPorts, { name, values, grantor }: 
     const [made] = await transaction.insert(roles).values(row).returning()
     if (!made) throw noSuchRole()
     const verify = (source: Drizzle) => requireMayGrant(source, grantor, { rights, catalogue })
-    return { result: toRole(made), isChanged: true, verify }
+    return { result: toRole(made), isChanged: true, verify, told: differenceOf({}, toldOf(row)) }
   })
 
 const replaceRole = ({ database, clock }: RolesPorts, { name, values, grantor }: RoleChange) =>
   changeCatalogue(database, async (transaction, { catalogue }) => {
-    const before = catalogue.roles.find((role) => role.name === name)
-    if (!before) throw noSuchRole()
+    const before = await readRole(transaction, name)
     if (name === adminRole) throw reserved(`The role ${adminRole} has all rights, and stays as it is.`)
     const rights = distinct(values.rights)
     refuseProblems(unknownNames(catalogue.rights, rights, 'right'))
     requireRoom(catalogue, rights.length - before.rights.length)
-    const added = rights.filter((right) => !before.rights.includes(right))
-    const taken = before.rights.filter((right) => !rights.includes(right))
+    const told = differenceOf(toldOf(before), toldOf({ ...values, rights }))
+    const { added = [], removed = [] } = told.find(({ member }) => member === 'rights') ?? {}
     const [row] = await transaction
       .update(roles)
       .set({ description: values.description, rights, updatedAt: new Date(clock.now()) })
@@ -147,10 +150,10 @@ const replaceRole = ({ database, clock }: RolesPorts, { name, values, grantor }:
     // A link that was made for fewer rights must not lead to these.
     if (added.length > 0) await transaction.delete(passwordResets).where(ofHolders(transaction, name))
     const verify = async (source: Drizzle) => {
-      await requireMayGrant(source, grantor, { rights: [...added, ...taken], catalogue })
+      await requireMayGrant(source, grantor, { rights: [...added, ...removed], catalogue })
       await refuseForAnonymous(source)
     }
-    return { result: toRole(row), isChanged: true, verify }
+    return { result: toRole(row), isChanged: true, verify, told }
   })
 
 /** @throws ProblemError `too-many-rights` */
@@ -176,8 +179,7 @@ async function refuseForAnonymous(source: Drizzle): Promise<void> {
 
 const deleteRole = ({ database }: RolesPorts, name: string, grantor: Grantor | undefined) =>
   changeCatalogue(database, async (transaction, { catalogue, stored: { listed, demand } }) => {
-    const role = catalogue.roles.find((one) => one.name === name)
-    if (!role) throw noSuchRole()
+    const role = await readRole(transaction, name)
     if (name === adminRole) throw reserved(`The role ${adminRole} must stay.`)
     if (listed.includes(name)) throw reserved('The setting SECOND_FACTOR_ROLES names this role.')
     // Their records say that they need a second factor.
@@ -191,7 +193,7 @@ const deleteRole = ({ database }: RolesPorts, name: string, grantor: Grantor | u
       // A user may have got the role since.
       await takeRole(source, name)
     }
-    return { result: undefined, isChanged: true, renewed: holders, verify }
+    return { result: undefined, isChanged: true, renewed: holders, verify, told: differenceOf(toldOf(role), {}) }
   })
 
 async function holdersOf(transaction: Drizzle, name: string): Promise<string[]> {

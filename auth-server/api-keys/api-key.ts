@@ -3,6 +3,7 @@
  * key and the rules for each value alone. Knows no database.
  */
 
+import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
 import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
@@ -33,6 +34,16 @@ export interface ApiKey {
   /** Made without a second factor, which the owner has or needs now: refused until it is confirmed. */
   readonly isSuspended: boolean
 }
+
+/** What the audit log tells of a key: nothing to sign with. */
+export const toldOf = ({ kind, name, rights, requireBodyHash, expiresAt, formerUntil }: ApiKey) => ({
+  kind,
+  name,
+  rights,
+  requireBodyHash,
+  expiresAt: expiresAt && rfc3339(expiresAt),
+  formerUntil: formerUntil && rfc3339(formerUntil),
+})
 
 /** A request for a new key. */
 export interface ApiKeyRequest {

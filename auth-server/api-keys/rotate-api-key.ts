@@ -1,10 +1,11 @@
 import { and, eq, gt, isNull, or } from 'drizzle-orm'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { differenceOf } from '../../shared/protocol/internal-api/entry-changes.ts'
 import { type Changed, changePrincipal } from '../principals/principal-change.ts'
 import { apiKeys } from '../store/schema.ts'
 import { type Grantor, requireMayMakeKey } from '../users/granting-rights.ts'
 import { userRow } from '../users/user-rows.ts'
-import { type ApiKeyRotation, type NewApiKey, refuseImpossibleRotation } from './api-key.ts'
+import { type ApiKeyRotation, type NewApiKey, refuseImpossibleRotation, toldOf } from './api-key.ts'
 import { noFormer, noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { type ChangeApiKeysPorts, makeMaterial } from './change-api-keys.ts'
 
@@ -32,8 +33,8 @@ export async function rotateApiKey(
     const [before] = await transaction.select().from(apiKeys).where(isLive)
     if (!before) throw noSuchApiKey()
     const confirmed = rotation.isConfirmed ?? grantor === undefined
-    const { isSuspended } = await readApiKey(transaction, id, owner)
-    const overlapSeconds = isSuspended && confirmed ? 0 : rotation.overlapSeconds
+    const former = await readApiKey(transaction, id, owner)
+    const overlapSeconds = former.isSuspended && confirmed ? 0 : rotation.overlapSeconds
     await transaction
       .update(apiKeys)
       .set({
@@ -48,7 +49,7 @@ export async function rotateApiKey(
     const key = await readApiKey(transaction, id, owner)
     const verify = (source: typeof transaction) =>
       requireMayMakeKey(source, grantor, { rights: before.rights, owner: holder })
-    return { result: { key, ...shown }, change: { verify } }
+    return { result: { key, ...shown }, change: { verify }, told: differenceOf(toldOf(former), toldOf(key)) }
   }).catch((error: unknown) => {
     throw error instanceof ProblemError && error.code === 'not-found' ? noSuchApiKey() : error
   })

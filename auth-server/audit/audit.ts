@@ -8,6 +8,7 @@
  * Of equal refusals only one a minute becomes an entry, with their number, so that clients cannot fill the log.
  */
 
+import type { EntryChange } from '../../shared/protocol/internal-api/entry-changes.ts'
 import type { LimitRefusal } from '../../shared/protocol/internal-api/limit-refusals.ts'
 import type { NoteWebhookChanges } from '../../shared/protocol/internal-api/webhook-changes.ts'
 import type { NoteWebhookPauses } from '../../shared/protocol/internal-api/webhook-pauses.ts'
@@ -31,6 +32,8 @@ export interface AuditEvent {
   readonly requestId: string | null
   /** What an operator gave as the reason, in words; left out or null when there is none. */
   readonly reason?: string | null
+  /** What the change gave and took, where the action alone does not say it. */
+  readonly changes?: readonly EntryChange[] | undefined
 }
 
 /** The part of an event that says who asked, and from where. */
@@ -46,6 +49,7 @@ export interface ChangeEntry {
   readonly outcome?: string | undefined
   /** The scheme, where the work itself authenticates its caller. */
   readonly scheme?: string | undefined
+  readonly changes?: readonly EntryChange[] | undefined
 }
 
 /** The scheme of what operators do on the machine itself. Their names are not authenticated. */
@@ -88,7 +92,7 @@ export interface Audit {
   record(event: AuditEvent): Promise<void>
   /**
    * Logs a refusal, or `times` equal refusals. Only counts them when an equal refusal was logged less than a minute
-   * ago.
+   * ago. So do tokens that a proxy gets at each request.
    * @throws Unavailable
    */
   recordRefusal(event: AuditEvent, times?: number): Promise<void>

@@ -59,11 +59,12 @@ const chainSql = textOf(sql`with moved as (
   gone as (delete from ${auditJournal} ${j} using moved where ${j.position} = any($5::text::bigint[]))
   insert into ${auditEntries}
     (${namesOf(auditEntries, 'seq', 'at', 'actor', 'action', 'target', 'outcome', 'scheme', 'address', 'requestId')},
-      ${namesOf(auditEntries, 'count', 'reason', 'keyId', 'mac')})
+      ${namesOf(auditEntries, 'count', 'reason', 'changes', 'keyId', 'mac')})
   select e.seq, e.at, e.actor, e.action, e.target, e.outcome, e.scheme, e.address, e."requestId", e.count, e.reason,
-    e."keyId", e.mac
+    e.changes, e."keyId", e.mac
   from moved, json_to_recordset($6::text::json) as e(seq bigint, at timestamptz, actor text, action text, target text,
-    outcome text, scheme text, address text, "requestId" text, count integer, reason text, "keyId" text, mac text)
+    outcome text, scheme text, address text, "requestId" text, count integer, reason text, changes json, "keyId" text,
+    mac text)
   returning 1 as added`)
 
 /** An entry with its place in the chain. */

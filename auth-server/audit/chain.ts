@@ -36,8 +36,8 @@ export function macUnder(secretsKey: SecretsKey): Mac {
  * surrogates and the numbers are integers, so JSON.stringify writes their canonical form (RFC 8785 §3.2.2).
  */
 function canonical(entry: CoveredEntry, macBefore: string, keyId: string): string {
-  const { action, actor, address, at, outcome, requestId, scheme, seq, target } = entry
-  // Left out when they are 1 and null, because older entries have none of them and must keep their MAC.
+  const { action, actor, address, at, changes, outcome, requestId, scheme, seq, target } = entry
+  // Left out when they are 1, null and undefined: older entries have none of them and must keep their MAC.
   const count = entry.count === 1 ? undefined : entry.count
   const reason = entry.reason ?? undefined
   const journal = entry.journal && canonicalPart(entry.journal)
@@ -46,6 +46,7 @@ function canonical(entry: CoveredEntry, macBefore: string, keyId: string): strin
     actor,
     address,
     at,
+    changes,
     count,
     journal,
     keyId,

@@ -7,6 +7,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import type { EntryChange } from '../../shared/protocol/internal-api/entry-changes.ts'
 import { auditJournal } from '../store/audit-tables.ts'
 import type { Audit, AuditEvent, ChangeEntry, Origin } from './audit.ts'
 import { type Pending, pendingOf } from './journal.ts'
@@ -63,13 +64,17 @@ export const createDuring = ({ clock, stored, ...audit }: DuringPorts): Audit['d
 }
 
 /** The event of an entry. */
-export const eventOf = (origin: Origin, { action, target, actor, outcome, scheme }: ChangeEntry): AuditEvent => ({
+export const eventOf = (
+  origin: Origin,
+  { action, target, actor, outcome, scheme, changes }: ChangeEntry,
+): AuditEvent => ({
   ...origin,
   scheme: origin.scheme ?? scheme ?? null,
   actor: origin.actor ?? actor ?? null,
   action,
   target: target ?? null,
   outcome: outcome ?? 'succeeded',
+  changes,
 })
 
 /** The entries of one change. */
@@ -79,8 +84,11 @@ export interface EntriesOfChange {
   stored(): void
 }
 
-/** The entries of a change: these, or else the one of the work. An entry of its action stands for that one. */
-export type EntriesOf = (own?: readonly ChangeEntry[]) => EntriesOfChange
+/**
+ * The entries of a change: these, or else the one of the work, with what changed. An entry of its action stands for that
+ * one.
+ */
+export type EntriesOf = (own?: readonly ChangeEntry[], changes?: readonly EntryChange[]) => EntriesOfChange
 
 const none: EntriesOfChange = { entries: [], stored: () => undefined }
 
@@ -91,9 +99,9 @@ const none: EntriesOfChange = { entries: [], stored: () => undefined }
 export function entriesUnderWay(): EntriesOf {
   const work = underWay > 0 ? works.getStore() : undefined
   if (!work) return () => none
-  return (own) => {
+  return (own, changes) => {
     const { origin, entry, clock, isStored } = work
-    const all = own ?? (entry && !isStored ? [entry] : [])
+    const all = own ?? (entry && !isStored ? [{ ...entry, changes }] : [])
     if (all.length === 0) return none
     work.hasChanged = true
     const at = rfc3339(clock.now())

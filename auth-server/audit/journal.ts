@@ -36,4 +36,5 @@ export const pendingOf = (event: AuditEvent, at: string): Pending => ({
   requestId: event.requestId,
   count: 1,
   reason: event.reason ?? null,
+  changes: event.changes?.length ? event.changes : undefined,
 })

@@ -13,6 +13,7 @@ import {
   writeArchive,
   writeManifest,
 } from '../../shared/platform/archive/archive-file.ts'
+import { entryChangeSchema } from '../../shared/protocol/internal-api/entry-changes.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import { faultOfSeal, sealWith } from './archive-seal.ts'
 import type { AuditHead } from './audit.ts'
@@ -164,6 +165,7 @@ const entrySchema = z.strictObject({
   requestId: textOrNull,
   count: z.int(),
   reason: textOrNull,
+  changes: z.array(entryChangeSchema).optional(),
   keyId: text,
   mac: text,
   journal: z.strictObject({ writer: text, first: z.int(), last: z.int(), mac: text }).optional(),

@@ -27,8 +27,10 @@ const journalPartSql = sql`json_build_object('writer', ${a.writer}, 'first', ${a
     'mac', ${a.writerMac})`
 
 /** SQL of an entry as JSON. */
-export const entrySql = sql`case when ${a.writer} is null then json_build_object(${membersSql})
-  else json_build_object(${membersSql}, 'journal', ${journalPartSql}) end`
+export const entrySql = sql`case when ${a.writer} is not null
+    then json_build_object(${membersSql}, 'journal', ${journalPartSql})
+  when ${a.changes} is null then json_build_object(${membersSql})
+  else json_build_object(${membersSql}, 'changes', ${a.changes}) end`
 
 const readSql = textOf(sql`select ${entrySql} as entry from ${auditEntries}
   where ${a.seq} > $1::text::bigint order by ${a.seq} limit $2::int`)

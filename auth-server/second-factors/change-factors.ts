@@ -6,6 +6,7 @@ import { and, count, eq } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { differenceOf } from '../../shared/protocol/internal-api/entry-changes.ts'
 import { type Changed, changePrincipal, isCurrent, type LoginGeneration } from '../principals/principal-change.ts'
 import { loginFamilies, sessions } from '../store/schema.ts'
 import { recoveryCodes, secondFactorFailures, secondFactors } from '../store/second-factor-tables.ts'
@@ -56,7 +57,8 @@ export function addFactor(
     const added = await transaction.insert(secondFactors).values(factor).onConflictDoNothing().returning()
     if (added.length === 0) throw notConfirmed('This passkey is set up already.')
     const { username: target } = owner
-    const entries = [{ action: 'second-factor.added', actor: target, target }]
+    const changes = differenceOf({}, { kind: factor.kind, name: factor.name })
+    const entries = [{ action: 'second-factor.added', actor: target, target, changes }]
     if (before.all > 0) return { result: 'added', entries }
     const keptLogin = owner.login && isCurrent(principal, owner.login) ? owner.login : null
     if (keptLogin) await markLogin(transaction, owner.userId, { id: keptLogin.id, method })
@@ -87,19 +89,20 @@ export function removeFactor(
 ): Promise<Changed<'removed'>> {
   return changePrincipal(database, username, async (transaction, principal) => {
     if (principal.userId !== userId) throw noSuchUser()
-    const gone = await transaction
+    const [gone] = await transaction
       .delete(secondFactors)
       .where(and(eq(secondFactors.id, id), eq(secondFactors.userId, userId)))
-      .returning({ id: secondFactors.id })
-    if (gone.length === 0) throw new ProblemError('not-found', 'You have no such second factor.')
+      .returning({ kind: secondFactors.kind, name: secondFactors.name })
+    if (!gone) throw new ProblemError('not-found', 'You have no such second factor.')
+    const told = differenceOf(gone, {})
     const left = await transaction
       .select({ id: secondFactors.id })
       .from(secondFactors)
       .where(eq(secondFactors.userId, userId))
       .limit(1)
-    if (left.length > 0) return { result: 'removed' }
+    if (left.length > 0) return { result: 'removed', told }
     await forget(transaction, userId)
-    return { result: 'removed', change: {} }
+    return { result: 'removed', change: {}, told }
   })
 }
 

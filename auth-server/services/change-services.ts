@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { differenceOf } from '../../shared/protocol/internal-api/entry-changes.ts'
 import { changeCatalogue } from '../access/change-catalogue.ts'
 import type { Changed } from '../principals/principal-change.ts'
 import { resourceServers, services } from '../store/access-tables.ts'
@@ -39,7 +40,7 @@ export async function insertService(
     const row = { id, name, resourceServer, secretSealed, createdAt: new Date(clock.now()) }
     const [stored] = await transaction.insert(services).values(row).returning()
     if (!stored) throw new TypeError('a row that was inserted is returned')
-    const entries = [{ action: 'service.created', target: id }]
+    const entries = [{ action: 'service.created', target: id, changes: differenceOf({}, { name, resourceServer }) }]
     return { result: { service: toService(stored), secret }, isChanged: true, entries }
   })
 }
@@ -95,8 +96,9 @@ export async function deleteService(
 ): Promise<Changed<undefined>> {
   if (!isServiceId(id)) throw noSuchService()
   return changeCatalogue(database, async (transaction) => {
-    const deleted = await transaction.delete(services).where(eq(services.id, id)).returning({ id: services.id })
-    if (deleted.length === 0) throw noSuchService()
-    return { result: undefined, isChanged: true }
+    const [deleted] = await transaction.delete(services).where(eq(services.id, id)).returning()
+    if (!deleted) throw noSuchService()
+    const { name, resourceServer } = deleted
+    return { result: undefined, isChanged: true, told: differenceOf({ name, resourceServer }, {}) }
   })
 }

@@ -38,6 +38,8 @@ export const auditEntries = authSchema.table(
     writerFirst: bigint('writer_first', { mode: 'number' }),
     writerLast: bigint('writer_last', { mode: 'number' }),
     writerMac: text('writer_mac'),
+    /** What the change gave and took; null when the entry does not say it. The MAC covers it. */
+    changes: json(),
   },
   // Each index ends in the number, which is the order of every page.
   (table) => [

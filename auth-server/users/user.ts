@@ -16,6 +16,13 @@ export interface User {
   readonly updatedAt: number
 }
 
+/** What the audit log tells of a user. */
+export const toldOf = ({ roles, rights, enabled }: Pick<User, 'roles' | 'rights' | 'enabled'>) => ({
+  roles,
+  rights,
+  enabled,
+})
+
 /** The problems of a name for a new user. */
 export const usernameProblems = (username: string): MemberError[] =>
   isUsername(username)

@@ -6,9 +6,10 @@
 import { stringify } from 'csv-stringify/sync'
 import { type HttpResponse, noStore } from '../../shared/platform/http/response.ts'
 import { writeInTime } from '../../shared/platform/http/stream.ts'
+import { changesInWords } from '../../shared/protocol/internal-api/entry-changes.ts'
 import type { AuthApi, AuthPage } from '../frame/auth-api.ts'
 import type { Download } from '../frame/downloads.ts'
-import { type AuditEntries, auditPath, auditQuery, auditRight } from './audit-query.ts'
+import { type AuditEntries, type AuditEntry, auditPath, auditQuery, auditRight } from './audit-query.ts'
 
 const pageSize = 100
 
@@ -18,7 +19,10 @@ const stallMs = 60_000
 const columns = [
   ...(['seq', 'at', 'actor', 'action', 'target', 'outcome', 'scheme', 'address', 'requestId', 'count'] as const),
   'reason',
+  'changes',
 ] as const
+
+const inWords = ({ changes, ...entry }: AuditEntry) => ({ ...entry, changes: changesInWords(changes) })
 
 /** One form of the file. */
 interface FileForm {
@@ -34,7 +38,7 @@ const forms: Readonly<Record<'csv' | 'ndjson', FileForm>> = {
     head: `\ufeff${columns.join(',')}\r\n`,
     // Cells that a spreadsheet would take for formulas begin with an apostrophe.
     linesOf: (entries) =>
-      stringify([...entries], { columns: [...columns], escape_formulas: true, record_delimiter: '\r\n' }),
+      stringify(entries.map(inWords), { columns: [...columns], escape_formulas: true, record_delimiter: '\r\n' }),
   },
   ndjson: {
     contentType: 'application/x-ndjson',

@@ -4,6 +4,9 @@ import type { AuthReply } from '../frame/auth-api.ts'
 /** A page of entries. */
 export type AuditEntries = AuthReply<'GET /audit'>
 
+/** One of them. */
+export type AuditEntry = AuditEntries['items'][number]
+
 /** The filters as the page has them. */
 export const filterNames = ['actor', 'action', 'target', 'outcome', 'from', 'to', 'order'] as const
 

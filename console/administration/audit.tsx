@@ -1,4 +1,6 @@
 /** The audit log, with filters. */
+import { changesInWords } from '../../shared/protocol/internal-api/entry-changes.ts'
+import { explainedProblems } from '../../shared/protocol/problems/catalogue.ts'
 import type { AuthPage } from '../frame/auth-api.ts'
 import { type Column, Pager, Table, Time } from '../frame/content.tsx'
 import type { FieldParts } from '../frame/fields.tsx'
@@ -6,7 +8,7 @@ import type { Reader } from '../frame/reader.ts'
 import { SearchForm } from '../parts/search-form.tsx'
 import { strings } from '../texts/account.ts'
 import { administration } from '../texts/administration.ts'
-import { type AuditEntries, auditPath, auditQuery, auditRight, filtersOf } from './audit-query.ts'
+import { type AuditEntry, auditPath, auditQuery, auditRight, filtersOf } from './audit-query.ts'
 import { userPath, usersRight } from './user-parts.tsx'
 
 const { audit: texts } = administration
@@ -53,9 +55,15 @@ export const auditPage = (): AuthPage => ({
   },
 })
 
-/** The action in words; one of a later version by its name. */
-const inWords = (action: string): string =>
-  Object.hasOwn(strings.actions, action) ? (strings.actions[action] ?? action) : action
+/** The codes of refusals. Other outcomes say why the server itself did it. */
+const refusals: ReadonlySet<string> = new Set(explainedProblems(401).map(({ code }) => code))
+
+/** What became of the action, in words; an action of a later version by its name. */
+function inWords({ action, outcome }: AuditEntry): string {
+  const text = Object.hasOwn(strings.actions, action) ? strings.actions[action] : undefined
+  if (text === undefined) return action
+  return refusals.has(outcome) ? strings.tried(text) : strings.inThePast(text)
+}
 
 const families = Object.entries(texts.families).map(([value, text]) => ({ value, text }))
 const singles = Object.keys(strings.actions).map((action) => ({ value: action, text: action }))
@@ -93,16 +101,17 @@ const Outcomes = () => (
   </datalist>
 )
 
-const columnsFor = (reader: Reader, hasUserPages: boolean): Column<AuditEntries['items'][number]>[] => [
+const columnsFor = (reader: Reader, hasUserPages: boolean): Column<AuditEntry>[] => [
   { title: texts.time, cell: ({ at }) => <Time time={at} reader={reader} /> },
   { title: texts.who, cell: ({ actor }) => <UserName name={actor} isLink={hasUserPages} /> },
   {
     title: texts.what,
-    cell: ({ action, count, reason }) => (
+    cell: (entry) => (
       <>
-        {inWords(action)} <span class="hint">{action}</span>
-        {count > 1 && <span class="badge">{texts.times(reader.number(count))}</span>}
-        {reason && <span class="hint">{reason}</span>}
+        {inWords(entry)} <span class="hint">{entry.action}</span>{' '}
+        {entry.count > 1 && <span class="badge">{texts.times(reader.number(entry.count))}</span>}{' '}
+        {entry.reason && <span class="hint">{entry.reason}</span>}
+        {entry.changes && <div class="hint">{changesInWords(entry.changes)}</div>}
       </>
     ),
   },

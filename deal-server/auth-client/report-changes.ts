@@ -7,11 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
-import {
-  maxChangesAtOnce,
-  type ReportedChange,
-  webhookChangesExchange,
-} from '../../shared/protocol/internal-api/webhook-changes.ts'
+import { type ReportedChange, webhookChangesExchange } from '../../shared/protocol/internal-api/webhook-changes.ts'
 import type { AuthClient } from '../../verify/src/auth-client/auth-client.ts'
 
 /** The parts that reports use. */
@@ -21,6 +17,9 @@ export interface ChangeReportsPorts {
   /** The pause between attempts, in milliseconds; 5,000 when left out. */
   readonly waitMs?: number
 }
+
+/** So many are told of in one request, which has at most 256 KiB: a change may name 200 deals. */
+const toldAtOnce = 10
 
 /** More than these are not kept: an administrator makes a few in a day. */
 const maxWaiting = 1_000
@@ -50,7 +49,7 @@ export function createChangeReports({ authClient, log, waitMs = 5_000 }: ChangeR
   }
   const sendWaiting = async (): Promise<void> => {
     while (waiting.length > 0) {
-      const changes = waiting.slice(0, maxChangesAtOnce)
+      const changes = waiting.slice(0, toldAtOnce)
       if (!(await areStored(changes))) return
       waiting.splice(0, changes.length)
     }

@@ -45,6 +45,7 @@ import type {
 } from './requests/invocation.ts'
 import { requirePreconditions } from './requests/preconditions.ts'
 import type { WithReader } from './requests/seen.ts'
+import { webhookChanges } from './webhooks/represent.ts'
 
 /** The parts that the pipeline uses. */
 export interface PipelinePorts {
@@ -139,9 +140,13 @@ async function manageWebhooks(
     requireOwnAccount(caller) // narrowed credential: 403
     await requireRecentProof(caller, { ...proof, clientAddress: request.peer.address }) // 403, 429
   }
+  const id = request.pathParameters.id?.toLowerCase()
+  const isSet = action === 'webhook.created' || action === 'webhook.changed'
+  const isOfOne = action === 'webhook.changed' || action === 'webhook.deleted'
+  const before = isOfOne && id !== undefined ? await webhooks.find(id) : undefined
   const response = await answer(webhooks, caller)
   if (action !== undefined) {
-    const target = request.pathParameters.id?.toLowerCase() ?? idInLocation(response)
+    const target = id ?? idInLocation(response)
     const { peer, requestId } = request
     noteWebhookChange({
       action,
@@ -150,6 +155,7 @@ async function manageWebhooks(
       scheme: caller.scheme,
       requestId,
       address: peer.address,
+      changes: webhookChanges(before, isSet ? JSON.parse(String(response.body)) : undefined),
     })
   }
   return response

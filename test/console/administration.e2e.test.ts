@@ -248,6 +248,11 @@ describe('the audit log', () => {
     expect(await shown({ target: 'ida', to: '2020-01-01T00:00' })).toContain('No entry is like that.')
     expect(await shown({ action: 'session.started' })).not.toContain('created a user')
     expect(await shown({ target: 'ida', outcome: 'missing-right' })).toContain('No entry is like that.')
+    expect(text).toContain('enabled true → false')
+    await world.stack.auth.send('/login', { json: { username: 'ida', password: 'not that of ida' } })
+    const guess = await shown({ target: 'ida', action: 'login.started' })
+    expect(guess).toMatch(/tried to log in for tokens <span class="hint">login.started<\/span> /)
+    expect(guess).not.toContain('logged in for tokens')
     const names = ['actor', 'target', 'action', 'outcome', 'from', 'to', 'order', 'cursor']
     for (const [index, wrong] of markupCorpus.entries()) {
       const query = Object.fromEntries(
@@ -272,7 +277,9 @@ describe('the audit log', () => {
     expect(lines.length).toBeGreaterThan(20)
     expect(lines.map(({ seq }) => seq)).toEqual(lines.map((_, index) => lines.length - index))
     const csv = await entries('csv', '&action=user.*&order=asc')
-    expect(csv.split('\r\n')[0]).toBe('seq,at,actor,action,target,outcome,scheme,address,requestId,count,reason')
+    expect(csv.split('\r\n')[0]).toBe(
+      'seq,at,actor,action,target,outcome,scheme,address,requestId,count,reason,changes',
+    )
     expect(csv).toContain(",'@SUM.1-1,")
     expect(csv).toContain(",'-1.2@x,")
     expect(csv).not.toContain('session.started')

@@ -47,6 +47,7 @@ const columns = [
   'requestId',
   'count',
   'reason',
+  'changes',
   'keyId',
   'macBefore',
   'mac',

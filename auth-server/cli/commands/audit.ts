@@ -7,6 +7,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { AuthComponents } from '../../../client/src/index.ts'
 import { withProgress } from '../../../shared/platform/terminal/progress.ts'
 import { OperationFailed, type Report, WrongUsage } from '../../../shared/platform/terminal/report.ts'
+import { changesInWords } from '../../../shared/protocol/internal-api/entry-changes.ts'
 import type { AuditHead } from '../../audit/audit.ts'
 import { parseAuditHead, sentenceOf, verifyChain } from '../../audit/verify-chain.ts'
 import { type AdminClient, allOf, type WithAdmin } from '../http/admin-client.ts'
@@ -98,7 +99,7 @@ async function startOf({ auth }: AdminClient, limit: number): Promise<number> {
 const entriesBehind = ({ auth }: AdminClient, after: number): Promise<Entry[]> =>
   allOf(auth.items('/audit', { params: { query: { after, limit: pageSize } } }))
 
-const lineOf = ({ seq, at, actor, action, target, outcome, scheme, address, count: times }: Entry): string =>
+const lineOf = ({ seq, at, actor, action, target, outcome, scheme, address, count: times, ...more }: Entry): string =>
   [
     seq,
     at,
@@ -108,7 +109,7 @@ const lineOf = ({ seq, at, actor, action, target, outcome, scheme, address, coun
     outcome,
     scheme ?? '-',
     address ?? '-',
-    ...(times > 1 ? [`${times} times`] : []),
+    ...[times > 1 && `${times} times`, more.reason, changesInWords(more.changes)].filter(Boolean),
   ].join('  ')
 
 interface VerifyOptions {

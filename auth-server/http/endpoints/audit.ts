@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
+import { entryChangeSchema } from '../../../shared/protocol/internal-api/entry-changes.ts'
 import { auditFilterShape, isSpan } from '../../audit/audit-filter.ts'
 import type { AuditPage, AuditPageRequest } from '../../audit/read-entries.ts'
 import { component, time } from '../pipeline/description.ts'
@@ -54,6 +55,10 @@ const entrySchema = z.object({
     description: 'How many equal refusals the entry stands for: one a minute is written down. 1 for everything else.',
   }),
   reason: z.string().nullable().meta({ description: 'What an operator gave as the reason.' }),
+  changes: z.array(entryChangeSchema).optional().meta({
+    description:
+      'What the change gave and took, by member: `roles`, `rights`, `enabled` and others. Absent where there is nothing to tell.',
+  }),
 })
 
 /** GET /audit. The number of the last entry is the cursor of the next page. */

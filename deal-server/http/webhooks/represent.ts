@@ -1,5 +1,6 @@
 /** Webhooks and attempts as clients read them. No secret is among the members. */
 import type { Clock } from '../../../shared/platform/clock.ts'
+import { differenceOf } from '../../../shared/protocol/internal-api/entry-changes.ts'
 import type { Attempt, WebhookView } from '../../webhooks/ports.ts'
 
 /** The collection of webhooks. */
@@ -42,6 +43,24 @@ function healthOf({ health, blockedDeals, nextAttemptAt, oldestWaitingAt }: Webh
     nextAttemptAt: blockedDeals === 0 ? null : (next.at(-1) ?? null),
     lagSeconds: Math.max(0, lagMs / 1000),
   }
+}
+
+type ToldWebhook = Pick<WebhookView, 'url' | 'types' | 'deals' | 'description' | 'state'>
+
+/** What the audit log tells of a webhook. The path of its URL may be a secret. */
+const toldOf = ({ url, types, deals, description, state }: ToldWebhook) => ({
+  url: new URL(url).origin,
+  types,
+  deals,
+  description,
+  state,
+})
+
+/** What the change of a webhook gave and took; undefined: there was none before, or is none any more. */
+export function webhookChanges(before: ToldWebhook | undefined, after: ToldWebhook | undefined) {
+  const changes = differenceOf(before ? toldOf(before) : {}, after ? toldOf(after) : {})
+  const isOtherUrl = before && after && before.url !== after.url && !changes.some(({ member }) => member === 'url')
+  return isOtherUrl ? [{ added: ['another path'], member: 'url', removed: [] }, ...changes] : changes
 }
 
 /** An attempt in responses. */

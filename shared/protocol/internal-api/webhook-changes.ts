@@ -1,10 +1,11 @@
 /** What users did with webhooks at a deal server, for the audit log. Answered when all of it is written down. */
 import * as z from 'zod'
 import { usernamePattern } from '../principal/record.ts'
+import { entryChangeSchema } from './entry-changes.ts'
 import { defineExchange } from './exchange.ts'
 
-/** So many are told of at once. */
-export const maxChangesAtOnce = 100
+/** So many can be told of at once. */
+const maxChangesAtOnce = 100
 
 /** What can be done with a webhook, as the action of an entry. */
 export const webhookActions = [
@@ -26,6 +27,7 @@ const changeSchema = z.object({
   /** The address of the client; null when it is not known. */
   address: z.string().max(100).nullable(),
   requestId: z.uuid(),
+  changes: z.array(entryChangeSchema).max(10).optional(),
 })
 
 /** One thing that a user did with a webhook. */

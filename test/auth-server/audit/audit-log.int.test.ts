@@ -123,6 +123,22 @@ describeOnDatabases('the audit log', (open) => {
     expect(await readEntries(opened.database, { after: 2, limit: 2 })).toMatchObject({ next: undefined })
   })
 
+  it('tells what a change gave and took, which the MAC covers, beside entries that tell nothing of it', async () => {
+    const changes = [{ added: ['deal.hold', 'ü'], member: 'rights', removed: ['deal.read'] }]
+    const log = createLog()
+    await log.record(event('alice', { changes: [] }))
+    await log.record(event('bob', { changes }))
+    const { items } = await readEntries(opened.database, { after: 0, limit: 9 })
+    expect(items.map((entry) => entry.changes)).toEqual([undefined, changes])
+    expect(await verify()).toMatchObject({ fault: undefined, sound: { count: 2 } })
+    for (const json of ['null', `'[]'`, `'[{"added":["deal.hold"],"member":"rights","removed":["deal.read"]}]'`]) {
+      await tamper(`update auth.audit_entries set changes = ${json} where seq = 2`)
+      expect(await verify()).toMatchObject({ fault: { fault: 'broken', seq: 2 } })
+    }
+    await tamper(`update auth.audit_entries set changes = '${JSON.stringify(changes)}'`)
+    expect(await verify()).toMatchObject({ fault: { fault: 'broken', seq: 1 } })
+  })
+
   it('keeps no actor and no target that has not the form of a name or an id', async () => {
     const log = createLog()
     const secret = 'my pass word!'

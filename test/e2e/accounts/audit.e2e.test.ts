@@ -3,6 +3,7 @@ import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
+import { changesInWords, type EntryChange } from '../../../shared/protocol/internal-api/entry-changes.ts'
 import { expectProblem } from '../../support/clients/http-client.ts'
 import { signIn } from '../../support/clients/pages/sign-in.ts'
 import { describeBackends } from '../../support/stores/backends.ts'
@@ -54,6 +55,57 @@ describeBackends('the audit log', (openBackend) => {
     ])
     expect(entries[0]).toMatchObject({ address: '127.0.0.1', at: expect.stringMatching(/^\d{4}-.*Z$/) })
     expect(entries[0]?.requestId).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  it('tells which roles, rights and settings were given and taken, and no secret', async () => {
+    const secrets: unknown[] = []
+    const right = (name: string) => ({ name, description: '', readsOnly: false })
+    const calls: [string, string, object?][] = [
+      [
+        'POST',
+        '/resource-servers',
+        { id: 'books', audience: 'urn:books', name: 'Books', rights: [right('book.lend')] },
+      ],
+      ['PATCH', '/resource-servers/books', { name: 'Library', rights: [right('book.read')] }],
+      ['POST', '/roles', { name: 'clerk', description: 'Lends', rights: ['deal.read', 'book.read'] }],
+      ['PUT', '/roles/clerk', { description: 'Lends', rights: ['deal.hold', 'book.read'] }],
+      [
+        'POST',
+        '/users',
+        { username: 'erin', password: 'a long enough secret', roles: ['clerk'], rights: ['key.read'] },
+      ],
+      ['PATCH', '/users/erin', { roles: ['clerk', 'viewer'], rights: [], enabled: false }],
+      ['PATCH', '/users/erin', { roles: ['viewer', 'clerk'] }],
+      ['POST', '/services', { name: 'lending', resourceServer: 'books', password: passwordOf('admin') }],
+      ['DELETE', '/roles/clerk'],
+      ['DELETE', '/users/erin'],
+      ['DELETE', '/resource-servers/books'],
+      ['POST', '/api-keys', { kind: 'hmac', name: 'nightly', rights: ['deal.read'] }],
+    ]
+    const entries = await entriesOf(async () => {
+      for (const [method, path, json] of calls) {
+        const reply = await auth(path, { method, ...(json && { json }) })
+        expect(reply.status, `${method} ${path}: ${reply.text}`).toBeLessThan(300)
+        secrets.push(reply.body.secret)
+      }
+    })
+    expect(entries.map(({ action, changes = [] }) => `${action} ${changesInWords(changes as EntryChange[])}`)).toEqual([
+      'resource-server.created audience +urn:books, name +Books, rights +book.lend',
+      'resource-server.changed name Books → Library, rights book.lend → book.read',
+      'role.created rights +deal.read +book.read, description +Lends',
+      'role.changed rights deal.read → deal.hold',
+      'user.created roles +clerk, rights +key.read, enabled +true',
+      'user.changed roles +viewer, rights -key.read, enabled true → false',
+      'user.changed ',
+      'service.created name +lending, resourceServer +books',
+      'role.deleted rights -deal.hold -book.read, description -Lends',
+      'user.deleted roles -viewer, enabled -false',
+      'resource-server.deleted audience -urn:books, name -Library, rights -book.read',
+      expect.stringMatching(/^api-key.created id \+[0-9a-f-]{36}, kind \+hmac, name \+nightly, rights \+deal.read/),
+    ])
+    expect('changes' in (entries[6] ?? {})).toBe(false)
+    for (const secret of [...secrets, 'a long enough secret', passwordOf('admin')].filter((one) => one !== undefined))
+      expect(JSON.stringify(entries)).not.toContain(String(secret))
   })
 
   it('keeps nothing of a password that somebody typed as a user name', async () => {

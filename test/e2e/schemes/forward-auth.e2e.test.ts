@@ -9,7 +9,6 @@ import {
   serviceOrigin,
 } from '../../support/clients/ask-verify.ts'
 import { expectProblem, type Reply, rememberSecret } from '../../support/clients/http-client.ts'
-import { postForm } from '../../support/clients/oauth-requests.ts'
 import { signIn } from '../../support/clients/pages/sign-in.ts'
 import { schemeClients } from '../../support/clients/scheme-clients/index.ts'
 import { keySignedHeaders, keySignedToken } from '../../support/clients/scheme-clients/key-signed.ts'
@@ -282,83 +281,6 @@ describeOnce('GET /verify', (openBackend) => {
     expectProblem(await ask(signed(key, 'GET', { audience })), 401, 'invalid-signature')
     expect((await grant([])).status).toBe(200)
     await withinASecond(() => ask(dave, query), { from: 200, to: 403 })
-  })
-
-  it('gives a token that only reads for a signature that can be repeated', async () => {
-    const key = await makeKey(stack, 'carol')
-    const deal = (token: string) => stack.deal.send('/rest/v1/deals', { token, json: { name: 'deal', price: 1 } })
-    const reading = await tokenFor(signed(key, 'GET'))
-    expect(String(decodeJwt(reading).scope).split(' ').sort()).toEqual(['deal.history.read', 'deal.read'])
-    expect((await atDeals(reading)).status).toBe(200)
-    expectProblem(await deal(reading), 403, 'missing-right')
-    expect((await deal(await tokenFor(signed(key, 'DELETE'), 'token=1&bodyLength=0'))).status).toBe(201)
-  })
-
-  it('gives no token that outlives or exceeds the credential', async () => {
-    const expiresAt = new Date(stack.clock.now() + 20_000).toISOString()
-    const key = await makeKey(stack, 'carol', { rights: ['deal.read'], expiresAt })
-    const claims = decodeJwt(await tokenFor(signed(key, 'GET')))
-    expect([claims.exp, claims.scope]).toEqual([Math.floor(Date.parse(expiresAt) / 1000), 'deal.read'])
-  })
-
-  it.each(['carol', 'admin'])(
-    'gives a token that proves no presence and never acts for the account of %s',
-    async (name) => {
-      const { access } = await stack.logIn(name)
-      const own = await tokenFor({ headers: bearer(access) })
-      const narrowed = 'narrowed-credential'
-      // Who may do it for others is asked for the password, like everybody whose login is old.
-      const managed = name === 'admin' ? 'recent-login-required' : 'missing-right'
-      const newPassword = 'a new and better password'
-      const webhook = { url: 'https://hooks.example.com/', types: ['deal.created'] }
-      const refusals: [string, string, string, object?][] = [
-        ['POST', '/api-keys', managed, { kind: 'hmac' }],
-        ['POST', '/services', managed, { name: 'behind', resourceServer: 'deals' }],
-        ['PUT', `/users/${name}/digest-secret`, managed, {}],
-        ['DELETE', '/users/bob/second-factors', managed, {}],
-        ['POST', '/me/second-factors/totp', narrowed, {}],
-        ['POST', '/me/second-factors/totp/confirm', narrowed, { challenge: 'none', code: '123456' }],
-        ['POST', '/me/second-factors/passkeys/options', narrowed, {}],
-        ['POST', '/me/second-factors/recovery-codes', narrowed, { password: passwordOf(name) }],
-        ['PUT', `/users/${name}/password`, narrowed, { newPassword }],
-        ['PUT', `/users/${name.toUpperCase()}/password`, narrowed, { newPassword, oldPassword: passwordOf(name) }],
-        ['GET', '/sessions', narrowed],
-        ['DELETE', '/sessions/current', narrowed],
-        ['DELETE', `/sessions/${String(decodeJwt(access).sid)}`, narrowed],
-        ['POST', '/logout', narrowed],
-        ['POST', '/rest/v1/webhooks', name === 'admin' ? narrowed : 'missing-right', webhook],
-      ]
-      for (const [method, path, code, json] of refusals) {
-        const server = path.startsWith('/rest/') ? stack.deal : stack.auth
-        const reply = await server.send(path, { method, token: own, ...(json && { json }) })
-        expect([path, reply.status, reply.body.code]).toEqual([path, 403, code])
-      }
-      expect((await postForm(stack, '/oauth/revoke', { token: own })).status).toBe(401)
-      expect((await stack.auth.send('/me', { token: access })).status).toBe(200)
-    },
-  )
-
-  it('gives tokens that end within a second with what they were made of', async () => {
-    const { access, refresh } = await stack.logIn('carol')
-    const session = await signIn(stack, 'carol')
-    const key = await makeKey(stack, 'carol')
-    const keySigned = await keySignedToken(stack.auth, { username: 'carol' })
-    const ended: [OriginalRequest, () => Promise<Reply>][] = [
-      [{ headers: bearer(access) }, () => stack.auth.send('/logout', { method: 'POST', token: refresh })],
-      [
-        { headers: { cookie: session.cookie } },
-        () => stack.auth.send(`/sessions/${session.id}`, { method: 'DELETE', token }),
-      ],
-      [signed(key, 'GET'), () => stack.auth.send(`/api-keys/${key.id}`, { method: 'DELETE', token })],
-      [{ headers: keySignedHeaders(keySigned) }, () => postForm(stack, '/oauth/revoke', { token: keySigned })],
-    ]
-    for (const [original, end] of ended) {
-      const made = await tokenFor(original)
-      expect((await atDeals(made)).status).toBe(200)
-      const { status, text } = await end()
-      expect([200, 204], text).toContain(status)
-      await withinASecond(() => atDeals(made), { from: 200, to: 401 })
-    }
   })
 
   it('says in the log what was asked about, without the query, and counts as any authentication', async () => {

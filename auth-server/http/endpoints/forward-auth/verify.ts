@@ -2,8 +2,11 @@
 import * as z from 'zod'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
 import { narrowed, refuseAnonymous, requireRights } from '../../../../shared/protocol/authentication/authenticate.ts'
+import type { Audit } from '../../../audit/audit.ts'
+import { eventOf } from '../../../audit/change-entries.ts'
 import type { Audiences } from '../../../oauth/audiences.ts'
 import type { IssueProxyToken } from '../../../oauth/proxy-token.ts'
+import { originOf } from '../../pipeline/audited.ts'
 import { defineCredentialEndpoint } from '../../pipeline/endpoint.ts'
 import { forwardedCredential } from './forwarded-credential.ts'
 import { identityHeaders } from './identity-headers.ts'
@@ -12,6 +15,7 @@ import { identityHeaders } from './identity-headers.ts'
 export interface VerifyPorts {
   readonly audiences: Pick<Audiences, 'chooseServer'>
   readonly issueProxyToken: IssueProxyToken
+  readonly audit: Pick<Audit, 'recordRefusal'>
 }
 
 /** More rights than any request needs. */
@@ -41,7 +45,7 @@ const question = z.strictObject({
 })
 
 /** GET /verify. OPTIONS is refused: its 204 would be a permission to a proxy that asks by the method of its client. */
-export const verifyEndpoint = ({ audiences, issueProxyToken }: VerifyPorts) =>
+export const verifyEndpoint = ({ audiences, issueProxyToken, audit }: VerifyPorts) =>
   defineCredentialEndpoint({
     method: 'GET',
     path: '/verify',
@@ -62,7 +66,7 @@ export const verifyEndpoint = ({ audiences, issueProxyToken }: VerifyPorts) =>
     status: 200,
     success: { description: 'The request may pass. The header fields say who calls.' },
     problems: ['missing-right', 'insecure-transport', 'too-many-attempts'],
-    handle: async ({ caller: { caller, server, isSafe }, query: { right, token } }) => {
+    handle: async ({ request, caller: { caller, server, isSafe }, query: { right, token } }) => {
       if (server === undefined) {
         throw new ProblemError('invalid-parameter', 'resource: No resource server has this audience.')
       }
@@ -71,6 +75,9 @@ export const verifyEndpoint = ({ audiences, issueProxyToken }: VerifyPorts) =>
       requireRights(known, right)
       const headers = identityHeaders(known, right)
       if (token === undefined) return { headers }
-      return { headers: { ...headers, 'keyhold-token': await issueProxyToken(caller, server?.audience ?? null) } }
+      const issued = await issueProxyToken(caller, server?.audience ?? null)
+      const entry = { action: 'token.issued', target: caller.credential.loginId }
+      await audit.recordRefusal(eventOf(originOf(request, caller), entry))
+      return { headers: { ...headers, 'keyhold-token': issued } }
     },
   })
