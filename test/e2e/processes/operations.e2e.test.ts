@@ -113,18 +113,19 @@ describe('docs/operations.md, read', () => {
   })
 
   it('defines a word that writes a setting, and no other, wherever it stands', async () => {
-    const [compose = '', systemd = ''] = [...page.matchAll(/^```bash\n(.*?)^```/gms)].map(([, script = '']) => script)
+    const [compose = '', systemd = '', checkout = ''] = [...page.matchAll(/^```bash\n(.*?)^```/gms)].map(
+      ([, script = '']) => script,
+    )
     const folder = mkdtempSync(join(tmpdir(), 'keyhold-settings-'))
     mkdirSync(join(folder, 'auth'))
     writeFileSync(join(folder, 'auth/NAME'), 'old')
     writeFileSync(join(folder, 'auth/OTHER'), 'kept')
-    writeFileSync(join(folder, 'auth.env'), 'OTHER=kept\nNAME=old\n')
+    for (const name of ['auth.env', 'settings']) writeFileSync(join(folder, name), 'OTHER=kept\nNAME=old\n')
     const standIns = 'sudo() { "$@"; }\ndocker() { shift 8; sh "$@"; }\n'
     const value = 'postgres://auth:a&b,c=d@host/auth?x=$1'
     const calls = `setting auth NAME; echo; setting auth NAME '${value}'; setting auth NAME; echo; setting auth OTHER`
-    for (const words of [compose, systemd]) {
-      const script =
-        standIns + words.replaceAll('/secrets/', `${folder}/`).replaceAll('/etc/keyhold/', `${folder}/`) + calls
+    for (const words of [compose, systemd, checkout]) {
+      const script = standIns + words.replace(/\/secrets\/|\/etc\/keyhold\/|\bdata(?:\/|\b)/g, `${folder}/`) + calls
       const { stdout } = await promisify(execFile)('bash', ['-euc', script])
       expect(stdout.split('\n').filter(Boolean)).toEqual(['old', value, 'kept'])
     }
