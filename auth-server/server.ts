@@ -162,13 +162,6 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
   const secretsKeys = parseSecretsKeys(resources.secretsKeys.join(','))
   const sealing = createSealing(secretsKeys)
   const hashing = createPasswordHashing({ concurrency: config.hashConcurrency })
-  const loginThrottle = createLoginThrottle({
-    cache,
-    clock,
-    ids,
-    limits: config.loginFailures,
-    secrets: resources.serviceSecrets,
-  })
   const publisher = openPublisher(resources)
   const feedReader = createFeedReader({ database, cache, clock })
   publisher.onChange(() => feedReader.look())
@@ -177,6 +170,14 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
   const pairs = { pairsPerMinute: config.rsaPairsPerMinute }
   const tokens = createTokens(config, { keyRing, secretsKeys, clock, ids })
   const principals = createPrincipalReader({ database, clock, catalogues })
+  const loginThrottle = createLoginThrottle({
+    cache,
+    clock,
+    ids,
+    limits: config.loginFailures,
+    secrets: resources.serviceSecrets,
+    generationOf: async (account) => (await principals.record(account))?.generation,
+  })
   const common = { database, cache, clock, ids, publisher, loginThrottle, hashing, sealing }
   const secondFactors = createSecondFactors({ ...config, ...common })
   const audit = createChainedLog({ database, clock, log, secretsKeys })

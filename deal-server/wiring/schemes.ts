@@ -76,8 +76,9 @@ export const createDealAuthentication = (
 /** Basic: the auth server counts the attempts that it verifies; this server counts those that its memory answers. */
 function ownParts(settings: DealAuthenticationSettings, ports: DealAuthenticationPorts, followed: Followed): OwnParts {
   const { cache, clock, ids, database, serviceSecret, serviceSecrets: secrets, withPermit, noteRefusal } = ports
-  const { authClient } = followed
-  const allGuesses = createLoginThrottle({ cache, clock, ids, limits: settings.loginFailures, secrets })
+  const { authClient, principals } = followed
+  const generationOf = async (account: string) => (await principals.get(account))?.generation
+  const allGuesses = createLoginThrottle({ cache, clock, ids, limits: settings.loginFailures, secrets, generationOf })
   return {
     passwords: () => ({
       verify: askForPasswords({ authClient, serviceSecret }),

@@ -21,7 +21,7 @@ function refusal({ code, message, status, errors, retryAfter }: KeyholdProblem, 
   if (code === 'no-problem-document') {
     return new OperationFailed(`${authUrl} answers ${status} without saying why: is it the auth server?`)
   }
-  const later = retryAfter === undefined ? '' : ` Try again in ${retryAfter} s.`
+  const later = retryAfter === undefined || /Try again in/.test(message) ? '' : ` Try again in ${retryAfter} s.`
   return new OperationError(
     `${message}${later}${errors.map(({ pointer, message }) => `\n  ${pointer}: ${message}`).join('')}`,
   )

@@ -77,21 +77,29 @@ export function problemDocument(
     detail: string
     members?: Readonly<Record<string, unknown>>
     status?: number | undefined
+    retryAfterSeconds?: number | undefined
   },
   context: ProblemContext,
 ): ProblemDocument {
   const entry = table[occurrence.code]
   if (!entry) throw new TypeError(`No problem entry for the code ${occurrence.code}`)
+  const { detail, status = entry.status, retryAfterSeconds: seconds } = occurrence
   return {
     type: `${context.origin}/problems/${occurrence.code}`,
     title: entry.title,
-    status: occurrence.status ?? entry.status,
-    detail: occurrence.detail,
+    status,
+    detail: status === 429 && seconds !== undefined ? `${detail} Try again in ${inWords(seconds)}.` : detail,
     instance: `urn:uuid:${context.requestId}`,
     code: occurrence.code,
     requestId: context.requestId,
     ...occurrence.members,
   }
+}
+
+/** How long to wait, in words. */
+function inWords(seconds: number): string {
+  const [count, unit] = seconds < 90 ? [seconds, 'second'] : [Math.ceil(seconds / 60), 'minute']
+  return `${count} ${unit}${count === 1 ? '' : 's'}`
 }
 
 /** The occurrence of a refusal. */
@@ -100,6 +108,7 @@ export const occurrenceOf = (refused: ProblemError) => ({
   detail: refused.message,
   members: refused.members,
   status: refused.status,
+  retryAfterSeconds: refused.retryAfterSeconds,
 })
 
 /** The occurrence of a missing dependency. */

@@ -45,12 +45,13 @@ const prefixesOfMany = 8
 
 /**
  * Keys under these secrets (SERVICE_SECRET): names and addresses are not readable in the cache, and each instance
- * counts for itself. Attempts count under all secrets, so that a rotation of secrets forgets nothing.
+ * counts for itself. Attempts count under all secrets, so that a rotation of secrets forgets nothing. Those of an account
+ * count under its credential generation: a new password begins anew.
  */
 export function createAttemptKeys(
   limits: LoginThrottleLimits,
   secrets: readonly string[],
-): (attempt: Attempt) => AttemptKeys {
+): (attempt: Attempt, generation?: number) => AttemptKeys {
   const { perAccount, perAddress } = limits
   // A single prefix must not reach the limit of all prefixes before its own.
   const everywhere = {
@@ -66,11 +67,13 @@ export function createAttemptKeys(
   const loggedIn = (...parts: string[]): string[] =>
     names(parts).map((name) => laneKey(laneOf(name), `logged-in:${name}`))
   function make(name: string): AttemptKeys {
-    const [address = '', account = '', secret = '', service = ''] = name.split(' ')
+    const [address = '', account = '', secret = '', service = '', generation = ''] = name.split(' ')
     const [prefix, site] = [clientPrefix(address), sitePrefix(address)]
     const teller = service === '' ? [] : ['service', service]
     const ofAccount = (limit: AttemptLimit, ...where: string[]) =>
-      account === '' ? [] : limited(limit, ...teller, secret, account, ...where)
+      account === ''
+        ? []
+        : limited(limit, ...teller, secret, account, ...where, ...(generation === '' ? [] : ['generation', generation]))
     const within = (
       place: string,
       { perAccount, perAddress }: Pick<LoginThrottleLimits, 'perAccount' | 'perAddress'>,
@@ -84,10 +87,13 @@ export function createAttemptKeys(
     return { prefix, own, all: [...own, ...ofSite, ...ofAccount(everywhere), ...ofService], successes, knownBy }
   }
   const known = createMemo<AttemptKeys>(remembered)
-  function keysOf({ account, countedAs = account, address, secret, toldBy }: Attempt): AttemptKeys {
+  function keysOf(
+    { account, countedAs = account, address, secret, toldBy }: Attempt,
+    generation?: number,
+  ): AttemptKeys {
     const named = countedAs !== undefined && isUsername(countedAs) ? foldUsername(countedAs) : undefined
     // None of them has a space.
-    return known.get([address, named, secret ?? 'account', toldBy].join(' '), make)
+    return known.get([address, named, secret ?? 'account', toldBy, generation].join(' '), make)
   }
   return keysOf
 }

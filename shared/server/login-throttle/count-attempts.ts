@@ -10,6 +10,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { IdSource } from '../../platform/ids.ts'
 import { ProblemError, Unavailable } from '../../platform/problems/errors.ts'
 import type { Attempt, LoginThrottle } from '../../protocol/authentication/login-throttle.ts'
+import { isUsername } from '../../protocol/principal/record.ts'
 import { type AttemptKeys, createAttemptKeys, type LoginThrottleLimits } from './attempt-keys.ts'
 import { createKnownClients } from './known-clients.ts'
 import { createRecentlyOpen } from './recently-open.ts'
@@ -22,6 +23,8 @@ export interface LoginThrottleOptions {
   readonly limits: LoginThrottleLimits
   /** SERVICE_SECRET: all that are accepted (`attempt-keys.ts`). */
   readonly secrets: readonly string[]
+  /** The credential generation of an account; undefined for an unknown one. Absent: none begins anew. */
+  generationOf?(account: string): Promise<number | undefined>
 }
 
 /** How long an attempt waits for others in flight by default, in milliseconds. */
@@ -42,12 +45,18 @@ export function createLoginThrottle(options: LoginThrottleOptions): LoginThrottl
   const counts = createCounts(options)
   const wait = createWaiting(options)
   /** The limits of several prefixes together do not apply to a prefix from which the account has logged in. */
-  const limitedBy = async (client: AttemptKeys) => ((await knownClients.find(client)) ? client.own : client.all)
+  const limitedBy = async (attempted: Attempt, client: AttemptKeys) => {
+    const { account, secret } = attempted
+    const ofPassword = account !== undefined && secret === undefined && isUsername(account)
+    const generation = ofPassword ? ((await options.generationOf?.(account)) ?? 1) : 1
+    const counted = generation === 1 ? client : keysOf(attempted, generation)
+    return (await knownClients.find(client)) ? counted.own : counted.all
+  }
 
   const attempt: LoginThrottle['attempt'] = async (attempted, check) => {
     const client = keysOf(attempted)
     recentlyOpen.noteTry(client)
-    const keys = await limitedBy(client)
+    const keys = await limitedBy(attempted, client)
     const id = ids.uuid()
     const [{ key } = { key: '' }] = keys
     const tryToBegin = () => counts.tryToBegin(id, keys)
@@ -64,7 +73,7 @@ export function createLoginThrottle(options: LoginThrottleOptions): LoginThrottl
   }
   const judgeRight = async (attempted: Attempt, client: AttemptKeys): Promise<void> => {
     const noteOpen = recentlyOpen.look(client)
-    if (await counts.areOpen(await limitedBy(client))) {
+    if (await counts.areOpen(await limitedBy(attempted, client))) {
       noteOpen()
       await knownClients.remember(client)
     } else await attempt(attempted, async () => true)

@@ -92,6 +92,26 @@ describeBackends('guessing passwords', (openBackend) => {
     }
   })
 
+  it('says the time in words, and begins anew with a new password by an administrator', async () => {
+    const address = '203.0.113.30'
+    const { access: token } = await stack.logIn('admin')
+    const username = 'locked'
+    const create = { username, password: 'the first password of locked', roles: ['viewer'] }
+    expect((await stack.auth.send('/users', { token, json: create })).status).toBe(201)
+    for (let time = 0; time < 3; time += 1) await logIn(username, 'not the password', address)
+    const refused = await logIn(username, create.password, address)
+    expectProblem(refused, 429, 'too-many-attempts')
+    expect(refused.body.detail).toMatch(/ Try again in 10 minutes\.$/)
+    const newPassword = 'the second password of locked'
+    const path = `/users/${username}/password`
+    expect((await stack.auth.send(path, { method: 'PUT', token, json: { newPassword } })).status).toBe(204)
+    expect((await logIn(username, newPassword, address)).status).toBe(200)
+    for (const [server, target] of routes())
+      expect((await server.send(target, basic(username, newPassword, address))).status).toBe(200)
+    for (let time = 0; time < 3; time += 1) await logIn(username, 'not the password', address)
+    expectProblem(await logIn(username, newPassword, address), 429, 'too-many-attempts')
+  })
+
   it('counts wrong old passwords too', async () => {
     const { access: token } = await stack.logIn('carol')
     const change = (oldPassword: string) =>
