@@ -38,6 +38,8 @@ export interface ResourceServerPatch {
   readonly audience?: string | undefined
   readonly name?: string | undefined
   readonly rights?: readonly ServerRight[] | undefined
+  /** Judges what is there now, in the transaction. @throws ProblemError to undo the change */
+  readonly requires?: ((now: ResourceServer) => void) | undefined
 }
 
 /** The operations on resource servers. Each change is published when its promise resolves. All throw Unavailable. */
@@ -151,7 +153,9 @@ interface ServerChange {
 
 const patchServer = (ports: ResourceServersPorts, id: string, { patch, grantor }: ServerChange) =>
   changeServers(ports, patch.audience, async (transaction, before) => {
-    const { audience, name, rights } = await readServer(transaction, id)
+    const now = await readServer(transaction, id)
+    patch.requires?.(now)
+    const { audience, name, rights } = now
     const after = { audience: patch.audience ?? audience, name: patch.name ?? name, rights: patch.rights ?? rights }
     if (id === ownResourceServer) requireOwnKept(audience, after)
     refuseOtherReading(rights, after.rights)
@@ -233,7 +237,7 @@ async function addRights(
 }
 
 /** @throws ProblemError `reserved-resource-server` */
-function requireOwnKept(audience: string, after: Required<ResourceServerPatch>): void {
+function requireOwnKept(audience: string, after: Required<Omit<ResourceServerPatch, 'requires'>>): void {
   if (after.audience !== audience) throw reserved('The setting AUDIENCE gives this audience.')
   const kept = new Set(after.rights?.map(({ name }) => name))
   const missing = builtInRights.find((right) => !kept.has(right))

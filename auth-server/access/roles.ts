@@ -29,6 +29,8 @@ export interface Role {
 export interface RoleValues {
   readonly description: string
   readonly rights: readonly string[]
+  /** Judges the role that is there now, in the transaction. @throws ProblemError to undo the change */
+  readonly requires?: ((now: Role) => void) | undefined
 }
 
 /** The operations on roles. Each change is published when its promise resolves. All throw Unavailable. */
@@ -135,6 +137,7 @@ const createRole = ({ database, clock }: RolesPorts, { name, values, grantor }: 
 const replaceRole = ({ database, clock }: RolesPorts, { name, values, grantor }: RoleChange) =>
   changeCatalogue(database, async (transaction, { catalogue }) => {
     const before = await readRole(transaction, name)
+    values.requires?.(before)
     if (name === adminRole) throw reserved(`The role ${adminRole} has all rights, and stays as it is.`)
     const rights = distinct(values.rights)
     refuseProblems(unknownNames(catalogue.rights, rights, 'right'))

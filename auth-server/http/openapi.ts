@@ -44,7 +44,7 @@ function describeDocument({ endpoints, problems, origin, schemes }: Omit<Documen
     description,
     tags,
     schemas: { ...componentSchemas(components), Problem: problemSchema(problems) },
-    parameters: { IfNoneMatch: ifNoneMatch },
+    parameters: { IfNoneMatch: ifNoneMatch, IfMatch: { ...ifNoneMatch, name: 'If-Match' } },
     security: security.security,
     securitySchemes: {
       bearer: { ...token, description: 'An access token.' },

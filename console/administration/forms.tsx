@@ -1,5 +1,6 @@
 /** The pages that hold one form: for something new, and for one thing that can be changed and deleted. */
 import type { Child } from 'hono/jsx'
+import { entityTag } from '../../shared/platform/http/cacheable.ts'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import type { AuthVisit } from '../frame/auth-api.ts'
 import type { ShownPage } from '../frame/console.tsx'
@@ -54,11 +55,16 @@ interface OneParts extends FormPageParts {
   /** What the reader types to delete it. */
   readonly name: string
   readonly texts: { readonly title: string; readonly remove: string; readonly removeHint: string }
+  /** What the page shows, as the API gave it. */
+  readonly shown: object
 }
+
+/** The precondition of the form: nothing has changed since the page was made. */
+export const unchanged = (form: AuthVisit['form']) => ({ 'if-match': form.get('etag') || '"none"' })
 
 /** One thing, with the form that changes it, whose fields are `children`, and the form that deletes it. */
 export function changePage(
-  { title, list, fields, name, texts }: OneParts,
+  { title, list, fields, name, texts, shown }: OneParts,
   { request, refused }: { readonly request: AuthVisit['request']; readonly refused: Refused | undefined },
   children: Child,
 ): ShownPage {
@@ -77,6 +83,7 @@ export function changePage(
           <ErrorSummary problem={problemOfChange(refused)} fields={fields} />
           <form method="post" action={path} class="stack">
             <input type="hidden" name="action" value="change" />
+            <input type="hidden" name="etag" value={entityTag(JSON.stringify(shown))} />
             {children}
             <button type="submit">{strings.save}</button>
           </form>

@@ -7,7 +7,7 @@ import { type Column, Notice, Table } from '../frame/content.tsx'
 import { Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { doneAt, doneText } from '../parts/forms.ts'
 import { administration } from '../texts/administration.ts'
-import { changePage, creationPage, problemOfChange, type Refused } from './forms.tsx'
+import { changePage, creationPage, problemOfChange, type Refused, unchanged } from './forms.tsx'
 import { removalProblem } from './removal.tsx'
 
 type ResourceServer = AuthReply<'GET /resource-servers/:id'>
@@ -76,7 +76,11 @@ export const resourceServerPage = (): AuthPage => ({
         : shownServer(visit, server, { action, problem: reply.problem })
     }
     if (action === null || action === undefined) return shownServer(visit, server)
-    const reply = await api.call('PATCH /resource-servers/:id', { path, body: changesOf(form, server) })
+    const reply = await api.call('PATCH /resource-servers/:id', {
+      path,
+      body: changesOf(form, server),
+      headers: unchanged(form),
+    })
     return reply.ok
       ? doneAt(serverPath(server.id), 'server-changed')
       : shownServer(visit, server, { action: 'change', problem: atFields(reply.problem) })
@@ -152,8 +156,11 @@ function newServer({ form }: AuthVisit, problem?: ProblemDocument): ShownPage {
 function shownServer({ request, form }: AuthVisit, server: ResourceServer, refused?: Refused): ShownPage {
   const problem = problemOfChange(refused)
   return changePage(
-    { title: server.name, list: serversPath, fields, name: server.id, texts },
+    { title: server.name, list: serversPath, fields, name: server.id, texts, shown: server },
     { request, refused },
-    <ValueFields values={problem ? form : new Map(Object.entries(fieldsOfText(server)))} problem={problem} />,
+    <ValueFields
+      values={problem && problem.code !== 'precondition-failed' ? form : new Map(Object.entries(fieldsOfText(server)))}
+      problem={problem}
+    />,
   )
 }

@@ -8,7 +8,7 @@ import { Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { doneAt, doneText } from '../parts/forms.ts'
 import { chosenRights, RightsFields } from '../parts/rights.tsx'
 import { administration } from '../texts/administration.ts'
-import { changePage, creationPage, problemOfChange, type Refused } from './forms.tsx'
+import { changePage, creationPage, problemOfChange, type Refused, unchanged } from './forms.tsx'
 import { removalProblem } from './removal.tsx'
 import { type Role, rolesOf, usersRight } from './user-parts.tsx'
 
@@ -70,7 +70,7 @@ export const rolePage = (): AuthPage => ({
       return reply.ok ? doneAt(rolesPath, 'role-deleted') : shownRole(visit, role, { action, problem: reply.problem })
     }
     if (action === null || action === undefined) return shownRole(visit, role)
-    const reply = await api.call('PUT /roles/:name', { path, body: valuesOf(form) })
+    const reply = await api.call('PUT /roles/:name', { path, body: valuesOf(form), headers: unchanged(form) })
     return reply.ok
       ? doneAt(rolePath(role.name), 'role-changed')
       : shownRole(visit, role, { action: 'change', problem: atFields(reply.problem) })
@@ -128,10 +128,10 @@ function newRole({ form, caller }: AuthVisit, problem?: ProblemDocument): ShownP
 function shownRole({ request, form, caller }: AuthVisit, role: Role, refused?: Refused): ShownPage {
   const problem = problemOfChange(refused)
   return changePage(
-    { title: role.name, list: rolesPath, fields, name: role.name, texts },
+    { title: role.name, list: rolesPath, fields, name: role.name, texts, shown: role },
     { request, refused },
     <ValueFields
-      values={problem ? valuesOf(form) : role}
+      values={problem && problem.code !== 'precondition-failed' ? valuesOf(form) : role}
       offered={new Set([...role.rights, ...caller.rights])}
       problem={problem}
     />,

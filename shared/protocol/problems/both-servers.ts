@@ -341,6 +341,12 @@ const accountProblems = {
       'a proxy, cannot see or end logins, or make a webhook.',
     remedy: 'Log in as the user, or use a key without rights of its own.',
   },
+  'precondition-failed': {
+    status: 412,
+    title: 'It is not in the state the request was made for',
+    meaning: 'If-Match, If-None-Match or the version in the body does not hold: it has changed since it was read.',
+    remedy: 'Look at what is there now, decide anew and send its entity tag or version.',
+  },
 } as const satisfies Record<string, ProblemEntry>
 
 const serverProblems = {

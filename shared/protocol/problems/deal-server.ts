@@ -92,13 +92,6 @@ const commandProblems = {
       'One user may have so many batches under way at once, and a server so many in all; detail says which it is.',
     remedy: 'Wait for a batch to end, or try again after the seconds that Retry-After says.',
   },
-  'precondition-failed': {
-    status: 412,
-    title: 'The deal is not in the state the request was made for',
-    meaning:
-      'If-Match, If-None-Match or the version in the body does not hold: the deal has changed since it was read.',
-    remedy: 'Look at the deal in the member current, decide anew and send its entity tag or version.',
-  },
   'command-id-reused': {
     status: 422,
     title: 'This command id stands for another command',

@@ -5,6 +5,7 @@ import type { ResourceServer, ResourceServers } from '../../../access/resource-s
 import { jsonBody } from '../../pipeline/bodies.ts'
 import { component, time } from '../../pipeline/description.ts'
 import { defineEndpoint } from '../../pipeline/endpoint.ts'
+import { requireMatch, tagged } from '../../pipeline/entity-tag.ts'
 import { lineText } from '../../pipeline/line-text.ts'
 
 /** Services that the endpoints use. */
@@ -118,10 +119,10 @@ const getServer = ({ resourceServers }: ResourceServersPorts) =>
     caller: 'required',
     right,
     status: 200,
-    success: { description: 'The resource server.' },
+    success: { description: 'The resource server.', headers: ['ETag'] },
     response: serverComponent,
     problems: ['not-found'],
-    handle: async ({ path }) => ({ body: represent(await resourceServers.read(path.id)) }),
+    handle: async ({ path }) => tagged(represent(await resourceServers.read(path.id))),
   })
 
 const patchServer = ({ resourceServers }: ResourceServersPorts) =>
@@ -140,9 +141,16 @@ const patchServer = ({ resourceServers }: ResourceServersPorts) =>
     status: 200,
     success: { description: 'The resource server.' },
     response: serverComponent,
-    problems: ['not-found', 'resource-server-exists', 'right-exists', 'reserved-resource-server', 'too-many-rights'],
+    problems: [
+      ...['not-found', 'resource-server-exists', 'right-exists', 'reserved-resource-server', 'too-many-rights'],
+      'precondition-failed',
+    ],
     audit: ({ path }) => ({ action: 'resource-server.changed', target: path.id }),
-    handle: async ({ path, body, caller }) => ({ body: represent(await resourceServers.patch(path.id, body, caller)) }),
+    requestHeaders: ['IfMatch'],
+    handle: async ({ request, path, body, caller }) => {
+      const requires = (now: ResourceServer) => requireMatch(request, represent(now))
+      return tagged(represent(await resourceServers.patch(path.id, { ...body, requires }, caller)))
+    },
   })
 
 const deleteServer = ({ resourceServers }: ResourceServersPorts) =>

@@ -5,6 +5,7 @@ import type { Role, Roles } from '../../../access/roles.ts'
 import { jsonBody } from '../../pipeline/bodies.ts'
 import { component, time } from '../../pipeline/description.ts'
 import { defineEndpoint } from '../../pipeline/endpoint.ts'
+import { requireMatch, tagged } from '../../pipeline/entity-tag.ts'
 import { lineText } from '../../pipeline/line-text.ts'
 
 /** Services that the endpoints use. */
@@ -95,10 +96,10 @@ const getRole = ({ roles }: RolesEndpointPorts) =>
     caller: 'required',
     right,
     status: 200,
-    success: { description: 'The role.' },
+    success: { description: 'The role.', headers: ['ETag'] },
     response: roleComponent,
     problems: ['not-found'],
-    handle: async ({ path }) => ({ body: represent(await roles.read(path.name)) }),
+    handle: async ({ path }) => tagged(represent(await roles.read(path.name))),
   })
 
 const replaceRole = ({ roles }: RolesEndpointPorts) =>
@@ -117,9 +118,13 @@ const replaceRole = ({ roles }: RolesEndpointPorts) =>
     status: 200,
     success: { description: 'The role.' },
     response: roleComponent,
-    problems: ['not-found', 'reserved-role'],
+    requestHeaders: ['IfMatch'],
+    problems: ['not-found', 'reserved-role', 'precondition-failed'],
     audit: ({ path }) => ({ action: 'role.changed', target: path.name }),
-    handle: async ({ path, body, caller }) => ({ body: represent(await roles.replace(path.name, body, caller)) }),
+    handle: async ({ request, path, body, caller }) => {
+      const requires = (now: Role) => requireMatch(request, represent(now))
+      return tagged(represent(await roles.replace(path.name, { ...body, requires }, caller)))
+    },
   })
 
 const deleteRole = ({ roles }: RolesEndpointPorts) =>

@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expectProblem } from '../../support/clients/http-client.ts'
+import { describeOnce } from '../../support/stores/backends.ts'
+import { openStack, type Stack } from '../../support/worlds/stack.ts'
+
+let stack: Stack
+let token: string
+
+describeOnce('a change of what was read before', (openBackend) => {
+  beforeAll(async () => {
+    stack = await openStack(openBackend, { inProcess: true })
+    token = (await stack.logIn('admin')).access
+  })
+  afterAll(() => stack.close())
+
+  it.each([
+    ['PUT', '/roles/viewer', { rights: ['deal.read', 'deal.history.read'] }, { rights: ['deal.read'] }],
+    ['PATCH', '/resource-servers/deals', { name: 'Former' }, { name: 'Present' }],
+  ])('%s %s is refused when somebody has changed it since', async (method, path, former, present) => {
+    const send = (json: object, tag?: string | null) =>
+      stack.auth.send(path, { method, token, json, headers: tag ? { 'if-match': tag } : {} })
+    const tag = (await stack.auth.send(path, { token })).headers.get('etag')
+    const changed = await send(present, tag)
+    expect([changed.status, changed.headers.get('etag') === tag]).toEqual([200, false])
+    expectProblem(await send(former, tag), 412, 'precondition-failed')
+    expect((await stack.auth.send(path, { token })).body).toMatchObject(present)
+    expect((await send(former, '*')).status).toBe(200)
+    expect((await send(present)).status).toBe(200)
+  })
+})
