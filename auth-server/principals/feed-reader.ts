@@ -19,9 +19,9 @@ import {
 } from '../../shared/protocol/principal/change-feed.ts'
 import { c, p } from '../store/aliases.ts'
 import { principalChangeCounter, principals } from '../store/schema.ts'
+import { type Announced, AnnouncedChanges, type AnnouncedChangesPorts } from './announced-changes.ts'
 import { catalogueVersionSql } from './catalogue.ts'
 import { instanceIdSql, noCounter } from './change-counter.ts'
-import { type Heard, HeardChanges, type HeardChangesPorts } from './heard-changes.ts'
 
 /** What the database held at one moment. */
 export interface FeedRead {
@@ -44,12 +44,12 @@ export interface FeedFollower {
   knownUpTo(): number | undefined
   onRead(read: FeedRead): void
   /** The database does not answer. */
-  onHeard(heard: Heard): void
+  onAnnounced(announced: Announced): void
 }
 
 /** The reader of one process. */
 export interface FeedReader {
-  /** From now on calls the follower with every read, or what was heard instead, until the returned function is called. */
+  /** From now on calls the follower with every read, or what was announced, until the returned function is called. */
   follow(follower: FeedFollower): () => void
   /** Reads now, if somebody follows. Resolves when all followers have the read. Never rejects. */
   look(): Promise<void>
@@ -58,7 +58,7 @@ export interface FeedReader {
 /** The systems that the reader uses. */
 export interface FeedReaderPorts {
   readonly database: Pick<Database, 'query'>
-  readonly cache: HeardChangesPorts['cache']
+  readonly cache: AnnouncedChangesPorts['cache']
   readonly clock: Pick<Clock, 'monotonic'>
 }
 
@@ -85,14 +85,14 @@ export const createFeedReader = (ports: FeedReaderPorts): FeedReader => new Read
 class Reader implements FeedReader {
   readonly #ports: FeedReaderPorts
   readonly #followers = new Set<FeedFollower>()
-  readonly #heard: HeardChanges
+  readonly #announced: AnnouncedChanges
   #running: Promise<boolean> | undefined
   #isAskedAgain = false
   #beating: AbortController | undefined
 
   constructor(ports: FeedReaderPorts) {
     this.#ports = ports
-    this.#heard = new HeardChanges(ports)
+    this.#announced = new AnnouncedChanges(ports)
   }
 
   follow(follower: FeedFollower): () => void {
@@ -116,14 +116,14 @@ class Reader implements FeedReader {
   async #beat(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const pause = sleep(heartbeatIntervalMs, false, { signal, ref: false }).catch(() => false)
-      if (!(await Promise.race([this.#read(), pause]))) this.#tellHeard()
+      if (!(await Promise.race([this.#read(), pause]))) this.#tellAnnounced()
       await pause
     }
   }
 
-  #tellHeard(): void {
-    const heard = this.#heard.heard()
-    if (heard) for (const follower of [...this.#followers]) follower.onHeard(heard)
+  #tellAnnounced(): void {
+    const announced = this.#announced.announced()
+    if (announced) for (const follower of [...this.#followers]) follower.onAnnounced(announced)
   }
 
   /** A read that begins no earlier than now; false when it failed. */
@@ -144,7 +144,7 @@ class Reader implements FeedReader {
       this.#isAskedAgain = false
       read = await this.#readOnce().catch(() => undefined)
       if (!read || this.#followers.size === 0) continue
-      this.#heard.noteRead(read)
+      this.#announced.noteRead(read)
       for (const follower of [...this.#followers]) follower.onRead(read)
     } while (this.#isAskedAgain && this.#followers.size > 0)
     return read !== undefined

@@ -39,6 +39,9 @@ const killed: End = (_backend, postgres) => postgres.kill()
 const frozen: End = async (_backend, postgres) => postgres.pause()
 const killedWithRedis: End = (backend, postgres) => Promise.all([postgres.kill(), backend.redis?.kill()])
 
+/** What the change of a principal, or the end of a login, results in. */
+const isChange = (result: unknown) => /"(principalVersion|is_ended)"/.test(JSON.stringify(result) ?? '')
+
 /** A server that follows an auth server. */
 interface Follower {
   readonly name: string
@@ -149,6 +152,7 @@ class World {
   #ending(database: Database): Database {
     const ended = async <Result>(work: Promise<Result>): Promise<Result> => {
       const result = await work
+      if (!isChange(result)) return result
       const end = this.#end
       this.#end = undefined
       await end?.(this.#backend, this.#postgres)
@@ -156,10 +160,7 @@ class World {
     }
     const { transaction, write } = database
     database.transaction = (work) => ended(transaction.call(database, work)) as never
-    database.write = (text, parameters) => {
-      const writing = write.call(database, text, parameters) as never
-      return text.includes('update "auth"."principal_change_counter"') ? (ended(writing) as never) : writing
-    }
+    database.write = (text, parameters) => ended(write.call(database, text, parameters)) as never
     return database
   }
 }
@@ -187,7 +188,10 @@ describePostgresAndRedis('when PostgreSQL ends right after the commit of a revoc
     if (status !== 200 && status !== 204) throw new Error(`${path} answered ${status}: ${text}`)
   }
   const statusOf = async ({ server }: Follower, signer: Signer): Promise<number> => {
-    const { url, headers } = await signer.sign({ method: 'GET', url: server.url + list })
+    const { url, headers } = await signer.sign({
+      method: 'GET',
+      url: `${server.url}${list}${signer.scheme === 'signed-request' ? '&audience=deals' : ''}`,
+    })
     return (await send(url, { headers })).status
   }
   const untilAccepted = async (followers: readonly Follower[], signers: readonly Signer[]) => {

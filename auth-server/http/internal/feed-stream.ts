@@ -14,8 +14,8 @@ import {
 } from '../../../shared/protocol/internal-api/feed-stream.ts'
 import { catalogueName } from '../../../shared/protocol/principal/catalogue.ts'
 import { maxChangesInMessage } from '../../../shared/protocol/principal/change-feed.ts'
+import type { Announced } from '../../principals/announced-changes.ts'
 import type { FeedRead, FeedReader } from '../../principals/feed-reader.ts'
-import type { Heard } from '../../principals/heard-changes.ts'
 import type { Services } from '../../services/services.ts'
 import { defineInternalEndpoint, type InternalEndpoint } from './endpoint.ts'
 import type { InternalClient } from './internal-client.ts'
@@ -72,7 +72,7 @@ const streamChanges = (ports: FeedStreamPorts, first: Known, client: InternalCli
   return async function sendChanges(stream) {
     let known = first
     let index = 0
-    let told: Pick<Heard, 'changes' | 'readAt'> = { changes: [], readAt: openedAt }
+    let sent: Pick<Announced, 'changes' | 'readAt'> = { changes: [], readAt: openedAt }
     const cutUnlessProven = checkClient(client, ports, stream)
     const send = (line: FeedLine) => {
       stream.write(`${client.signed ? sealFeedLine(line, { ...client.signed, index }) : JSON.stringify(line)}\n`)
@@ -94,15 +94,15 @@ const streamChanges = (ports: FeedStreamPorts, first: Known, client: InternalCli
         for (const { changes, end } of lines) send({ instanceId, changes, ...(end && { end: { ...end, ...rest } }) })
         if (lines.length > 0) known = { instanceId, upTo: read.counter }
       },
-      onHeard: (heard) => {
+      onAnnounced: (announced) => {
         if (stream.ended.aborted) return
-        const { instanceId, changes } = heard
+        const { instanceId, changes } = announced
         const catalogueVersion = changes.findLast(({ username }) => username === catalogueName)?.version
         cutUnlessProven({ instanceId, catalogueVersion })
-        const line = lineOfHeard(heard, { known, told, openedAt, keys: ports.publishedKeys() })
+        const line = lineOfAnnounced(announced, { known, sent, openedAt, keys: ports.publishedKeys() })
         if (!line) return
         send(line)
-        told = heard
+        sent = announced
         known = { instanceId, upTo: line.end?.upTo ?? known.upTo }
       },
     })
@@ -162,24 +162,24 @@ function linesOf({ instanceId, counter, changes, isCut }: FeedRead, known: Known
   return [...lines, { changes: missing.slice(at), end: { after, upTo: counter } }]
 }
 
-/** What a stream has told, and when it was opened. */
-interface Told {
+/** What a stream has sent, and when it was opened. */
+interface Sent {
   readonly known: Known
-  readonly told: Pick<Heard, 'changes' | 'readAt'>
+  readonly sent: Pick<Announced, 'changes' | 'readAt'>
   readonly openedAt: number
   readonly keys: string
 }
 
-/** The line that tells what was heard in place of a read; undefined when there is nothing to tell this deal server. */
-function lineOfHeard(heard: Heard, { known, told, openedAt, keys }: Told): FeedLine | undefined {
-  const { instanceId, readAt, upTo, heardAt } = heard
+/** The line that tells what was announced in place of a read; undefined when there is nothing to tell. */
+function lineOfAnnounced(announced: Announced, { known, sent, openedAt, keys }: Sent): FeedLine | undefined {
+  const { instanceId, readAt, upTo, announcedAt } = announced
   const after = known.instanceId === instanceId ? known.upTo : undefined
-  if (after === undefined || after < heard.after) return undefined
-  const changes = heard.changes === told.changes ? [] : heard.changes
-  const isRead = readAt > Math.max(told.readAt, openedAt) && upTo >= after
+  if (after === undefined || after < announced.after) return undefined
+  const changes = announced.changes === sent.changes ? [] : announced.changes
+  const isRead = readAt > Math.max(sent.readAt, openedAt) && upTo >= after
   const end = isRead ? { after, upTo, readMs: readAt - openedAt, keys } : undefined
-  const heardMs = Number.isFinite(heardAt) ? heardAt - openedAt : undefined
-  return changes.length > 0 || end || heardMs !== undefined ? { instanceId, changes, end, heardMs } : undefined
+  const announcedMs = Number.isFinite(announcedAt) ? announcedAt - openedAt : undefined
+  return changes.length > 0 || end || announcedMs !== undefined ? { instanceId, changes, end, announcedMs } : undefined
 }
 
 const hasEnded = ({ ended }: BodyStream): Promise<void> =>

@@ -47,7 +47,7 @@ export const feedLineSchema = z.object({
    * Only while the database cannot be read: the lines have told everything that was announced in Redis until so long
    * after the request was received, in milliseconds. Negative: until so long before.
    */
-  heardMs: z.number().optional(),
+  announcedMs: z.number().optional(),
 })
 
 /** One line. */

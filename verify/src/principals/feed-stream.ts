@@ -83,14 +83,14 @@ async function followOnce(
       const now = clock.monotonic()
       watched.noteData()
       if (line.end) readAt = sentAt + line.end.readMs
-      const heardAt = sentAt + (line.heardMs ?? Number.NEGATIVE_INFINITY)
-      if (watched.signal.aborted || Math.max(readAt, heardAt) > now + clockToleranceMs) break
+      const announcedAt = sentAt + (line.announcedMs ?? Number.NEGATIVE_INFINITY)
+      if (watched.signal.aborted || Math.max(readAt, announcedAt) > now + clockToleranceMs) break
       if (feed.position()?.instance !== from.instance) break
       if (line.instanceId !== from.instance) {
         feed.observeInstance(line.instanceId, from.instance)
         break
       }
-      feed.onLine(line, Math.min(readAt, now), Math.min(heardAt, now))
+      feed.onLine(line, Math.min(readAt, now), Math.min(announcedAt, now))
       lines += 1
       if (lines === 1) onFirstLine()
       if (line.end && (!feed.needsStream() || now - sentAt > streamLifeMs)) break

@@ -88,9 +88,9 @@ export interface StreamedFeed {
   position(): { readonly instance: string; readonly after: number | undefined } | undefined
   /**
    * Takes a line of the instance that is followed, and ignores others. Times are on the monotonic clock: the database
-   * was read at `readAt` or later, and what was announced by `heardAt` is told.
+   * was read at `readAt` or later, and what was announced by `announcedAt` is told.
    */
-  onLine(line: FeedLine, readAt: number, heardAt?: number): void
+  onLine(line: FeedLine, readAt: number, announcedAt?: number): void
 }
 
 /** The parts that the feed uses. */
@@ -143,7 +143,7 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
   #cacheRuns: CacheRuns['runs']
   #epoch = 0
   /** Up to this time a stream has told all that was announced after the last read. */
-  #heardAt = Number.NEGATIVE_INFINITY
+  #announcedAt = Number.NEGATIVE_INFINITY
   /** When the auth server was asked last that has answered from the database. */
   #answeredAt = Number.NEGATIVE_INFINITY
   /** When Redis brought too little last. */
@@ -211,7 +211,7 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
   hears(): boolean {
     const { clock, cache } = this.#ports
     const now = clock.monotonic()
-    if (now - this.#heardAt <= feedMaxAgeMs) return true
+    if (now - this.#announcedAt <= feedMaxAgeMs) return true
     const readAt = Math.max(this.#readAt.redis, this.#readAt.stream)
     const listening = cache.listening()
     // Changes that the database alone could tell may have been acknowledged while the feed was not current.
@@ -234,10 +234,10 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     return this.#instanceId === undefined ? undefined : { instance: this.#instanceId, after: this.#followedUpTo }
   }
 
-  onLine({ instanceId, changes, end }: FeedLine, readAt: number, heardAt = Number.NEGATIVE_INFINITY): void {
+  onLine({ instanceId, changes, end }: FeedLine, readAt: number, announcedAt = Number.NEGATIVE_INFINITY): void {
     if (instanceId !== this.#instanceId) return
     this.#raiseMinVersions(changes)
-    this.#heardAt = Math.max(this.#heardAt, heardAt)
+    this.#announcedAt = Math.max(this.#announcedAt, announcedAt)
     if (end) this.#advance(end, 'stream', readAt)
   }
 
@@ -289,7 +289,7 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     void this.#unsubscribe()
     this.#instanceId = instanceId
     this.#readAt = { ...never }
-    this.#heardAt = never.stream
+    this.#announcedAt = never.stream
     this.#followedUpTo = undefined
     this.#cacheUpTo = 0
     this.#cacheRuns = undefined

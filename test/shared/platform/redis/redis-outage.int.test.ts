@@ -215,9 +215,7 @@ describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and 
 
   it('tells of which time the subscriptions have got every message', async () => {
     const redis = await server()
-    const proxy = await startFreezableProxy(redis.port)
-    closers.push(() => proxy.close())
-    const reader = open(proxy.url)
+    const reader = open(redis.url)
     expect(reader.listening()).toBeUndefined()
     await working(reader)
     const before = performance.now()
@@ -226,14 +224,9 @@ describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and 
     expect(first.since).toBeGreaterThan(before)
     await eventually(() => expect(reader.listening()?.until).toBeGreaterThan(first.since))
     expect(reader.listening()?.since).toBe(first.since)
-    proxy.freeze()
-    const frozenAt = performance.now()
-    for (let count = 0; count < 10; count += 1) {
-      await sleep(20)
-      expect(reader.listening()?.until ?? 0).toBeLessThan(frozenAt)
-    }
+    const killedAt = performance.now()
     await redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub')
-    await eventually(() => expect(reader.listening()?.since).toBeGreaterThan(frozenAt))
+    await eventually(() => expect(reader.listening()?.since).toBeGreaterThan(killedAt))
   })
 
   it('lets subscribe and its undoing resolve while it is down, and delivers once it is back', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, expect, it } from 'vitest'
-import { HeardChanges } from '../../../auth-server/principals/heard-changes.ts'
+import { AnnouncedChanges } from '../../../auth-server/principals/announced-changes.ts'
 import type { Cache } from '../../../shared/platform/cache/cache.ts'
 import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
 import { createUnsharedCache } from '../../../shared/platform/cache/unshared-cache.ts'
@@ -16,9 +16,9 @@ const instanceId = randomUUID()
 let now = 0
 const clock = { monotonic: () => now, now: () => now }
 let cache: Cache
-let heard: HeardChanges
+let announced: AnnouncedChanges
 
-const read = (counter: number, of = instanceId) => heard.noteRead({ instanceId: of, counter, readAt: now })
+const read = (counter: number, of = instanceId) => announced.noteRead({ instanceId: of, counter, readAt: now })
 const publish = async (channel: string, message: object) => {
   await cache.publish(channel, JSON.stringify(message), { since: await cache.time(), maxAgeMs: 1_000 })
   await new Promise(setImmediate)
@@ -35,36 +35,36 @@ const many = (count: number) =>
 beforeEach(() => {
   now = 1_000
   cache = createMemoryCache(clock)
-  heard = new HeardChanges({ cache, clock })
+  announced = new AnnouncedChanges({ cache, clock })
 })
 
 it('hears what is announced after a read, until a later one', async () => {
-  expect(heard.heard()).toBeUndefined()
+  expect(announced.announced()).toBeUndefined()
   read(10)
   await part([alice])
   now = 1_200
   await message(10, 12, [bob])
-  expect(heard.heard()).toEqual({
+  expect(announced.announced()).toEqual({
     instanceId,
     after: 10,
     changes: [alice, bob],
     readAt: 1_170,
     upTo: 12,
-    heardAt: 1_200,
+    announcedAt: 1_200,
   })
   read(11)
-  expect(heard.heard()).toMatchObject({ after: 11, changes: [bob], upTo: 12, heardAt: 1_200 })
+  expect(announced.announced()).toMatchObject({ after: 11, changes: [bob], upTo: 12, announcedAt: 1_200 })
 })
 
-it('gives the same array until more is heard', async () => {
+it('gives the same array until more is announced', async () => {
   read(10)
   await part([alice])
-  const { changes } = heard.heard() ?? expect.unreachable('it was read')
+  const { changes } = announced.announced() ?? expect.unreachable('it was read')
   await message(10, 10, [])
-  expect(heard.heard()?.changes).toBe(changes)
+  expect(announced.announced()?.changes).toBe(changes)
 })
 
-const nothing = { readAt: Number.NEGATIVE_INFINITY, heardAt: Number.NEGATIVE_INFINITY }
+const nothing = { readAt: Number.NEGATIVE_INFINITY, announcedAt: Number.NEGATIVE_INFINITY }
 
 it.each<[string, () => Promise<unknown>, number]>([
   ['changes are missing', () => message(11, 12, [bob]), 11],
@@ -72,34 +72,34 @@ it.each<[string, () => Promise<unknown>, number]>([
 ])('is certain of nothing while %s, and again after a read of them', async (_, happen, version) => {
   read(10)
   await happen()
-  expect(heard.heard()).toMatchObject(nothing)
+  expect(announced.announced()).toMatchObject(nothing)
   read(version - 1)
-  expect(heard.heard()).toMatchObject(nothing)
+  expect(announced.announced()).toMatchObject(nothing)
   read(version)
-  expect(heard.heard()).toMatchObject({ heardAt: now })
+  expect(announced.announced()).toMatchObject({ announcedAt: now })
 })
 
 it('is certain of nothing after a message of another form', async () => {
   read(10)
   await publish(feedChannel(instanceId), { of: 'another release' })
   read(11)
-  expect(heard.heard()).toMatchObject(nothing)
+  expect(announced.announced()).toMatchObject(nothing)
 })
 
 it('is certain of nothing when it was not subscribed all the time', async () => {
   read(10)
   cache.listening = () => ({ since: now + 1, until: now + 2 })
-  expect(heard.heard()).toMatchObject(nothing)
+  expect(announced.announced()).toMatchObject(nothing)
   cache.listening = () => undefined
-  expect(heard.heard()).toMatchObject(nothing)
+  expect(announced.announced()).toMatchObject(nothing)
 })
 
 it('hears its own process where there is no Redis, and is certain of nothing', async () => {
   cache = createUnsharedCache(clock)
-  heard = new HeardChanges({ cache, clock })
+  announced = new AnnouncedChanges({ cache, clock })
   read(10)
   await part([alice])
-  expect(heard.heard()).toMatchObject({ changes: [alice], ...nothing })
+  expect(announced.announced()).toMatchObject({ changes: [alice], ...nothing })
 })
 
 it('begins anew with another instance', async () => {
@@ -107,13 +107,13 @@ it('begins anew with another instance', async () => {
   await part([alice])
   read(3, randomUUID())
   await part([bob])
-  expect(heard.heard()).toMatchObject({ after: 3, changes: [], upTo: 3 })
+  expect(announced.announced()).toMatchObject({ after: 3, changes: [], upTo: 3 })
 })
 
 it('tells nothing of an instance that has a successor', async () => {
   read(10)
   await announceSuccession(cache, { instanceId: randomUUID(), formers: [instanceId], number: 2 })
-  heard.heard()
+  announced.announced()
   await new Promise(setImmediate)
-  expect(heard.heard()).toBeUndefined()
+  expect(announced.announced()).toBeUndefined()
 })

@@ -17,23 +17,23 @@ import {
 } from '../../shared/protocol/principal/change-feed.ts'
 import { findSuccessor } from '../../shared/protocol/principal/succession.ts'
 
-/** What was heard. Its times are on the monotonic clock, and minus infinity when something may be missing. */
-export interface Heard {
+/** What was announced. Its times are on the monotonic clock, and minus infinity when something may be missing. */
+export interface Announced {
   readonly instanceId: string
   /** It is for followers who know all changes up to this version. */
   readonly after: number
-  /** The same array until more is heard. */
+  /** The same array until more is announced. */
   readonly changes: Changes
   /** The latest read of the database by another server. All changes up to `upTo` are among `changes`. */
   readonly readAt: number
   readonly upTo: number
   /** Everything announced until then is among `changes`. */
-  readonly heardAt: number
+  readonly announcedAt: number
 }
 
 const never = Number.NEGATIVE_INFINITY
 
-/** A read of the database. What is announced after it is heard. */
+/** A read of the database. */
 interface Read {
   readonly instanceId: string
   readonly counter: number
@@ -41,14 +41,14 @@ interface Read {
 }
 
 /** The systems that this uses. */
-export interface HeardChangesPorts {
+export interface AnnouncedChangesPorts {
   readonly cache: Pick<Cache, 'subscribe' | 'listening' | 'getVersioned'>
   readonly clock: Pick<Clock, 'monotonic'>
 }
 
-/** The changes that one process hears of. */
-export class HeardChanges {
-  readonly #ports: HeardChangesPorts
+/** The changes that one process hears of in the cache. */
+export class AnnouncedChanges {
+  readonly #ports: AnnouncedChangesPorts
   #read: Read | undefined
   #changes: Changes = []
   /** Messages have told of all changes up to this version. */
@@ -60,11 +60,11 @@ export class HeardChanges {
   #replaced: string | undefined
   #subscriptions: Promise<() => Promise<void>>[] = []
 
-  constructor(ports: HeardChangesPorts) {
+  constructor(ports: AnnouncedChangesPorts) {
     this.#ports = ports
   }
 
-  /** From now on hears what is announced after this read. */
+  /** From now on gathers what is announced after this read. */
   noteRead(read: Read): void {
     if (read.instanceId !== this.#read?.instanceId) this.#listenTo(read.instanceId)
     this.#read = read
@@ -73,14 +73,14 @@ export class HeardChanges {
   }
 
   /** Undefined before the database was read, and after another instance, with other channels, has taken its place. */
-  heard(): Heard | undefined {
+  announced(): Announced | undefined {
     if (!this.#read || this.#replaced === this.#read.instanceId) return undefined
     const { instanceId, counter: after, readAt: since } = this.#read
     void this.#lookForSuccessor(instanceId)
     const listening = this.#ports.cache.listening()
     const isCertain = listening !== undefined && listening.since <= since && this.#unnamedUpTo <= after
-    const [readAt, heardAt] = isCertain ? [this.#readAt, listening.until] : [never, never]
-    return { instanceId, after, changes: this.#changes, readAt, upTo: this.#upTo, heardAt }
+    const [readAt, announcedAt] = isCertain ? [this.#readAt, listening.until] : [never, never]
+    return { instanceId, after, changes: this.#changes, readAt, upTo: this.#upTo, announcedAt }
   }
 
   async #lookForSuccessor(instanceId: string): Promise<void> {
@@ -94,26 +94,26 @@ export class HeardChanges {
     this.#upTo = 0
     this.#unnamedUpTo = 0
     this.#readAt = never
-    const listen = (channel: string, hear: Listener) =>
+    const listen = (channel: string, onText: Listener) =>
       this.#ports.cache.subscribe(channel, (text, heldUpMs) => {
-        if (this.#read?.instanceId === instanceId) hear(text, heldUpMs)
+        if (this.#read?.instanceId === instanceId) onText(text, heldUpMs)
       })
     this.#subscriptions = [
       listen(seriesChannel(instanceId), (text, heldUpMs) => {
         const part = parseMessage(feedPartSchema, text)
-        this.#hear(part?.changes)
+        this.#note(part?.changes)
         if (part?.end) this.#advance(part.end, heldUpMs)
       }),
       listen(feedChannel(instanceId), (text, heldUpMs) => {
         const message = parseMessage(feedMessageSchema, text)
-        this.#hear(message?.changes)
+        this.#note(message?.changes)
         if (message) this.#advance(message, heldUpMs)
       }),
     ]
   }
 
   /** Without `changes` it was a message of another release. */
-  #hear(changes: Changes | undefined): void {
+  #note(changes: Changes | undefined): void {
     if (changes === undefined) this.#unnamedUpTo = Number.POSITIVE_INFINITY
     else if (changes.length > 0) this.#changes = [...this.#changes, ...changes]
     if (this.#changes.length <= maxChangesInMessage) return
