@@ -3,6 +3,7 @@
 // together do not disturb each other.
 import { createHash, randomUUID } from 'node:crypto'
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -10,10 +11,11 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -35,6 +37,41 @@ export async function compiledFolder({ further = [], furtherFolders = [], onComp
     await makeFolder(folder, further)
   }
   markAsUsed(folder)
+  return folder
+}
+
+/** Packages that a server loads from days after its start: the machine code of its threads, the files of `/docs`. */
+const loadedLater = ['@node-rs', 'swagger-ui-dist']
+const isNeedless = /\.map$|-es-bundle/
+/** Packages outside the compiled form that are loaded at a start and never again. */
+const loadedAtOnce = ['@electric-sql', 'pino-pretty']
+
+/**
+ * A copy of a compiled form below `dataDir`, for a server that runs from it: `npm ci` and `npm test` beside it may remove
+ * all of node_modules. @throws Error when it cannot be written
+ */
+export function ownPrograms(compiled, dataDir) {
+  const folder = join(resolve(dataDir), 'programs', basename(compiled))
+  if (!existsSync(folder)) {
+    const unfinished = `${folder}.${randomUUID()}`
+    const [from, to] = [join(root, 'node_modules'), join(unfinished, 'node_modules')]
+    mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })
+    try {
+      const marks = join(compiled, 'users')
+      cpSync(compiled, unfinished, { recursive: true, filter: (path) => path !== marks })
+      mkdirSync(to)
+      for (const name of loadedLater.filter((each) => existsSync(join(from, each)))) {
+        cpSync(join(from, name), join(to, name), { recursive: true, filter: (path) => !isNeedless.test(path) })
+      }
+      for (const name of loadedAtOnce) symlinkSync(join(from, name), join(to, name))
+      renameSync(unfinished, folder)
+    } catch (error) {
+      rmSync(unfinished, { recursive: true, force: true })
+      if (!existsSync(folder)) throw error
+    }
+  }
+  markAsUsed(folder)
+  removeUnused(dirname(folder))
   return folder
 }
 
@@ -64,7 +101,7 @@ async function makeFolder(folder, further) {
     rmSync(unfinished, { recursive: true, force: true })
     if (!existsSync(folder)) throw error
   }
-  removeUnused()
+  removeUnused(cache)
 }
 
 /** A server may load parts of its code days after its start. */
@@ -81,9 +118,9 @@ function markAsUsed(folder) {
 }
 
 /** Other processes may rename or remove the same folders meanwhile. */
-function removeUnused() {
-  for (const name of readdirSync(cache).filter((name) => name.startsWith('compiled-'))) {
-    const folder = join(cache, name)
+function removeUnused(all) {
+  for (const name of readdirSync(all).filter((name) => name.startsWith('compiled-'))) {
+    const folder = join(all, name)
     const found = statSync(folder, { throwIfNoEntry: false })
     if (found && found.mtimeMs < Date.now() - dayMs && !hasUser(folder)) {
       rmSync(folder, { recursive: true, force: true })

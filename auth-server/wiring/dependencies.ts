@@ -1,4 +1,5 @@
 import type { Cache } from '../../shared/platform/cache/cache.ts'
+import { argon2 } from '../../shared/platform/crypto/argon2-threads.ts'
 import { type Database, databaseWrites } from '../../shared/platform/database/database.ts'
 import type { Dependency } from '../../shared/platform/http/server/health.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
@@ -18,6 +19,7 @@ export const dependenciesOf = ({ database, cache, keyRing, publisher }: Dependen
   { name: databaseWrites, required: false, check: () => database.checkWrites() },
   { name: 'cache', required: false, check: () => cache.ping() },
   { name: 'key-ring', required: false, check: () => requireNoProblem('key-ring', keyRing.problem()) },
+  { name: 'hashing', required: true, check: () => argon2.check() },
   {
     name: 'principal-feed',
     required: false,

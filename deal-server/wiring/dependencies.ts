@@ -1,4 +1,5 @@
 import type { Cache } from '../../shared/platform/cache/cache.ts'
+import { argon2 } from '../../shared/platform/crypto/argon2-threads.ts'
 import { type Database, databaseWrites } from '../../shared/platform/database/database.ts'
 import type { Dependency } from '../../shared/platform/http/server/health.ts'
 import type { Replica } from '../../shared/platform/postgres/replicas.ts'
@@ -31,6 +32,7 @@ export const dependenciesOf = ({
   ...replicas.map(({ check }, index) => ({ name: `replica-${index + 1}`, required: false, check })),
   { name: 'cache', required: false, check: () => cache.ping() },
   { name: 'keys', required: true, check: () => requireThat(keys.areThere(), 'keys') },
+  { name: 'hashing', required: false, check: () => argon2.check() },
   ...(feed
     ? [{ name: 'principal-feed', required: false, check: () => requireThat(feed.isCurrent(), 'principal-feed') }]
     : []),

@@ -69,6 +69,22 @@ describe('a program that is run', () => {
     expect(compiledFolders().length).toBe(3)
   })
 
+  it('has a copy of its own below DATA_DIR as a server, with the machine code of its threads', async () => {
+    write('start.ts', 'console.log(import.meta.dirname)')
+    write('node_modules/@node-rs/argon2/index.js', '')
+    const dataDir = join(project, 'a folder/data')
+    const { stdout } = await execute(process.execPath, [join(project, 'scripts/run.mjs'), 'start.ts'], {
+      env: { ...process.env, DATA_DIR: dataDir },
+    })
+    const [compiled = ''] = compiledFolders()
+    const own = join(dataDir, 'programs', compiled)
+    expect(stdout.trim()).toBe(own)
+    rmSync(cache(), { recursive: true })
+    rmSync(join(project, 'node_modules/@node-rs'), { recursive: true })
+    expect(existsSync(join(own, 'node_modules/@node-rs/argon2/index.js'))).toBe(true)
+    expect(existsSync(join(own, 'users'))).toBe(true)
+  })
+
   it('runs while others compile the same', async () => {
     expect(await Promise.all([1, 2, 3].map((each) => run('start.ts', `${each}`)))).toEqual(
       [1, 2, 3].map((each) => `first one ${each}`),

@@ -32,6 +32,8 @@ export interface Argon2 {
   verify(hash: string, password: string): Promise<boolean>
   /** The digest alone. */
   hashRaw(password: string, options: Argon2Options): Promise<Buffer>
+  /** Resolves while hashes can be made. After a thread has failed, it tries another one. @throws Unavailable */
+  check(): Promise<void>
 }
 
 /** The threads. */
@@ -70,14 +72,20 @@ const startThread = () => {
 /** Threads that are started when they are needed. */
 export function createArgon2Threads(options: ThreadOptions = {}): Argon2Threads {
   const threads = new Threads(options)
-  const run = (operation: keyof Argon2, ...parameters: readonly unknown[]) => threads.run({ operation, parameters })
+  const run = (operation: Exclude<keyof Argon2, 'check'>, ...parameters: readonly unknown[]) =>
+    threads.run({ operation, parameters })
   return {
     hash: async (password, cost) => String(await run('hash', password, cost)),
     verify: async (hash, password) => (await run('verify', hash, password)) === true,
     hashRaw: async (password, cost) => Buffer.from((await run('hashRaw', password, cost)) as Uint8Array),
+    check: async () => {
+      if (threads.hasFailed) await run('hashRaw', '', leastWork)
+    },
     count: () => threads.count,
   }
 }
+
+const leastWork: Argon2Options = { memoryCost: 8, timeCost: 1, parallelism: 1, salt: Buffer.alloc(16) }
 
 class Threads {
   readonly #all = new Set<Thread>()
@@ -85,6 +93,8 @@ class Threads {
   readonly #idle: Thread[] = []
   readonly #idleMs: number
   readonly #start: () => NodeThread
+  /** True after a thread has ended before its work, until another one answers. */
+  hasFailed = false
 
   constructor({ idleMs = 60_000, start = startThread }: ThreadOptions) {
     this.#idleMs = idleMs
@@ -110,11 +120,14 @@ class Threads {
     this.#all.add(thread)
     const end = (cause?: unknown) => {
       this.#leave(thread)
-      takeWork(thread)?.reject(new Unavailable('hashing', { cause }))
+      const work = takeWork(thread)
+      this.hasFailed ||= work !== undefined
+      work?.reject(new Unavailable('hashing', { cause }))
     }
     thread.node.on('error', end).on('exit', () => end())
     thread.node.on('message', ({ result, error }: { result?: unknown; error?: string }) => {
       const work = takeWork(thread)
+      this.hasFailed = false
       this.#rest(thread)
       if (error === undefined) work?.resolve(result)
       else work?.reject(new Error(error))

@@ -36,6 +36,19 @@ describe('Argon2 in threads', () => {
     expect(argon2.count()).toBe(2)
   })
 
+  it('says that it is unavailable while no thread can start, and is there again with the first that does', async () => {
+    let isGone = true
+    const file = new URL('../../../../shared/platform/crypto/argon2-thread.mjs', import.meta.url)
+    const argon2 = createArgon2Threads({ start: () => new Worker(isGone ? new URL('./gone.mjs', file) : file) })
+    await argon2.check()
+    await expect(argon2.hash('password', cheap)).rejects.toMatchObject({ dependency: 'hashing' })
+    await expect(argon2.check()).rejects.toMatchObject({ name: 'Unavailable', dependency: 'hashing' })
+    isGone = false
+    await argon2.check()
+    await argon2.check()
+    expect(argon2.count()).toBe(1)
+  })
+
   it('goes on after work that Argon2 refuses', async () => {
     const argon2 = createArgon2Threads()
     await expect(argon2.verify('no hash', 'password')).rejects.toThrow()
@@ -57,6 +70,7 @@ describe('Argon2 in threads', () => {
         return new Worker(new URL('../../../../shared/platform/crypto/argon2-thread.mjs', import.meta.url))
       },
     })
+    await argon2.check()
     await expect(argon2.hash('password', cheap)).rejects.toMatchObject({ name: 'Unavailable', dependency: 'hashing' })
     const hash = await argon2.hash('password', cheap)
     expect(await working.verify(hash, 'password')).toBe(true)
