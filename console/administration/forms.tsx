@@ -59,8 +59,8 @@ interface OneParts extends FormPageParts {
   readonly shown: object
 }
 
-/** The precondition of the form: nothing has changed since the page was made. */
-export const unchanged = (form: AuthVisit['form']) => ({ 'if-match': form.get('etag') || '"none"' })
+/** The precondition of a form of the page: nothing has changed since the page was made. */
+export const unchanged = (form: AuthVisit['form']) => ({ 'if-match': form.get('etag') || '*' })
 
 /** One thing, with the form that changes it, whose fields are `children`, and the form that deletes it. */
 export function changePage(
