@@ -66,8 +66,8 @@ export interface AuthenticationPorts {
   readonly refuseCrossSite: RefuseCrossSite
   readonly clock: Clock
   /**
-   * The names that the parameter `audience` may have in a request that is not signed: those of this server. Absent where
-   * a parameter of this name may mean something else.
+   * The names that the parameter `audience` may have in a request that is not signed: those of this server. Absent
+   * where a parameter of this name may mean something else.
    */
   readonly audienceClaims?: readonly string[]
   /** True: accept reused signatures, for a pipeline that responds to them only with a stored command. */

@@ -33,7 +33,7 @@ export interface AttemptKeys {
   readonly all: readonly LimitedKey[]
   /** The keys of logins of the account from this prefix; none where no account is named. */
   readonly successes: readonly string[]
-  /** The keys of logins by which the prefix is known: those, and for a service those that the servers themselves saw. */
+  /** The keys of logins by which the prefix is known: those, and for a service those that the servers saw. */
   readonly knownBy: readonly string[]
 }
 
@@ -45,8 +45,8 @@ const prefixesOfMany = 8
 
 /**
  * Keys under these secrets (SERVICE_SECRET): names and addresses are not readable in the cache, and each instance
- * counts for itself. Attempts count under all secrets, so that a rotation of secrets forgets nothing. Those of an account
- * count under its credential generation: a new password begins anew.
+ * counts for itself. Attempts count under all secrets, so that a rotation of secrets forgets nothing. Those of an
+ * account count under its credential generation: a new password begins anew.
  */
 export function createAttemptKeys(
   limits: LoginThrottleLimits,

@@ -241,51 +241,6 @@ function describeLoginThrottle(name: string, open: () => Promise<Cache>): void {
       expect(await loginThrottle.attempt({ account, address: owner }, right)).toBe('right')
     })
 
-    it.each(['digest', 'client'] as const)(
-      'counts failures of a %s secret for it and the address alone',
-      async (secret) => {
-        const [loginThrottle, account] = [server(cache), newAccount()]
-        const failed = (from: string) => loginThrottle.judge({ account, secret, address: from }, false)
-        for (let time = 0; time < 10; time += 1) await failed(address)
-        await expectTooMany(loginThrottle.judge({ account, secret, address }, true))
-        expect(await loginThrottle.attempt({ account, address }, right)).toBe('right')
-        // From everywhere.
-        for (let time = 10; time < 1_000; time += 1) await failed(`2001:db8:${time}::1`)
-        await expectTooMany(loginThrottle.judge({ account, secret, address: '192.0.2.9' }, true))
-        expect(await loginThrottle.attempt({ account, address: '192.0.2.9' }, right)).toBe('right')
-        for (let time = 0; time < 90; time += 1) await loginThrottle.attempt({ account: newAccount(), address }, wrong)
-        await expectTooMany(loginThrottle.judge({ account: newAccount(), secret, address }, true))
-      },
-    )
-
-    it('counts what a service tells for that service alone, whatever addresses it states', async () => {
-      const secrets = [newSecret()]
-      const options = { secrets, limits: { ...limits, perAddress: { count: 20, seconds: 60 } } }
-      const [here, elsewhere] = [server(cache, options), server(cache, options)]
-      const [account, toldBy, home] = [newAccount(), 'service-1', '2001:db8:51:1::1']
-      expect(await here.attempt({ account, address: home }, right)).toBe('right')
-      for (let time = 0; time < 10; time += 1) await here.attempt({ account, toldBy, address: home }, wrong)
-      for (const loginThrottle of [here, elsewhere]) {
-        await expectTooMany(loginThrottle.attempt({ account, toldBy, address: '2001:db8:51:1::2' }, right))
-        await expectTooMany(loginThrottle.judge({ account, toldBy, address: home }, true))
-        expect(await loginThrottle.attempt({ account, address: home }, right)).toBe('right')
-        expect(await loginThrottle.attempt({ account, toldBy: 'service-2', address: home }, right)).toBe('right')
-      }
-      // All that the service tells: it is refused for addresses that no server itself has seen succeed.
-      for (let time = 0; time < 160; time += 1)
-        await here.attempt({ account: newAccount(), toldBy, address: `203.0.113.${time}` }, wrong)
-      const [other, office] = [newAccount(), '198.51.100.51']
-      await expectTooMany(elsewhere.attempt({ account: other, toldBy, address: office }, right))
-      expect(await elsewhere.attempt({ account: other, address: office }, right)).toBe('right')
-      expect(await here.attempt({ account: other, toldBy, address: office }, right)).toBe('right')
-      await expectTooMany(here.attempt({ account: other, toldBy, address: '198.51.100.52' }, right))
-      expect(await elsewhere.attempt({ account: newAccount(), address: '203.0.113.1' }, right)).toBe('right')
-      // What succeeds at the service alone is known there alone.
-      expect(await here.attempt({ account, toldBy: 'service-2', address: '192.0.2.51' }, right)).toBe('right')
-      for (let time = 0; time < 1_000; time += 10) await fail(elsewhere, account, 10, `2001:db8:${time}::1`)
-      await expectTooMany(here.attempt({ account, address: '192.0.2.51' }, right))
-    })
-
     it('tells of no more guesses than it may when they are judged at once, by several servers', async () => {
       const account = newAccount()
       const secrets = [newSecret()]

@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Cache } from '../../../../shared/platform/cache/cache.ts'
+import { createMemoryCache } from '../../../../shared/platform/cache/memory-cache.ts'
+import { systemClock } from '../../../../shared/platform/clock.ts'
+import { createIdSource } from '../../../../shared/platform/ids.ts'
+import type { LoginThrottle } from '../../../../shared/protocol/authentication/login-throttle.ts'
+import {
+  createLoginThrottle,
+  type LoginThrottleOptions,
+} from '../../../../shared/server/login-throttle/count-attempts.ts'
+import { eventually } from '../../../support/eventually.ts'
+import { openTestCache } from '../../../support/stores/redis-cache.ts'
+
+const ids = createIdSource(systemClock)
+const limits = {
+  perAccount: { count: 10, seconds: 900 },
+  perAddress: { count: 100, seconds: 60 },
+  perAccountEverywhere: { count: 1000, seconds: 3600 },
+}
+const address = '192.0.2.1'
+let serial = 0
+const newSecret = () => `secret ${randomUUID()}`
+const newAccount = () => `Account-${++serial}`
+
+const right = async () => 'right' as const
+const wrong = async () => undefined
+
+const server = (cache: Cache, options: Partial<LoginThrottleOptions> = {}): LoginThrottle =>
+  createLoginThrottle({ cache, clock: systemClock, ids, limits, secrets: [newSecret()], ...options })
+
+async function fail(loginThrottle: LoginThrottle, account: string, times: number, from = address): Promise<void> {
+  for (let time = 0; time < times; time += 1) await loginThrottle.attempt({ account, address: from }, wrong)
+}
+
+const expectTooMany = (attempt: Promise<unknown> | undefined) =>
+  expect(Promise.resolve(attempt)).rejects.toMatchObject({ code: 'too-many-attempts' })
+
+const redisUrl = process.env.TEST_REDIS_URL
+
+describe.each([
+  ['in this process', async () => createMemoryCache(systemClock)],
+  ...(redisUrl === undefined
+    ? []
+    : [['Redis', async () => openTestCache(redisUrl, { commandTimeoutMs: 5000 })] as const]),
+] as const)('what counts apart: %s', (_, open: () => Promise<Cache>) => {
+  let cache: Cache
+  beforeAll(async () => {
+    cache = await open()
+    await eventually(() => cache.ping())
+  })
+  afterAll(() => cache.close())
+
+  it.each(['digest', 'client'] as const)(
+    'counts failures of a %s secret for it and the address alone',
+    async (secret) => {
+      const [loginThrottle, account] = [server(cache), newAccount()]
+      const failed = (from: string) => loginThrottle.judge({ account, secret, address: from }, false)
+      for (let time = 0; time < 10; time += 1) await failed(address)
+      await expectTooMany(loginThrottle.judge({ account, secret, address }, true))
+      expect(await loginThrottle.attempt({ account, address }, right)).toBe('right')
+      // From everywhere.
+      for (let time = 10; time < 1_000; time += 1) await failed(`2001:db8:${time}::1`)
+      await expectTooMany(loginThrottle.judge({ account, secret, address: '192.0.2.9' }, true))
+      expect(await loginThrottle.attempt({ account, address: '192.0.2.9' }, right)).toBe('right')
+      for (let time = 0; time < 90; time += 1) await loginThrottle.attempt({ account: newAccount(), address }, wrong)
+      await expectTooMany(loginThrottle.judge({ account: newAccount(), secret, address }, true))
+    },
+  )
+
+  it('counts what a service tells for that service alone, whatever addresses it states', async () => {
+    const secrets = [newSecret()]
+    const options = { secrets, limits: { ...limits, perAddress: { count: 20, seconds: 60 } } }
+    const [here, elsewhere] = [server(cache, options), server(cache, options)]
+    const [account, toldBy, home] = [newAccount(), 'service-1', '2001:db8:51:1::1']
+    expect(await here.attempt({ account, address: home }, right)).toBe('right')
+    for (let time = 0; time < 10; time += 1) await here.attempt({ account, toldBy, address: home }, wrong)
+    for (const loginThrottle of [here, elsewhere]) {
+      await expectTooMany(loginThrottle.attempt({ account, toldBy, address: '2001:db8:51:1::2' }, right))
+      await expectTooMany(loginThrottle.judge({ account, toldBy, address: home }, true))
+      expect(await loginThrottle.attempt({ account, address: home }, right)).toBe('right')
+      expect(await loginThrottle.attempt({ account, toldBy: 'service-2', address: home }, right)).toBe('right')
+    }
+    // All that the service tells: it is refused for addresses that no server itself has seen succeed.
+    for (let time = 0; time < 160; time += 1)
+      await here.attempt({ account: newAccount(), toldBy, address: `203.0.113.${time}` }, wrong)
+    const [other, office] = [newAccount(), '198.51.100.51']
+    await expectTooMany(elsewhere.attempt({ account: other, toldBy, address: office }, right))
+    expect(await elsewhere.attempt({ account: other, address: office }, right)).toBe('right')
+    expect(await here.attempt({ account: other, toldBy, address: office }, right)).toBe('right')
+    await expectTooMany(here.attempt({ account: other, toldBy, address: '198.51.100.52' }, right))
+    expect(await elsewhere.attempt({ account: newAccount(), address: '203.0.113.1' }, right)).toBe('right')
+    // What succeeds at the service alone is known there alone.
+    expect(await here.attempt({ account, toldBy: 'service-2', address: '192.0.2.51' }, right)).toBe('right')
+    for (let time = 0; time < 1_000; time += 10) await fail(elsewhere, account, 10, `2001:db8:${time}::1`)
+    await expectTooMany(here.attempt({ account, address: '192.0.2.51' }, right))
+  })
+})
