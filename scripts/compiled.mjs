@@ -47,8 +47,8 @@ const isNeedless = /\.map$|-es-bundle/
 const loadedAtOnce = ['@electric-sql', 'pino-pretty']
 
 /**
- * A copy of a compiled form below `dataDir`, for a server that runs from it: `npm ci` and `npm test` beside it may remove
- * all of node_modules. @throws Error when it cannot be written
+ * A copy of a compiled form below `dataDir`, for a server that runs from it: `npm ci` and `npm test` beside it may
+ * remove all of node_modules. @throws Error when it cannot be written
  */
 export function ownPrograms(compiled, dataDir) {
   const folder = join(resolve(dataDir), 'programs', basename(compiled))

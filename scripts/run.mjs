@@ -43,8 +43,8 @@ function ownFolder(compiled) {
 }
 
 /**
- * Begins anew with the bound that the scripts in package.json set too (docs/operations.md), unless there is another one.
- * Node.js before 22.15 cannot.
+ * Begins anew with the bound that the scripts in package.json set too (docs/operations.md), unless there is another
+ * one. Node.js before 22.15 cannot.
  */
 function boundYoungGeneration() {
   const option = '--max-semi-space-size'

@@ -60,9 +60,9 @@ export interface ClientPorts {
 }
 
 /**
- * Creates client authentication. The login throttle counts its failures: a client counts as an account. A secret is too
- * long to be guessed, so it is compared before it is counted, as a Digest response is, and apart from passwords. An
- * assertion works once: it is counted first, so that a refusal by a limit does not use it up.
+ * Creates client authentication. The login throttle counts its failures: a client counts as an account. A secret is
+ * too long to be guessed, so it is compared before it is counted, as a Digest response is, and apart from passwords.
+ * An assertion works once: it is counted first, so that a refusal by a limit does not use it up.
  */
 export function createClientAuthentication(ports: ClientPorts): AuthenticateClient {
   const ownerOf = async (key: StoredSigningKey | undefined): Promise<Client | undefined> => {

@@ -55,13 +55,13 @@ interface SchemesAtService {
   readonly madeWith: string
 }
 
-/** The throttle for what this service tells. */
-function toldBy(id: string, { attempt, judge, noteTry }: LoginThrottle): LoginThrottle {
-  const told = (given: Attempt): Attempt => ({ ...given, toldBy: id })
+/** The throttle for what this service reports. */
+function countedFor(id: string, { attempt, judge, noteTry }: LoginThrottle): LoginThrottle {
+  const counted = (given: Attempt): Attempt => ({ ...given, service: id })
   return {
-    attempt: (given, check) => attempt(told(given), check),
-    judge: (given, isRight) => judge(told(given), isRight),
-    noteTry: (given) => noteTry(told(given)),
+    attempt: (given, check) => attempt(counted(given), check),
+    judge: (given, isRight) => judge(counted(given), isRight),
+    noteTry: (given) => noteTry(counted(given)),
   }
 }
 
@@ -88,11 +88,11 @@ export function createServiceCallers(
     const key = `${service.id} ${origin}`
     const known = memo.peek(key)
     if (known?.madeWith === madeWith) return known.schemes
-    const told = { ...ports, loginThrottle: toldBy(service.id, ports.loginThrottle) }
+    const counting = { ...ports, loginThrottle: countedFor(service.id, ports.loginThrottle) }
     const makers: Partial<Record<SchemeName, () => Scheme>> = {
-      'key-signed': () => createKeySigned(told),
-      basic: () => createBasicScheme({ verify: (received) => verifyBasic(told, received) }),
-      digest: () => createDigest(told, { origin, counts, nonces: createDigestNonces({ ...ports, secrets }) }),
+      'key-signed': () => createKeySigned(counting),
+      basic: () => createBasicScheme({ verify: (received) => verifyBasic(counting, received) }),
+      digest: () => createDigest(counting, { origin, counts, nonces: createDigestNonces({ ...ports, secrets }) }),
       'signed-request': () => {
         const place = {
           publicOrigin: origin,

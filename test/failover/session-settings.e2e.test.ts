@@ -1,6 +1,7 @@
 /**
- * Settings of the role, the database or the server that change what statements mean and how answers look. Administrators
- * set them for other programs, or for people. The servers work the same under all of them, through a pooler too.
+ * Settings of the role, the database or the server that change what statements mean and how answers look.
+ * Administrators set them for other programs, or for people. The servers work the same under all of them, through a
+ * pooler too.
  */
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'

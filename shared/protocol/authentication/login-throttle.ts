@@ -22,7 +22,7 @@ export interface Attempt {
    * The id of the service that tells of the attempt. It may state any address, so failures count for this service
    * alone.
    */
-  readonly toldBy?: string
+  readonly service?: string
   /** The name of the user who tries, where that is not the account. */
   readonly actor?: string
   /** The client's canonical address. */

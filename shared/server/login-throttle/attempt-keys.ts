@@ -88,12 +88,12 @@ export function createAttemptKeys(
   }
   const known = createMemo<AttemptKeys>(remembered)
   function keysOf(
-    { account, countedAs = account, address, secret, toldBy }: Attempt,
+    { account, countedAs = account, address, secret, service }: Attempt,
     generation?: number,
   ): AttemptKeys {
     const named = countedAs !== undefined && isUsername(countedAs) ? foldUsername(countedAs) : undefined
     // None of them has a space.
-    return known.get([address, named, secret ?? 'account', toldBy, generation].join(' '), make)
+    return known.get([address, named, secret ?? 'account', service, generation].join(' '), make)
   }
   return keysOf
 }

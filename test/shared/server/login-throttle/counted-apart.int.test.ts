@@ -72,26 +72,26 @@ describe.each([
     const secrets = [newSecret()]
     const options = { secrets, limits: { ...limits, perAddress: { count: 20, seconds: 60 } } }
     const [here, elsewhere] = [server(cache, options), server(cache, options)]
-    const [account, toldBy, home] = [newAccount(), 'service-1', '2001:db8:51:1::1']
+    const [account, service, home] = [newAccount(), 'service-1', '2001:db8:51:1::1']
     expect(await here.attempt({ account, address: home }, right)).toBe('right')
-    for (let time = 0; time < 10; time += 1) await here.attempt({ account, toldBy, address: home }, wrong)
+    for (let time = 0; time < 10; time += 1) await here.attempt({ account, service, address: home }, wrong)
     for (const loginThrottle of [here, elsewhere]) {
-      await expectTooMany(loginThrottle.attempt({ account, toldBy, address: '2001:db8:51:1::2' }, right))
-      await expectTooMany(loginThrottle.judge({ account, toldBy, address: home }, true))
+      await expectTooMany(loginThrottle.attempt({ account, service, address: '2001:db8:51:1::2' }, right))
+      await expectTooMany(loginThrottle.judge({ account, service, address: home }, true))
       expect(await loginThrottle.attempt({ account, address: home }, right)).toBe('right')
-      expect(await loginThrottle.attempt({ account, toldBy: 'service-2', address: home }, right)).toBe('right')
+      expect(await loginThrottle.attempt({ account, service: 'service-2', address: home }, right)).toBe('right')
     }
     // All that the service tells: it is refused for addresses that no server itself has seen succeed.
     for (let time = 0; time < 160; time += 1)
-      await here.attempt({ account: newAccount(), toldBy, address: `203.0.113.${time}` }, wrong)
+      await here.attempt({ account: newAccount(), service, address: `203.0.113.${time}` }, wrong)
     const [other, office] = [newAccount(), '198.51.100.51']
-    await expectTooMany(elsewhere.attempt({ account: other, toldBy, address: office }, right))
+    await expectTooMany(elsewhere.attempt({ account: other, service, address: office }, right))
     expect(await elsewhere.attempt({ account: other, address: office }, right)).toBe('right')
-    expect(await here.attempt({ account: other, toldBy, address: office }, right)).toBe('right')
-    await expectTooMany(here.attempt({ account: other, toldBy, address: '198.51.100.52' }, right))
+    expect(await here.attempt({ account: other, service, address: office }, right)).toBe('right')
+    await expectTooMany(here.attempt({ account: other, service, address: '198.51.100.52' }, right))
     expect(await elsewhere.attempt({ account: newAccount(), address: '203.0.113.1' }, right)).toBe('right')
     // What succeeds at the service alone is known there alone.
-    expect(await here.attempt({ account, toldBy: 'service-2', address: '192.0.2.51' }, right)).toBe('right')
+    expect(await here.attempt({ account, service: 'service-2', address: '192.0.2.51' }, right)).toBe('right')
     for (let time = 0; time < 1_000; time += 10) await fail(elsewhere, account, 10, `2001:db8:${time}::1`)
     await expectTooMany(here.attempt({ account, address: '192.0.2.51' }, right))
   })

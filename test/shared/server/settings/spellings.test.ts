@@ -1,4 +1,6 @@
-/** Every setting with the spellings of other products: each is used as it is meant, or refused by the setting's name. */
+/**
+ * Every setting with the spellings of other products: each is used as it is meant, or refused by the setting's name.
+ */
 import { describe, expect, it } from 'vitest'
 import { authSettings, operatorSettings } from '../../../../auth-server/config.ts'
 import { dealSettings } from '../../../../deal-server/config.ts'
@@ -7,20 +9,14 @@ import { readSettings, type Setting } from '../../../../shared/platform/settings
 const all: Readonly<Record<string, Setting<unknown>>> = { ...operatorSettings, ...dealSettings, ...authSettings }
 
 const spellings = [
-  ...['true', 'TRUE', 'True', 'false', 'FALSE', 'yes', 'on', 'off', 'none', 'NONE', 'null', 'undefined', 'all', '*'],
-  ...['0', '1', '5', ' 7\n', '007', '+5', '-1', '5.0', '1e1', '0x10', '0b11', '1_000', '1,000', '٣', '10%'],
-  ...['5m', '10s', '10MB', '2h', '10/60', '10/1m', '5,10', '5,0x10', '5,7,5m', '1.5', '401', '2048', 'Infinity', 'NaN'],
-  ...['"true"', "'5'", '`x`', '"a text"', '"https://a.example"', `$\{NAME}`, 'a\nb', 'a\u0000b', '  a text  '],
-  ...[
-    'https://a.example',
-    'https://a.example/',
-    'HTTPS://A.example',
-    'https://a.example/x?y=1',
-    'https://u:p@a.example',
-  ],
-  ...['a.example', 'a.example:4000', 'localhost', '0.0.0.0', '::1', '[::1]', '10/8', '10.0.0.0/8', '010.0.0.1', '100'],
-  ...['info', 'INFO', 'Debug', 'warning', 'JSON', 'pretty', 'production', 'Production', 'prod', 'staging', 'test'],
-  ...[
+  ['true', 'TRUE', 'True', 'false', 'FALSE', 'yes', 'on', 'off', 'none', 'NONE', 'null', 'undefined', 'all', '*'],
+  ['0', '1', '5', ' 7\n', '007', '+5', '-1', '5.0', '1e1', '0x10', '0b11', '1_000', '1,000', '٣', '10%'],
+  ['5m', '10s', '10MB', '2h', '10/60', '10/1m', '5,10', '5,0x10', '5,7,5m', '1.5', '401', '2048', 'Infinity', 'NaN'],
+  ['"true"', "'5'", '`x`', '"a text"', '"https://a.example"', `$\{NAME}`, 'a\nb', 'a\u0000b', '  a text  '],
+  ['https://a.example', 'https://a.example/', 'HTTPS://A.example', 'https://a.example/x?y=1', 'https://u:p@a.example'],
+  ['a.example', 'a.example:4000', 'localhost', '0.0.0.0', '::1', '[::1]', '10/8', '10.0.0.0/8', '010.0.0.1', '100'],
+  ['info', 'INFO', 'Debug', 'warning', 'JSON', 'pretty', 'production', 'Production', 'prod', 'staging', 'test'],
+  [
     'RS256',
     'rs256',
     'hs256',
@@ -34,8 +30,8 @@ const spellings = [
     'admin, auditor',
     'Admin',
   ],
-  ...['a=b', '"a=b"', 'a: b', 'always_on', 'ALWAYS_ON', 'x'.repeat(43), `"${'x'.repeat(43)}"`, 'x'.repeat(32)],
-  ...[
+  ['a=b', '"a=b"', 'a: b', 'always_on', 'ALWAYS_ON', 'x'.repeat(43), `"${'x'.repeat(43)}"`, 'x'.repeat(32)],
+  [
     'postgres://a/b',
     '"postgres://a/b"',
     'postgres://a/b?x=1',
@@ -44,7 +40,7 @@ const spellings = [
     'redis://a?x=1',
     'REDIS://a',
   ],
-]
+].flat()
 
 /** What a spelling means for a setting, in the form of its value; undefined where it must be refused. */
 type Meaning = (text: string) => unknown
