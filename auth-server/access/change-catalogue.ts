@@ -7,7 +7,7 @@ import { eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { OperatorError } from '../../shared/platform/operator-error.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { EntryChange } from '../../shared/protocol/internal-api/entry-changes.ts'
+import type { EntryChange } from '../../shared/protocol/entry-changes.ts'
 import { type Catalogue, catalogueName } from '../../shared/protocol/principal/catalogue.ts'
 import type { Changes } from '../../shared/protocol/principal/change-feed.ts'
 import type { ChangeEntry } from '../audit/audit.ts'
@@ -36,9 +36,9 @@ export interface CatalogueOutcome<Result> {
   readonly verify?: (transaction: Drizzle) => Promise<void>
   /** SECOND_FACTOR_ROLES from now on; left out: as before. */
   readonly secondFactorRoles?: readonly string[]
-  /** The audit entries of the change. Without them it is the one of the work under way, with `told`. */
+  /** The audit entries of the change. Without them it is the one of the work under way, with `differences`. */
   readonly entries?: readonly ChangeEntry[]
-  readonly told?: readonly EntryChange[]
+  readonly differences?: readonly EntryChange[]
 }
 
 /** How often a change begins anew because users whom it concerns were changed meanwhile. */
@@ -82,7 +82,7 @@ const changeOnce = <Result>(
       verify,
       secondFactorRoles: listed = stored.listed,
       entries,
-      told,
+      differences,
     } = outcome
     if (!isChanged) return { result, entries }
     const demand = demandOf(await catalogueIn(transaction), listed)
@@ -96,7 +96,7 @@ const changeOnce = <Result>(
       await storeDemand(source, { listed, demand })
       return renewRecords(source, [...locked], taken)
     }
-    return { result, entries, told, change: { ...(verify && { verify }), renew } }
+    return { result, entries, differences, change: { ...(verify && { verify }), renew } }
   })
 
 /** Locks the records of these users in the order of their names, before the counter, as every change does. */

@@ -4,7 +4,7 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import { type Database, type Drizzle, violates } from '../../shared/platform/database/database.ts'
 import { OperatorError } from '../../shared/platform/operator-error.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import { differenceOf } from '../../shared/protocol/internal-api/entry-changes.ts'
+import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
 import { builtInRights, ownResourceServer } from '../principals/rights.ts'
 import { accessRights, resourceServers } from '../store/access-tables.ts'
@@ -135,12 +135,12 @@ const createServer = (ports: ResourceServersPorts, { id, audience, name, rights 
     const now = new Date(ports.clock.now())
     await transaction.insert(resourceServers).values({ id, audience, name, createdAt: now, updatedAt: now })
     await addRights(transaction, before, { id, rights })
-    const told = differenceOf({}, toldOf({ audience, name, rights }))
-    return { result: await readServer(transaction, id), isChanged: true, told }
+    const differences = differenceOf({}, auditedOf({ audience, name, rights }))
+    return { result: await readServer(transaction, id), isChanged: true, differences }
   })
 
 /** What the audit log tells of a resource server. */
-const toldOf = ({ audience, name, rights }: Pick<NewResourceServer, 'audience' | 'name' | 'rights'>) => ({
+const auditedOf = ({ audience, name, rights }: Pick<NewResourceServer, 'audience' | 'name' | 'rights'>) => ({
   audience,
   name,
   rights: rights.map((right) => right.name),
@@ -171,8 +171,8 @@ const patchServer = (ports: ResourceServersPorts, id: string, { patch, grantor }
     const outcome = await withdrawRights(transaction, before, { names: withdrawn, grantor })
     const isKnown = (right: ServerRight) => rights.some((known) => known.name === right.name)
     await addRights(transaction, before, { id, rights: after.rights.filter((right) => !isKnown(right)) })
-    const told = differenceOf(toldOf({ audience, name, rights }), toldOf(after))
-    return { result: await readServer(transaction, id), isChanged: true, ...outcome, told }
+    const differences = differenceOf(auditedOf({ audience, name, rights }), auditedOf(after))
+    return { result: await readServer(transaction, id), isChanged: true, ...outcome, differences }
   })
 
 const declareOwnRights = (ports: ResourceServersPorts, rights: readonly ServerRight[]) =>
@@ -195,8 +195,8 @@ const deleteServer = (ports: ResourceServersPorts, id: string, grantor: Grantor 
     const names = rights.map(({ name }) => name)
     const outcome = await withdrawRights(transaction, before, { names, grantor })
     await transaction.delete(resourceServers).where(eq(resourceServers.id, id))
-    const told = differenceOf(toldOf({ audience, name: title, rights }), {})
-    return { result: undefined, isChanged: true, ...outcome, told }
+    const differences = differenceOf(auditedOf({ audience, name: title, rights }), {})
+    return { result: undefined, isChanged: true, ...outcome, differences }
   })
 
 /** `audience`: the new one, if there is one. @throws ProblemError `resource-server-exists` */

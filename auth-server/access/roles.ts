@@ -3,7 +3,7 @@ import { asc, eq, sql } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import { differenceOf } from '../../shared/protocol/internal-api/entry-changes.ts'
+import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
 import { anonymousUsername } from '../../shared/protocol/principal/record.ts'
 import { catalogueIn } from '../principals/catalogue.ts'
@@ -109,7 +109,7 @@ const toRole = ({ name, description, rights, createdAt, updatedAt }: RoleRow, ef
 })
 
 /** What the audit log tells of a role. */
-const toldOf = ({ rights, description }: RoleValues) => ({ rights, description })
+const auditedOf = ({ rights, description }: RoleValues) => ({ rights, description })
 
 interface RoleChange {
   readonly name: string
@@ -131,7 +131,7 @@ const createRole = ({ database, clock }: RolesPorts, { name, values, grantor }: 
     const [made] = await transaction.insert(roles).values(row).returning()
     if (!made) throw noSuchRole()
     const verify = (source: Drizzle) => requireMayGrant(source, grantor, { rights, catalogue })
-    return { result: toRole(made), isChanged: true, verify, told: differenceOf({}, toldOf(row)) }
+    return { result: toRole(made), isChanged: true, verify, differences: differenceOf({}, auditedOf(row)) }
   })
 
 const replaceRole = ({ database, clock }: RolesPorts, { name, values, grantor }: RoleChange) =>
@@ -142,8 +142,8 @@ const replaceRole = ({ database, clock }: RolesPorts, { name, values, grantor }:
     const rights = distinct(values.rights)
     refuseProblems(unknownNames(catalogue.rights, rights, 'right'))
     requireRoom(catalogue, rights.length - before.rights.length)
-    const told = differenceOf(toldOf(before), toldOf({ ...values, rights }))
-    const { added = [], removed = [] } = told.find(({ member }) => member === 'rights') ?? {}
+    const differences = differenceOf(auditedOf(before), auditedOf({ ...values, rights }))
+    const { added = [], removed = [] } = differences.find(({ member }) => member === 'rights') ?? {}
     const [row] = await transaction
       .update(roles)
       .set({ description: values.description, rights, updatedAt: new Date(clock.now()) })
@@ -156,7 +156,7 @@ const replaceRole = ({ database, clock }: RolesPorts, { name, values, grantor }:
       await requireMayGrant(source, grantor, { rights: [...added, ...removed], catalogue })
       await refuseForAnonymous(source)
     }
-    return { result: toRole(row), isChanged: true, verify, told }
+    return { result: toRole(row), isChanged: true, verify, differences }
   })
 
 /** @throws ProblemError `too-many-rights` */
@@ -196,7 +196,13 @@ const deleteRole = ({ database }: RolesPorts, name: string, grantor: Grantor | u
       // A user may have got the role since.
       await takeRole(source, name)
     }
-    return { result: undefined, isChanged: true, renewed: holders, verify, told: differenceOf(toldOf(role), {}) }
+    return {
+      result: undefined,
+      isChanged: true,
+      renewed: holders,
+      verify,
+      differences: differenceOf(auditedOf(role), {}),
+    }
   })
 
 async function holdersOf(transaction: Drizzle, name: string): Promise<string[]> {

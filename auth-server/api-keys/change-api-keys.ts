@@ -3,14 +3,14 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import { differenceOf } from '../../shared/protocol/internal-api/entry-changes.ts'
+import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { readCatalogue } from '../principals/catalogue.ts'
 import { type Changed, changePrincipal } from '../principals/principal-change.ts'
 import { apiKeys } from '../store/schema.ts'
 import type { Sealing } from '../store/sealing.ts'
 import { type Grantor, requireMayMakeKey, rightsOfNewKey } from '../users/granting-rights.ts'
 import { userRow } from '../users/user-rows.ts'
-import { type ApiKey, type ApiKeyRequest, maxLiveKeys, type NewApiKey, refuseImpossible, toldOf } from './api-key.ts'
+import { type ApiKey, type ApiKeyRequest, auditedOf, maxLiveKeys, type NewApiKey, refuseImpossible } from './api-key.ts'
 import { noFormer, noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { apiKeySecretData } from './key-material.ts'
 import { type RsaPair, spkiPemOf } from './rsa-keys.ts'
@@ -57,7 +57,7 @@ export async function insertApiKey(
     await transaction.insert(apiKeys).values({ ...row, rights, userId, usernameFolded })
     const key = await readApiKey(transaction, id, request)
     const verify = (source: Drizzle) => requireMayMakeKey(source, grantor, { rights, owner })
-    const changes = differenceOf({}, { id, ...toldOf(key) })
+    const changes = differenceOf({}, { id, ...auditedOf(key) })
     const entries = [{ action: 'api-key.created', target: owner.username, changes }]
     return { result: { key, ...shown }, change: { verify }, entries }
   })
@@ -100,7 +100,8 @@ async function refuseTooMany(transaction: Drizzle, userId: string, now: Date): P
 
 /**
  * Confirms a key that was made without a second factor. What it had before a rotation without one stays refused.
- * `grantor` must be allowed to make such a key, and has proved a factor. @throws ProblemError `not-found`, `missing-right`; Unavailable
+ * `grantor` must be allowed to make such a key, and has proved a factor.
+ * @throws ProblemError `not-found`, `missing-right`; Unavailable
  */
 export async function confirmApiKey(
   ports: Pick<ChangeApiKeysPorts, 'database'>,
@@ -139,7 +140,11 @@ export async function revokeApiKey(
       .returning({ id: apiKeys.id })
     // Another request revoked the key. Its change must be published too before this request is answered.
     if (revoked.length === 0) return { result: undefined }
-    return { result: undefined, change: {}, told: differenceOf({ username: key.username, ...toldOf(key) }, {}) }
+    return {
+      result: undefined,
+      change: {},
+      differences: differenceOf({ username: key.username, ...auditedOf(key) }, {}),
+    }
   }).catch((error: unknown) => {
     throw error instanceof ProblemError && error.code === 'not-found' ? noSuchApiKey() : error
   })

@@ -1,17 +1,17 @@
 import { and, eq, gt, isNull, or } from 'drizzle-orm'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import { differenceOf } from '../../shared/protocol/internal-api/entry-changes.ts'
+import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { type Changed, changePrincipal } from '../principals/principal-change.ts'
 import { apiKeys } from '../store/schema.ts'
 import { type Grantor, requireMayMakeKey } from '../users/granting-rights.ts'
 import { userRow } from '../users/user-rows.ts'
-import { type ApiKeyRotation, type NewApiKey, refuseImpossibleRotation, toldOf } from './api-key.ts'
+import { type ApiKeyRotation, auditedOf, type NewApiKey, refuseImpossibleRotation } from './api-key.ts'
 import { noFormer, noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { type ChangeApiKeysPorts, makeMaterial } from './change-api-keys.ts'
 
 /**
  * Gives a key new material under the same id. The former material is accepted too, until the overlap ends; with an
- * overlap of 0 it is refused at once, and so is that of a suspended key whose rotation confirms it: nobody has confirmed
+ * overlap of 0 it is refused at once. So is that of a suspended key whose rotation confirms it: nobody has confirmed
  * the former material. A second rotation ends the overlap of the first. Who rotates a key gets all that the key may do,
  * so `grantor` must be allowed to make such a key. A key that has expired is not found.
  * @throws ProblemError `not-found`, `invalid-value`, `missing-right`; Unavailable
@@ -49,7 +49,11 @@ export async function rotateApiKey(
     const key = await readApiKey(transaction, id, owner)
     const verify = (source: typeof transaction) =>
       requireMayMakeKey(source, grantor, { rights: before.rights, owner: holder })
-    return { result: { key, ...shown }, change: { verify }, told: differenceOf(toldOf(former), toldOf(key)) }
+    return {
+      result: { key, ...shown },
+      change: { verify },
+      differences: differenceOf(auditedOf(former), auditedOf(key)),
+    }
   }).catch((error: unknown) => {
     throw error instanceof ProblemError && error.code === 'not-found' ? noSuchApiKey() : error
   })

@@ -8,7 +8,7 @@
  * Of equal refusals only one a minute becomes an entry, with their number, so that clients cannot fill the log.
  */
 
-import type { EntryChange } from '../../shared/protocol/internal-api/entry-changes.ts'
+import type { EntryChange } from '../../shared/protocol/entry-changes.ts'
 import type { LimitRefusal } from '../../shared/protocol/internal-api/limit-refusals.ts'
 import type { NoteWebhookChanges } from '../../shared/protocol/internal-api/webhook-changes.ts'
 import type { NoteWebhookPauses } from '../../shared/protocol/internal-api/webhook-pauses.ts'

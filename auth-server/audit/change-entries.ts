@@ -7,7 +7,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import type { EntryChange } from '../../shared/protocol/internal-api/entry-changes.ts'
+import type { EntryChange } from '../../shared/protocol/entry-changes.ts'
 import { auditJournal } from '../store/audit-tables.ts'
 import type { Audit, AuditEvent, ChangeEntry, Origin } from './audit.ts'
 import { type Pending, pendingOf } from './journal.ts'
@@ -84,10 +84,7 @@ export interface EntriesOfChange {
   stored(): void
 }
 
-/**
- * The entries of a change: these, or else the one of the work, with what changed. An entry of its action stands for that
- * one.
- */
+/** The entries of a change: these, or else the one of the work, with what changed. Its action stands for that one. */
 export type EntriesOf = (own?: readonly ChangeEntry[], changes?: readonly EntryChange[]) => EntriesOfChange
 
 const none: EntriesOfChange = { entries: [], stored: () => undefined }

@@ -13,7 +13,7 @@ import {
   writeArchive,
   writeManifest,
 } from '../../shared/platform/archive/archive-file.ts'
-import { entryChangeSchema } from '../../shared/protocol/internal-api/entry-changes.ts'
+import { entryChangeSchema } from '../../shared/protocol/entry-changes.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import { faultOfSeal, sealWith } from './archive-seal.ts'
 import type { AuditHead } from './audit.ts'

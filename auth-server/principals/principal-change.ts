@@ -7,7 +7,7 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import type { EntryChange } from '../../shared/protocol/internal-api/entry-changes.ts'
+import type { EntryChange } from '../../shared/protocol/entry-changes.ts'
 import type { Changes } from '../../shared/protocol/principal/change-feed.ts'
 import { foldUsername, isUsername } from '../../shared/protocol/principal/record.ts'
 import type { ChangeEntry } from '../audit/audit.ts'
@@ -41,9 +41,9 @@ export interface PrincipalChange {
 export interface ChangeOutcome<Result> {
   readonly result: Result
   readonly change?: PrincipalChange
-  /** The audit entries of the change. Without them it is the one of the work under way, with `told`. */
+  /** The audit entries of the change. Without them it is the one of the work under way, with `differences`. */
   readonly entries?: readonly ChangeEntry[] | undefined
-  readonly told?: readonly EntryChange[] | undefined
+  readonly differences?: readonly EntryChange[] | undefined
 }
 
 /** What a change took: it must be published before the caller gets a response. */
@@ -91,8 +91,8 @@ export async function changeRecord<Result>(
       .where(eq(principals.usernameFolded, name))
       .for('no key update')
     if (!principal) throw noSuchPrincipal()
-    const { result, change, entries, told } = await work(transaction, principal)
-    const own = entriesOf(entries, told)
+    const { result, change, entries, differences } = await work(transaction, principal)
+    const own = entriesOf(entries, differences)
     await insertEntries(transaction, own)
     const { usernameFolded: username, principalVersion } = principal
     if (!change) return [{ result, ...takenBy([{ username, version: principalVersion }]) }, own]

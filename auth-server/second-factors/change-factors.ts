@@ -6,7 +6,7 @@ import { and, count, eq } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import { differenceOf } from '../../shared/protocol/internal-api/entry-changes.ts'
+import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { type Changed, changePrincipal, isCurrent, type LoginGeneration } from '../principals/principal-change.ts'
 import { loginFamilies, sessions } from '../store/schema.ts'
 import { recoveryCodes, secondFactorFailures, secondFactors } from '../store/second-factor-tables.ts'
@@ -94,15 +94,15 @@ export function removeFactor(
       .where(and(eq(secondFactors.id, id), eq(secondFactors.userId, userId)))
       .returning({ kind: secondFactors.kind, name: secondFactors.name })
     if (!gone) throw new ProblemError('not-found', 'You have no such second factor.')
-    const told = differenceOf(gone, {})
+    const differences = differenceOf(gone, {})
     const left = await transaction
       .select({ id: secondFactors.id })
       .from(secondFactors)
       .where(eq(secondFactors.userId, userId))
       .limit(1)
-    if (left.length > 0) return { result: 'removed', told }
+    if (left.length > 0) return { result: 'removed', differences }
     await forget(transaction, userId)
-    return { result: 'removed', change: {}, told }
+    return { result: 'removed', change: {}, differences }
   })
 }
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import { differenceOf } from '../../shared/protocol/internal-api/entry-changes.ts'
+import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { changeCatalogue } from '../access/change-catalogue.ts'
 import type { Changed } from '../principals/principal-change.ts'
 import { resourceServers, services } from '../store/access-tables.ts'
@@ -99,6 +99,6 @@ export async function deleteService(
     const [deleted] = await transaction.delete(services).where(eq(services.id, id)).returning()
     if (!deleted) throw noSuchService()
     const { name, resourceServer } = deleted
-    return { result: undefined, isChanged: true, told: differenceOf({ name, resourceServer }, {}) }
+    return { result: undefined, isChanged: true, differences: differenceOf({ name, resourceServer }, {}) }
   })
 }

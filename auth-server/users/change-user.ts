@@ -1,12 +1,12 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
-import { differenceOf } from '../../shared/protocol/internal-api/entry-changes.ts'
+import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { catalogueIn } from '../principals/catalogue.ts'
 import { type Changed, changePrincipal, type PrincipalChange } from '../principals/principal-change.ts'
 import { apiKeys, digestSecrets, passwordResets, users } from '../store/schema.ts'
 import { type Grantor, requireMayGrant, rightsAdded, rightsMoved, rightsOfGrants } from './granting-rights.ts'
-import { distinct, grantProblems, refuseProblems, toldOf, type User } from './user.ts'
+import { auditedOf, distinct, grantProblems, refuseProblems, type User } from './user.ts'
 import { isEnabledAdmin, toUser, userRow, verifyAdminLeft } from './user-rows.ts'
 
 /** New values for a user, already checked. Members that are left out stay as they are. */
@@ -59,7 +59,7 @@ export function changeUser(
         if (isEnabledAdmin(before) && !isEnabledAdmin(after)) await verifyAdminLeft(source)
       },
     }
-    return { result: toUser(stored ?? after), change, told: differenceOf(toldOf(before), toldOf(after)) }
+    return { result: toUser(stored ?? after), change, differences: differenceOf(auditedOf(before), auditedOf(after)) }
   })
 }
 
@@ -77,7 +77,11 @@ export function deleteUser(database: Database, username: string, grantor?: Grant
       const catalogue = await catalogueIn(source)
       await requireMayGrant(source, grantor, { rights: rightsOfGrants(catalogue, before), before, catalogue })
     }
-    return { result: undefined, change: { ...revokeEverything, verify }, told: differenceOf(toldOf(before), {}) }
+    return {
+      result: undefined,
+      change: { ...revokeEverything, verify },
+      differences: differenceOf(auditedOf(before), {}),
+    }
   })
 }
 

@@ -2,14 +2,14 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import { type Database, type Drizzle, violates } from '../../shared/platform/database/database.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import { differenceOf } from '../../shared/protocol/internal-api/entry-changes.ts'
+import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { anonymousUsername, foldUsername } from '../../shared/protocol/principal/record.ts'
 import { entriesUnderWay, insertEntries } from '../audit/change-entries.ts'
 import { catalogueIn } from '../principals/catalogue.ts'
 import { type Changed, numberChange } from '../principals/principal-change.ts'
 import { principals, users } from '../store/schema.ts'
 import { type Grantor, requireMayGrant, rightsOfGrants } from './granting-rights.ts'
-import { distinct, grantProblems, refuseProblems, toldOf, type User } from './user.ts'
+import { auditedOf, distinct, grantProblems, refuseProblems, type User } from './user.ts'
 import { toUser } from './user-rows.ts'
 
 /** A new user with checked values. */
@@ -54,7 +54,7 @@ export async function insertUser(
     updatedAt: now,
   }
   const { usernameFolded, username, id: userId } = row
-  const changes = differenceOf({}, toldOf(row))
+  const changes = differenceOf({}, auditedOf(row))
   const entries = entriesUnderWay()([{ action, target: username, changes }])
   try {
     const taken = await ports.database.transaction(async (transaction) => {

@@ -6,7 +6,7 @@
 import { stringify } from 'csv-stringify/sync'
 import { type HttpResponse, noStore } from '../../shared/platform/http/response.ts'
 import { writeInTime } from '../../shared/platform/http/stream.ts'
-import { changesInWords } from '../../shared/protocol/internal-api/entry-changes.ts'
+import { changesInWords } from '../../shared/protocol/entry-changes.ts'
 import type { AuthApi, AuthPage } from '../frame/auth-api.ts'
 import type { Download } from '../frame/downloads.ts'
 import { type AuditEntries, type AuditEntry, auditPath, auditQuery, auditRight } from './audit-query.ts'

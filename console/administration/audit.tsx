@@ -1,5 +1,5 @@
 /** The audit log, with filters. */
-import { changesInWords } from '../../shared/protocol/internal-api/entry-changes.ts'
+import { changesInWords } from '../../shared/protocol/entry-changes.ts'
 import { explainedProblems } from '../../shared/protocol/problems/catalogue.ts'
 import type { AuthPage } from '../frame/auth-api.ts'
 import { type Column, Pager, Table, Time } from '../frame/content.tsx'

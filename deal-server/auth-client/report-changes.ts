@@ -19,7 +19,7 @@ export interface ChangeReportsPorts {
 }
 
 /** So many are told of in one request, which has at most 256 KiB: a change may name 200 deals. */
-const toldAtOnce = 10
+const reportedAtOnce = 10
 
 /** More than these are not kept: an administrator makes a few in a day. */
 const maxWaiting = 1_000
@@ -49,7 +49,7 @@ export function createChangeReports({ authClient, log, waitMs = 5_000 }: ChangeR
   }
   const sendWaiting = async (): Promise<void> => {
     while (waiting.length > 0) {
-      const changes = waiting.slice(0, toldAtOnce)
+      const changes = waiting.slice(0, reportedAtOnce)
       if (!(await areStored(changes))) return
       waiting.splice(0, changes.length)
     }

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
-import { entryChangeSchema } from '../../../shared/protocol/internal-api/entry-changes.ts'
+import { entryChangeSchema } from '../../../shared/protocol/entry-changes.ts'
 import { auditFilterShape, isSpan } from '../../audit/audit-filter.ts'
 import type { AuditPage, AuditPageRequest } from '../../audit/read-entries.ts'
 import { component, time } from '../pipeline/description.ts'

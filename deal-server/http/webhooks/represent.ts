@@ -1,6 +1,6 @@
 /** Webhooks and attempts as clients read them. No secret is among the members. */
 import type { Clock } from '../../../shared/platform/clock.ts'
-import { differenceOf } from '../../../shared/protocol/internal-api/entry-changes.ts'
+import { differenceOf } from '../../../shared/protocol/entry-changes.ts'
 import type { Attempt, WebhookView } from '../../webhooks/ports.ts'
 
 /** The collection of webhooks. */
@@ -45,10 +45,10 @@ function healthOf({ health, blockedDeals, nextAttemptAt, oldestWaitingAt }: Webh
   }
 }
 
-type ToldWebhook = Pick<WebhookView, 'url' | 'types' | 'deals' | 'description' | 'state'>
+type AuditedWebhook = Pick<WebhookView, 'url' | 'types' | 'deals' | 'description' | 'state'>
 
 /** What the audit log tells of a webhook. The path of its URL may be a secret. */
-const toldOf = ({ url, types, deals, description, state }: ToldWebhook) => ({
+const auditedOf = ({ url, types, deals, description, state }: AuditedWebhook) => ({
   url: new URL(url).origin,
   types,
   deals,
@@ -57,8 +57,8 @@ const toldOf = ({ url, types, deals, description, state }: ToldWebhook) => ({
 })
 
 /** What the change of a webhook gave and took; undefined: there was none before, or is none any more. */
-export function webhookChanges(before: ToldWebhook | undefined, after: ToldWebhook | undefined) {
-  const changes = differenceOf(before ? toldOf(before) : {}, after ? toldOf(after) : {})
+export function webhookChanges(before: AuditedWebhook | undefined, after: AuditedWebhook | undefined) {
+  const changes = differenceOf(before ? auditedOf(before) : {}, after ? auditedOf(after) : {})
   const isOtherUrl = before && after && before.url !== after.url && !changes.some(({ member }) => member === 'url')
   return isOtherUrl ? [{ added: ['another path'], member: 'url', removed: [] }, ...changes] : changes
 }

@@ -1,7 +1,7 @@
 /** What users did with webhooks at a deal server, for the audit log. Answered when all of it is written down. */
 import * as z from 'zod'
+import { entryChangeSchema } from '../entry-changes.ts'
 import { usernamePattern } from '../principal/record.ts'
-import { entryChangeSchema } from './entry-changes.ts'
 import { defineExchange } from './exchange.ts'
 
 /** So many can be told of at once. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { webhookChanges } from '../../../deal-server/http/webhooks/represent.ts'
-import { changesInWords } from '../../../shared/protocol/internal-api/entry-changes.ts'
+import { changesInWords } from '../../../shared/protocol/entry-changes.ts'
 
 const webhook = {
   url: 'https://hooks.example/secret-path',

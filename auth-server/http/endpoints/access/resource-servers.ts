@@ -142,8 +142,12 @@ const patchServer = ({ resourceServers }: ResourceServersPorts) =>
     success: { description: 'The resource server.' },
     response: serverComponent,
     problems: [
-      ...['not-found', 'resource-server-exists', 'right-exists', 'reserved-resource-server', 'too-many-rights'],
+      'not-found',
       'precondition-failed',
+      'resource-server-exists',
+      'right-exists',
+      'reserved-resource-server',
+      'too-many-rights',
     ],
     audit: ({ path }) => ({ action: 'resource-server.changed', target: path.id }),
     requestHeaders: ['IfMatch'],

@@ -3,7 +3,7 @@ import * as z from 'zod'
 
 /**
  * One member that changed: what a list has now and had not before, and what it had and has no more; of another member
- * the value now and the one before, as text. Never a secret. Members stand in the order that the MAC of an entry covers.
+ * the value now and the one before, as text. Never a secret. The MAC of an entry covers the members in this order.
  */
 export interface EntryChange {
   readonly added: readonly string[]
@@ -19,12 +19,12 @@ export const entryChangeSchema = z.strictObject({
 })
 
 /** A value that an entry may tell. */
-type ToldValue = string | number | boolean | null | undefined | readonly string[]
+type AuditedValue = string | number | boolean | null | undefined | readonly string[]
 
 /** The members that differ. What is made has no members before, and what is deleted none after. */
 export function differenceOf(
-  before: Readonly<Record<string, ToldValue>>,
-  after: Readonly<Record<string, ToldValue>>,
+  before: Readonly<Record<string, AuditedValue>>,
+  after: Readonly<Record<string, AuditedValue>>,
 ): z.infer<typeof entryChangeSchema>[] {
   return Object.keys({ ...before, ...after }).flatMap((member) => {
     const [was, is] = [textsOf(before[member]), textsOf(after[member])]
@@ -33,7 +33,7 @@ export function differenceOf(
   })
 }
 
-function textsOf(value: ToldValue): readonly string[] {
+function textsOf(value: AuditedValue): readonly string[] {
   if (value === null || value === undefined || value === '') return []
   return typeof value === 'object' ? value : [String(value)]
 }
