@@ -14,6 +14,8 @@ export interface UserPatch {
   readonly roles?: readonly string[] | undefined
   readonly rights?: readonly string[] | undefined
   readonly enabled?: boolean | undefined
+  /** Judges the user who is there now, in the transaction. @throws ProblemError to undo the change */
+  readonly requires?: ((now: User) => void) | undefined
 }
 
 const revokeEverything = { raiseGeneration: { keptLogin: null } } as const satisfies PrincipalChange
@@ -29,6 +31,7 @@ export function changeUser(
 ): Promise<Changed<User>> {
   return changePrincipal(database, username, async (transaction, principal) => {
     const before = await userRow(transaction, principal.userId)
+    patch.requires?.(toUser(before))
     const after = {
       ...before,
       roles: patch.roles ? distinct(patch.roles) : before.roles,

@@ -1,4 +1,5 @@
 /** The page of one user, with all that an administrator can do to the account. */
+import { entityTag } from '../../shared/platform/http/cacheable.ts'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { digestShown } from '../account/tokens.tsx'
 import { atFields } from '../frame/at-fields.ts'
@@ -12,6 +13,7 @@ import { chosenRights } from '../parts/rights.tsx'
 import { shownOnce } from '../parts/show-once.tsx'
 import { strings } from '../texts/account.ts'
 import { administration } from '../texts/administration.ts'
+import { unchanged } from './forms.tsx'
 import { chosenRoles, GrantFields } from './new-user.tsx'
 import { removalProblem } from './removal.tsx'
 import { AccountActions, type ActionName } from './user-actions.tsx'
@@ -51,7 +53,11 @@ const patch =
   ): Work =>
   async (visit, user) => {
     const path = { username: user.username }
-    const reply = await visit.api.call('PATCH /users/:username', { path, body: change(visit.form) })
+    const reply = await visit.api.call('PATCH /users/:username', {
+      path,
+      body: change(visit.form),
+      headers: unchanged(visit.form),
+    })
     if (reply.ok) return doneAt(userPath(user.username), done)
     return shownUser(visit, user, { action, problem: atFields(reply.problem) })
   }
@@ -135,8 +141,9 @@ async function shownUser(visit: AuthVisit, user: User, refused?: Refused): Promi
   const { request, form, reader, caller } = visit
   const offered = await rolesOf(visit)
   const grants = refused?.action === 'grants' ? refused.problem : undefined
-  const roles = grants ? chosenRoles(form) : user.roles
-  const rights = grants ? chosenRights(form) : user.rights
+  const isSent = grants !== undefined && grants.code !== 'precondition-failed'
+  const roles = isSent ? chosenRoles(form) : user.roles
+  const rights = isSent ? chosenRights(form) : user.rights
   const fields = [
     { name: 'roles', label: administration.users.roles },
     { name: 'rights', label: administration.users.directRights },
@@ -152,6 +159,7 @@ async function shownUser(visit: AuthVisit, user: User, refused?: Refused): Promi
             <ErrorSummary problem={grants} fields={fields} />
             <form method="post" action={userPath(user.username)} class="stack">
               <input type="hidden" name="action" value="grants" />
+              <input type="hidden" name="etag" value={entityTag(JSON.stringify(user))} />
               <GrantFields offered={offered} roles={roles} rights={rights} errors={fieldErrors(grants)} />
               <button type="submit">{strings.save}</button>
             </form>

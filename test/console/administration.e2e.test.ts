@@ -136,6 +136,9 @@ describe('users', () => {
     expect((await act('frank', 'grants')).status).toBe(303)
     const without = (await admin.get(pageOf('frank'))).text.replace(/value="" checked/g, '')
     expect(without).not.toMatch(/ checked/)
+    const etag = /name="etag" value="([^"]+)"/.exec(page.text)?.[1]?.replaceAll('&quot;', '"') ?? ''
+    const old = await act('frank', 'grants', { 'roles.viewer': 'true', etag })
+    expectPage(old, 412, 'somebody has changed it since it was read')
     const narrow = { 'rights.deal.hold': 'own', 'rights.deal.cancel': '' }
     expect((await act('frank', 'grants', narrow)).status).toBe(303)
     const own = (await admin.get(pageOf('frank'))).text.replace(/value="" checked/g, '')

@@ -4,10 +4,12 @@ import { pageParameters } from '../../../shared/platform/http/content/query-para
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
+import type { User } from '../../users/user.ts'
 import type { UsersForCallers } from '../../users/users.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
 import { component } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
+import { requireMatch, tagged } from '../pipeline/entity-tag.ts'
 import { nameOfRole } from './access/roles.ts'
 import { representUser, userComponent } from './user.ts'
 
@@ -109,10 +111,10 @@ const getUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     caller: 'required',
     right,
     status: 200,
-    success: { description: 'The user.' },
+    success: { description: 'The user.', headers: ['ETag'] },
     response: userComponent,
     problems: ['not-found'],
-    handle: async ({ path }) => ({ body: representUser(await users.read(path.username)) }),
+    handle: async ({ path }) => tagged(representUser(await users.read(path.username))),
   })
 
 const patchUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
@@ -131,10 +133,14 @@ const patchUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     status: 200,
     success: { description: 'The user.' },
     response: userComponent,
-    problems: ['not-found', 'last-admin'],
+    requestHeaders: ['IfMatch'],
+    problems: ['not-found', 'last-admin', 'precondition-failed'],
     audit: ({ path }) => ({ action: 'user.changed', target: path.username }),
     check: ({ path, body }) => users.checkPatch(path.username, body),
-    handle: async ({ path, body, caller }) => ({ body: representUser(await users.patch(path.username, body, caller)) }),
+    handle: async ({ request, path, body, caller }) => {
+      const requires = (now: User) => requireMatch(request, representUser(now))
+      return tagged(representUser(await users.patch(path.username, { ...body, requires }, caller)))
+    },
   })
 
 const deleteUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>

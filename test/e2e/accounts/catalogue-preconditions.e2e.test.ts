@@ -16,6 +16,7 @@ describeOnce('a change of what was read before', (openBackend) => {
   it.each([
     ['PUT', '/roles/viewer', { rights: ['deal.read', 'deal.history.read'] }, { rights: ['deal.read'] }],
     ['PATCH', '/resource-servers/deals', { name: 'Former' }, { name: 'Present' }],
+    ['PATCH', '/users/bob', { roles: ['manager'] }, { roles: ['viewer'], rights: ['deal.hold'] }],
   ])('%s %s is refused when somebody has changed it since', async (method, path, former, present) => {
     const send = (json: object, tag?: string | null) =>
       stack.auth.send(path, { method, token, json, headers: tag ? { 'if-match': tag } : {} })
