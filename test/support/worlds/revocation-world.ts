@@ -160,7 +160,9 @@ export class RevocationWorld {
   }
 
   async #ask(server: TestServer, credential: OpenCredential): Promise<Reply> {
-    const { url, headers } = await credential.sign({ method: 'GET', url: server.url + list })
+    // A service demands to be named where a URL is signed.
+    const audience = credential.scheme === 'signed-request' ? '&audience=deals' : ''
+    const { url, headers } = await credential.sign({ method: 'GET', url: server.url + list + audience })
     const reply = await send(url, { headers })
     if (reply.status === 503) this.#unavailable += 1
     if (reply.body.code !== 'stale-nonce') return reply
