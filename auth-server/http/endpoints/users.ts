@@ -131,7 +131,7 @@ const patchUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     body: jsonBody(patchSchema, { required: false }),
     right,
     status: 200,
-    success: { description: 'The user.' },
+    success: { description: 'The user.', headers: ['ETag'] },
     response: userComponent,
     requestHeaders: ['IfMatch'],
     problems: ['not-found', 'last-admin', 'precondition-failed'],

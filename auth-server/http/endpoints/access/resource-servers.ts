@@ -139,7 +139,7 @@ const patchServer = ({ resourceServers }: ResourceServersPorts) =>
     body: jsonBody(patchSchema, { required: false }),
     right,
     status: 200,
-    success: { description: 'The resource server.' },
+    success: { description: 'The resource server.', headers: ['ETag'] },
     response: serverComponent,
     problems: [
       'not-found',

@@ -116,7 +116,7 @@ const replaceRole = ({ roles }: RolesEndpointPorts) =>
     body: jsonBody(valuesSchema),
     right,
     status: 200,
-    success: { description: 'The role.' },
+    success: { description: 'The role.', headers: ['ETag'] },
     response: roleComponent,
     requestHeaders: ['IfMatch'],
     problems: ['not-found', 'reserved-role', 'precondition-failed'],
