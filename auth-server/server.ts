@@ -176,7 +176,7 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     ids,
     limits: config.loginFailures,
     secrets: resources.serviceSecrets,
-    generationOf: async (account) => (await principals.record(account))?.generation,
+    throttleGenerationOf: async (account) => (await principals.record(account))?.throttleGeneration,
   })
   const common = { database, cache, clock, ids, publisher, loginThrottle, hashing, sealing }
   const secondFactors = createSecondFactors({ ...config, ...common })

@@ -104,6 +104,6 @@ function store(
     await transaction.update(users).set({ passwordHash, updatedAt }).where(eq(users.id, before.id))
     const keptLogin = login && isCurrent(principal, login) ? login : null
     const verify = (source: Drizzle) => requireMayAccess(source, grantor, before)
-    return { result: 'stored', change: { raiseGeneration: { keptLogin }, verify } }
+    return { result: 'stored', change: { raiseGeneration: { keptLogin }, endsLock: true, verify } }
   })
 }

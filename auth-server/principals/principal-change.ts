@@ -28,6 +28,8 @@ export interface LoginGeneration {
 export interface PrincipalChange {
   /** Revokes everything that carries the present generation, except `keptLogin`. */
   readonly raiseGeneration?: { readonly keptLogin: LoginGeneration | null }
+  /** Failed attempts of the account begin anew, on every server. */
+  readonly endsLock?: boolean
   /**
    * Runs after the version was taken, when every other change has committed or waits. Rules over several users are
    * checked here without a race. Throws to undo the change.
@@ -124,6 +126,7 @@ export async function numberChange(
     .update(principals)
     .set({
       principalVersion: counter.value,
+      ...(change.endsLock && { throttleGeneration: sql`${principals.throttleGeneration} + 1` }),
       ...(raise && {
         generation: sql`${principals.generation} + 1`,
         keptLoginId: raise.keptLogin?.id ?? null,

@@ -40,6 +40,7 @@ export interface PrincipalFacts {
   readonly roles: readonly string[]
   readonly rights: readonly string[]
   readonly generation: number
+  readonly throttleGeneration: number
   readonly keptLogin: { readonly id: string; readonly generation: number } | null
   readonly revokedIds: readonly string[]
   /** True when the user needs a second factor. Then `revokedIds` also has the live logins without one. */
@@ -73,6 +74,7 @@ const withoutFactorSql = (
  */
 export const principalFactsSql = (aliveSince: SQL): SQL => sql`(select json_build_object(
   'username', ${p.username}, 'userId', ${p.userId}, 'generation', ${p.generation}, 'version', ${p.principalVersion},
+  'throttleGeneration', ${p.throttleGeneration},
   'keptLogin', case when ${p.keptLoginId} is not null
     then json_build_object('id', ${p.keptLoginId}, 'generation', ${p.keptLoginGeneration}) end,
   'enabled', coalesce(${u.enabled}, false),

@@ -5,7 +5,14 @@ import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { catalogueIn } from '../principals/catalogue.ts'
 import { type Changed, changePrincipal, type PrincipalChange } from '../principals/principal-change.ts'
 import { apiKeys, digestSecrets, passwordResets, users } from '../store/schema.ts'
-import { type Grantor, requireMayGrant, rightsAdded, rightsMoved, rightsOfGrants } from './granting-rights.ts'
+import {
+  type Grantor,
+  requireMayAccess,
+  requireMayGrant,
+  rightsAdded,
+  rightsMoved,
+  rightsOfGrants,
+} from './granting-rights.ts'
 import { auditedOf, distinct, grantProblems, refuseProblems, type User } from './user.ts'
 import { isEnabledAdmin, toUser, userRow, verifyAdminLeft } from './user-rows.ts'
 
@@ -87,6 +94,15 @@ export function deleteUser(database: Database, username: string, grantor?: Grant
     }
   })
 }
+
+/** Ends the lock of an account; its logins go on. @throws ProblemError `not-found`, `missing-right` */
+export const unlockUser = (database: Database, username: string, grantor: Grantor): Promise<Changed<void>> =>
+  changePrincipal(database, username, async (transaction, principal) => {
+    const before = await userRow(transaction, principal.userId)
+    // Who unlocks at will guesses without a limit.
+    const verify = (source: Drizzle) => requireMayAccess(source, grantor, before)
+    return { result: undefined, change: { endsLock: true, verify } }
+  })
 
 /** The extent of a logout. */
 export interface LogoutExtent {

@@ -146,7 +146,7 @@ const useUp = (
       .where(eq(users.id, user.id))
     const { username: target } = user
     const entries = [{ action: 'user.password-reset', actor: target, target }]
-    return { result: target, change: { raiseGeneration: { keptLogin: null } }, entries }
+    return { result: target, change: { raiseGeneration: { keptLogin: null }, endsLock: true }, entries }
   })
 
 /** @throws ProblemError `invalid-reset-code` when the link is not accepted any more */

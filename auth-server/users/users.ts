@@ -3,12 +3,20 @@ import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
+import type { AccountLocks } from '../../shared/server/login-throttle/account-locks.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
 import { readCatalogue } from '../principals/catalogue.ts'
 import type { Changed } from '../principals/principal-change.ts'
 import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
-import { changeUser, deleteUser, type LogoutExtent, revokeAllLogins, type UserPatch } from './change-user.ts'
+import {
+  changeUser,
+  deleteUser,
+  type LogoutExtent,
+  revokeAllLogins,
+  type UserPatch,
+  unlockUser,
+} from './change-user.ts'
 import { type CreateUserPorts, insertUser } from './create-user.ts'
 import { type Grantor, rightsOfGrants } from './granting-rights.ts'
 import { grantProblems, refuseProblems, type User, usernameProblems } from './user.ts'
@@ -75,12 +83,20 @@ export interface UsersForCallers extends Omit<Users, 'create' | 'patch' | 'delet
   create(request: UserRequest, grantor: Grantor): Promise<User>
   patch(username: string, patch: UserPatch, grantor: Grantor): Promise<User>
   delete(username: string, grantor: Grantor): Promise<void>
+  /**
+   * Until when an attempt was last refused for too many failures of this account, in milliseconds; undefined when none
+   * is refused.
+   */
+  lockedUntil(username: string): Promise<number | undefined>
+  /** Failures of the account begin anew. @throws ProblemError `missing-right` when `grantor` lacks a right of the user */
+  unlock(username: string, grantor: Grantor): Promise<void>
 }
 
 /** The systems that users use. */
 export interface UsersPorts extends CreateUserPorts {
   readonly hashing: PasswordHashing
   readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
+  readonly loginThrottle: AccountLocks
 }
 
 /** Creates the operations on users over these ports. */
@@ -111,6 +127,11 @@ export function createUsers(ports: UsersPorts): Users & UsersForCallers {
       await published(deleteUser(database, username, grantor))
     },
     logOutEverywhere: (username, extent = { everything: false }) => published(revokeAllLogins(ports, username, extent)),
+    lockedUntil: async (username) => {
+      await readUser(database, username)
+      return ports.loginThrottle.lockedUntil(username)
+    },
+    unlock: (username, grantor) => published(unlockUser(database, username, grantor)),
     hasPassword: async (username, password) => {
       const hash = await readPasswordHash(database, username)
       return hash !== undefined && ports.hashing.verify(hash, password)

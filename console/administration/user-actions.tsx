@@ -10,15 +10,19 @@ import { type User, userPath } from './user-parts.tsx'
 const { user: texts } = administration
 
 /** The value of the field `action` of each form. */
-export type ActionName = 'grants' | 'enable' | 'disable' | 'log-out' | 'digest' | 'reset' | 'factors' | 'delete'
+export type ActionName = 'grants' | 'enable' | 'disable' | 'unlock' | 'log-out' | 'digest' | 'reset' | 'factors' | 'delete'
 
-interface AccountActionsParts {
+interface ActionOf {
   readonly user: User
   readonly refused: { readonly action: ActionName; readonly problem: ProblemDocument } | undefined
 }
 
+interface AccountActionsParts extends ActionOf {
+  readonly isLocked: boolean
+}
+
 /** All forms but that of the roles and rights, each closed until the reader opens it. */
-export function AccountActions({ user, refused }: AccountActionsParts) {
+export function AccountActions({ user, refused, isLocked }: AccountActionsParts) {
   const of = { user, refused }
   return (
     <>
@@ -26,6 +30,9 @@ export function AccountActions({ user, refused }: AccountActionsParts) {
         <Action {...of} name="disable" title={texts.disable} hint={texts.disableHint} button={texts.disable} />
       ) : (
         <Action {...of} name="enable" title={texts.enable} hint={texts.enableHint} button={texts.enable} />
+      )}
+      {isLocked && (
+        <Action {...of} name="unlock" title={texts.unlock} hint={texts.unlockHint} button={texts.unlock} />
       )}
       <Action {...of} name="log-out" title={texts.logOut} hint={texts.logOutHint} button={texts.logOut}>
         <Field name="everything" label={texts.everything} kind="checkbox" form="log-out" />
@@ -54,7 +61,7 @@ function ProvedAction(parts: ActionParts) {
   )
 }
 
-interface ActionParts extends AccountActionsParts {
+interface ActionParts extends ActionOf {
   readonly name: ActionName
   readonly title: string
   readonly hint: string

@@ -62,6 +62,12 @@ const patch =
     return shownUser(visit, user, { action, problem: atFields(reply.problem) })
   }
 
+const unlock: Work = async (visit, user) => {
+  const reply = await visit.api.call('DELETE /users/:username/lock', { path: { username: user.username } })
+  if (!reply.ok) return shownUser(visit, user, { action: 'unlock', problem: reply.problem })
+  return doneAt(userPath(user.username), 'user-unlocked')
+}
+
 const logOut: Work = async (visit, user) => {
   const isEverything = visit.form.get('everything') === 'true'
   const reply = await visit.api.call('POST /users/:username/logout', {
@@ -128,6 +134,7 @@ const work: Readonly<Record<ActionName, Work>> = {
   grants: patch('grants', 'user-changed', (form) => ({ roles: chosenRoles(form), rights: chosenRights(form) })),
   enable: patch('enable', 'user-enabled', () => ({ enabled: true })),
   disable: patch('disable', 'user-disabled', () => ({ enabled: false })),
+  unlock,
   'log-out': logOut,
   digest: makeDigest,
   reset: makeResetLink,
@@ -139,7 +146,10 @@ const byAction: ReadonlyMap<string, Work> = new Map(Object.entries(work))
 
 async function shownUser(visit: AuthVisit, user: User, refused?: Refused): Promise<ShownPage> {
   const { request, form, reader, caller } = visit
-  const offered = await rolesOf(visit)
+  const [offered, { lockedUntil }] = await Promise.all([
+    rolesOf(visit),
+    visit.api.get('GET /users/:username/lock', { path: { username: user.username } }),
+  ])
   const grants = refused?.action === 'grants' ? refused.problem : undefined
   const isSent = grants !== undefined && grants.code !== 'precondition-failed'
   const roles = isSent ? chosenRoles(form) : user.roles
@@ -166,8 +176,8 @@ async function shownUser(visit: AuthVisit, user: User, refused?: Refused): Promi
           </section>
           <section class="panel">
             <h2>{texts.access}</h2>
-            <UserFacts user={user} reader={reader} />
-            <AccountActions user={user} refused={refused} />
+            <UserFacts user={user} lockedUntil={lockedUntil} reader={reader} />
+            <AccountActions user={user} refused={refused} isLocked={lockedUntil !== null} />
           </section>
         </div>
       </UserFrame>
@@ -175,9 +185,23 @@ async function shownUser(visit: AuthVisit, user: User, refused?: Refused): Promi
   }
 }
 
-function UserFacts({ user, reader }: { readonly user: User; readonly reader: Reader }) {
+interface UserFactsParts {
+  readonly user: User
+  readonly lockedUntil: string | null
+  readonly reader: Reader
+}
+
+function UserFacts({ user, lockedUntil, reader }: UserFactsParts) {
   return (
     <dl class="facts">
+      {lockedUntil !== null && (
+        <>
+          <dt>{texts.locked}</dt>
+          <dd>
+            <Time time={lockedUntil} reader={reader} />
+          </dd>
+        </>
+      )}
       <dt>{texts.id}</dt>
       <dd>
         <code>{user.id}</code>

@@ -125,6 +125,7 @@ export const strings = {
     'user-changed': 'The roles and rights are saved.',
     'user-enabled': 'The user is enabled.',
     'user-disabled': 'The user is disabled. No credential of the user works.',
+    'user-unlocked': 'The user can sign in again.',
     'user-logged-out': 'All sessions, logins and tokens of the user have ended.',
     'user-credentials-ended': 'All sessions, logins, tokens, API keys and the Digest secret of the user have ended.',
     'user-factors-removed': 'The second factors of the user are removed. The user can set up new ones.',

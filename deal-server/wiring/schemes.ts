@@ -77,8 +77,14 @@ export const createDealAuthentication = (
 function ownParts(settings: DealAuthenticationSettings, ports: DealAuthenticationPorts, followed: Followed): OwnParts {
   const { cache, clock, ids, database, serviceSecret, serviceSecrets: secrets, withPermit, noteRefusal } = ports
   const { authClient, principals } = followed
-  const generationOf = async (account: string) => (await principals.get(account))?.generation
-  const allGuesses = createLoginThrottle({ cache, clock, ids, limits: settings.loginFailures, secrets, generationOf })
+  const allGuesses = createLoginThrottle({
+    cache,
+    clock,
+    ids,
+    limits: settings.loginFailures,
+    secrets,
+    throttleGenerationOf: async (account) => (await principals.get(account))?.throttleGeneration,
+  })
   return {
     passwords: () => ({
       verify: askForPasswords({ authClient, serviceSecret }),

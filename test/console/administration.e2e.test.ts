@@ -175,6 +175,18 @@ describe('users', () => {
     expectPage(await admin.get(pageOf('gina')), 404)
   })
 
+  it('who failed too often are shown with the end of the lock, and unlocked', async () => {
+    await create('ivy')
+    expect((await admin.get(pageOf('ivy'))).text).not.toMatch(/Locked until|Unlock/)
+    const logIn = (word: string) => world.stack.auth.send('/login', { json: { username: 'ivy', password: word } })
+    for (let time = 0; time < 11; time += 1) await logIn('not the password')
+    expect((await logIn(password)).status).toBe(429)
+    expectPage(await admin.get(pageOf('ivy')), 200, 'Locked until', 'Unlock')
+    expect((await act('ivy', 'unlock')).headers.get('location')).toBe('/account/users/ivy?done=user-unlocked')
+    expect((await admin.get(pageOf('ivy'))).text).not.toMatch(/Locked until/)
+    expect((await logIn(password)).status).toBe(200)
+  })
+
   it('get a Digest secret and a one-time link, each shown once', async () => {
     await create('hugo')
     const digest = await act('hugo', 'digest', { password: passwordOf('admin') })

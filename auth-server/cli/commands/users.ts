@@ -132,6 +132,11 @@ function addSwitches(users: Command, { withAdmin, report }: UserCommandPorts): v
     .command('disable <username>')
     .description('shut a user out everywhere: every login, token and session ends within a second, API keys rest')
   withExample(disable.action(turn(false)), 'users disable erin')
+  const unlock = users
+    .command('unlock <username>')
+    .description('let a user try again who is locked out by failed attempts; logins and sessions go on')
+    .action(report((username: string) => withAdmin((admin) => endLock(admin, username))))
+  withExample(unlock, 'users unlock erin')
   const logout = users
     .command('logout <username>')
     .description('end every login, token and session of a user; the password, the API keys and the Digest secret stay')
@@ -156,6 +161,14 @@ async function resetFactors(admin: AdminClient, username: string): Promise<Repor
   const body = { password: admin.password }
   await admin.auth.DELETE('/users/{username}/second-factors', { params: paramsOf(username), body })
   return { json: { username, secondFactors: [] }, text: `${username} has no second factor any more.` }
+}
+
+async function endLock({ auth }: AdminClient, username: string): Promise<Report> {
+  const params = paramsOf(username)
+  const { data: lock } = await auth.GET('/users/{username}/lock', { params })
+  await auth.DELETE('/users/{username}/lock', { params })
+  const text = lock.lockedUntil === null ? 'No attempt was refused' : `The lock until ${lock.lockedUntil} has ended`
+  return { json: { username, ...lock }, text: `${text}: failures of ${username} begin anew.` }
 }
 
 interface LogoutOptions {

@@ -69,7 +69,8 @@ async function promote(
       await transaction.update(users).set({ passwordHash, roles, enabled: true, updatedAt }).where(eq(users.id, userId))
       await deleteFactors(transaction, userId)
       const { username: target } = before
-      return { result: target, change: { raiseGeneration: { keptLogin: null } }, entries: [{ action, target }] }
+      const change = { raiseGeneration: { keptLogin: null }, endsLock: true }
+      return { result: target, change, entries: [{ action, target }] }
     })
     return result
   } catch (error) {

@@ -1,5 +1,6 @@
 /** /users: administration of users (docs/contract/accounts.md#users). */
 import * as z from 'zod'
+import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
@@ -7,7 +8,7 @@ import { foldUsername } from '../../../shared/protocol/principal/record.ts'
 import type { User } from '../../users/user.ts'
 import type { UsersForCallers } from '../../users/users.ts'
 import { jsonBody } from '../pipeline/bodies.ts'
-import { component } from '../pipeline/description.ts'
+import { component, time } from '../pipeline/description.ts'
 import { defineEndpoint } from '../pipeline/endpoint.ts'
 import { requireMatch, tagged } from '../pipeline/entity-tag.ts'
 import { nameOfRole } from './access/roles.ts'
@@ -185,6 +186,52 @@ const logOutUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     handle: ({ path, query }) => users.logOutEverywhere(path.username, { everything: query.everything === 'true' }),
   })
 
+const lockComponent = component(
+  'UserLock',
+  z.object({
+    lockedUntil: time.nullable().meta({
+      description: 'When attempts are accepted again; null when none was refused for too many failures.',
+    }),
+  }),
+)
+
+const getUserLock = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
+  defineEndpoint({
+    method: 'GET',
+    path: '/users/:username/lock',
+    id: 'getUserLock',
+    summary: 'Read until when a user is locked out by failed attempts',
+    description: 'Needs the right `user.manage`. A lock is known from the first attempt that is refused.',
+    tag,
+    caller: 'required',
+    right,
+    status: 200,
+    success: { description: 'The end of the lock.' },
+    response: lockComponent,
+    problems: ['not-found'],
+    handle: async ({ path }) => {
+      const until = await users.lockedUntil(path.username)
+      return { body: { lockedUntil: until === undefined ? null : rfc3339(until) } }
+    },
+  })
+
+const unlockUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
+  defineEndpoint({
+    method: 'DELETE',
+    path: '/users/:username/lock',
+    id: 'unlockUser',
+    summary: 'Unlock a user who is locked out by failed attempts',
+    description: 'Needs every right of that user. Failures of the account begin anew; its logins go on.',
+    tag,
+    caller: 'required',
+    right,
+    status: 204,
+    success: { description: 'The user is not locked.' },
+    problems: ['not-found'],
+    audit: ({ path }) => ({ action: 'user.unlocked', target: path.username }),
+    handle: ({ path, caller }) => users.unlock(path.username, caller),
+  })
+
 /** Creates the endpoints for the administration of users. */
 export const usersEndpoints = (ports: UsersEndpointPorts) => [
   listUsers(ports),
@@ -193,4 +240,6 @@ export const usersEndpoints = (ports: UsersEndpointPorts) => [
   patchUser(ports),
   deleteUser(ports),
   logOutUser(ports),
+  getUserLock(ports),
+  unlockUser(ports),
 ]

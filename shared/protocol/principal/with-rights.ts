@@ -3,12 +3,11 @@ import type { PrincipalRecord, StoredPrincipal } from './record.ts'
 
 /** The record with the rights that this catalogue gives. */
 export function withRights(
-  { username, userId, enabled, generation, keptLogin, revokedIds, version, ...grants }: StoredPrincipal,
+  { schema: _, directRights, ...stored }: StoredPrincipal,
   catalogue: Catalogue,
 ): PrincipalRecord {
-  const { roles, directRights } = grants
-  const rights = effectiveRights(catalogue, { roles, directRights, version })
-  return { username, userId, enabled, roles, rights, generation, keptLogin, revokedIds, version }
+  const { roles, version } = stored
+  return { ...stored, rights: effectiveRights(catalogue, { roles, directRights, version }) }
 }
 
 /** The same, which remembers the latest result for each record: both stay the same for most requests. */

@@ -31,6 +31,8 @@ export interface AttemptKeys {
    * the service that tells of the attempt.
    */
   readonly all: readonly LimitedKey[]
+  /** Those of `all` that count the account. */
+  readonly ofAccount: readonly LimitedKey[]
   /** The keys of logins of the account from this prefix; none where no account is named. */
   readonly successes: readonly string[]
   /** The keys of logins by which the prefix is known: those, and for a service those that the servers saw. */
@@ -46,7 +48,7 @@ const prefixesOfMany = 8
 /**
  * Keys under these secrets (SERVICE_SECRET): names and addresses are not readable in the cache, and each instance
  * counts for itself. Attempts count under all secrets, so that a rotation of secrets forgets nothing. Those of an
- * account count under its credential generation: a new password begins anew.
+ * account count under its throttle generation: a new password and an unlock begin anew.
  */
 export function createAttemptKeys(
   limits: LoginThrottleLimits,
@@ -70,21 +72,23 @@ export function createAttemptKeys(
     const [address = '', account = '', secret = '', service = '', generation = ''] = name.split(' ')
     const [prefix, site] = [clientPrefix(address), sitePrefix(address)]
     const teller = service === '' ? [] : ['service', service]
+    const under = generation === '' ? [] : ['generation', generation]
     const ofAccount = (limit: AttemptLimit, ...where: string[]) =>
-      account === ''
-        ? []
-        : limited(limit, ...teller, secret, account, ...where, ...(generation === '' ? [] : ['generation', generation]))
-    const within = (
-      place: string,
-      { perAccount, perAddress }: Pick<LoginThrottleLimits, 'perAccount' | 'perAddress'>,
-    ) => [...ofAccount(perAccount, place), ...limited(perAddress, ...teller, 'address', place)]
-    const own = within(prefix, limits)
+      account === '' ? [] : limited(limit, ...teller, secret, account, ...where, ...under)
+    const within = (place: string, limits: Pick<LoginThrottleLimits, 'perAccount' | 'perAddress'>) => ({
+      account: ofAccount(limits.perAccount, place),
+      address: limited(limits.perAddress, ...teller, 'address', place),
+    })
+    const atPrefix = within(prefix, limits)
     const many = { perAccount: severalTimes(perAccount), perAddress: severalTimes(perAddress) }
-    const ofSite = site === prefix ? [] : within(site, many)
+    const atSite = site === prefix ? { account: [], address: [] } : within(site, many)
     const ofService = service === '' ? [] : limited(many.perAddress, ...teller)
+    const own = [...atPrefix.account, ...atPrefix.address]
+    const counted = [...atPrefix.account, ...atSite.account, ...ofAccount(everywhere)]
     const successes = account === '' ? [] : loggedIn(...teller, account, prefix)
     const knownBy = service === '' || account === '' ? successes : [...successes, ...loggedIn(account, prefix)]
-    return { prefix, own, all: [...own, ...ofSite, ...ofAccount(everywhere), ...ofService], successes, knownBy }
+    const all = [...counted, ...atPrefix.address, ...atSite.address, ...ofService]
+    return { prefix, own, all, ofAccount: counted, successes, knownBy }
   }
   const known = createMemo<AttemptKeys>(remembered)
   function keysOf(

@@ -11,20 +11,17 @@ import type { IdSource } from '../../platform/ids.ts'
 import { ProblemError, Unavailable } from '../../platform/problems/errors.ts'
 import type { Attempt, LoginThrottle } from '../../protocol/authentication/login-throttle.ts'
 import { isUsername } from '../../protocol/principal/record.ts'
+import { type AccountLocks, type AccountLocksOptions, createAccountLocks } from './account-locks.ts'
 import { type AttemptKeys, createAttemptKeys, type LoginThrottleLimits } from './attempt-keys.ts'
 import { createKnownClients } from './known-clients.ts'
 import { createRecentlyOpen } from './recently-open.ts'
 
 /** The cache and the limits of the throttle. */
-export interface LoginThrottleOptions {
+export interface LoginThrottleOptions extends AccountLocksOptions {
   readonly cache: Pick<Cache, 'beginAttempt' | 'endAttempt' | 'allowsAttempt' | 'putVersioned' | 'getVersioned'>
   readonly clock: Clock
   readonly ids: IdSource
   readonly limits: LoginThrottleLimits
-  /** SERVICE_SECRET: all that are accepted (`attempt-keys.ts`). */
-  readonly secrets: readonly string[]
-  /** The credential generation of an account; undefined for an unknown one. Absent: none begins anew. */
-  generationOf?(account: string): Promise<number | undefined>
 }
 
 /** How long an attempt waits for others in flight by default, in milliseconds. */
@@ -36,30 +33,49 @@ const retryIntervalMs = 15
 /** The largest number of waiting attempts in this process; further ones are refused. */
 const maxWaiting = 1_000
 
-/** The login throttle over a cache. */
-export function createLoginThrottle(options: LoginThrottleOptions): LoginThrottle {
+/** The login throttle over a cache, and the locks that come of it. */
+export function createLoginThrottle(options: LoginThrottleOptions): LoginThrottle & AccountLocks {
   const { ids, limits, secrets } = options
   const keysOf = createAttemptKeys(limits, secrets)
   const knownClients = createKnownClients(options)
   const recentlyOpen = createRecentlyOpen(options.clock)
   const counts = createCounts(options)
   const wait = createWaiting(options)
+  const locks = createAccountLocks(options)
   /** The limits of several prefixes together do not apply to a prefix from which the account has logged in. */
-  const limitedBy = async (attempted: Attempt, client: AttemptKeys) => {
-    const { account, secret } = attempted
-    const ofPassword = account !== undefined && secret === undefined && isUsername(account)
-    const generation = ofPassword ? ((await options.generationOf?.(account)) ?? 1) : 1
+  const limitedBy = async (attempted: Attempt, client: AttemptKeys): Promise<LimitedAttempt> => {
+    // Accounts of clients have no record.
+    const user = attempted.secret !== 'client' && isUsername(attempted.account ?? '') ? attempted.account : undefined
+    const generation = user === undefined ? 1 : await locks.generationOf(user)
     const counted = generation === 1 ? client : keysOf(attempted, generation)
-    return (await knownClients.find(client)) ? counted.own : counted.all
+    const keys = (await knownClients.find(client)) ? counted.own : counted.all
+    return {
+      keys,
+      noteRefusal: async (refusal) => {
+        if (user === undefined || !isExhausted(refusal)) return
+        const ofAccount = keys.filter((key) => counted.ofAccount.includes(key))
+        const forMs = await counts.exhaustedForMs(ofAccount)
+        if (forMs > 0) await locks.note(user, { generation, forMs })
+      },
+    }
+  }
+  const noting = async <Result>({ noteRefusal }: LimitedAttempt, counted: Promise<Result>): Promise<Result> => {
+    try {
+      return await counted
+    } catch (error) {
+      await noteRefusal(error)
+      throw error
+    }
   }
 
   const attempt: LoginThrottle['attempt'] = async (attempted, check) => {
     const client = keysOf(attempted)
     recentlyOpen.noteTry(client)
-    const keys = await limitedBy(attempted, client)
+    const limited = await limitedBy(attempted, client)
+    const { keys } = limited
     const id = ids.uuid()
     const [{ key } = { key: '' }] = keys
-    const tryToBegin = () => counts.tryToBegin(id, keys)
+    const tryToBegin = () => noting(limited, counts.tryToBegin(id, keys))
     if (!(await tryToBegin())) await wait({ key, patienceMs: attempted.patienceMs ?? defaultPatienceMs }, tryToBegin)
     let failed = false
     try {
@@ -73,7 +89,8 @@ export function createLoginThrottle(options: LoginThrottleOptions): LoginThrottl
   }
   const judgeRight = async (attempted: Attempt, client: AttemptKeys): Promise<void> => {
     const noteOpen = recentlyOpen.look(client)
-    if (await counts.areOpen(await limitedBy(attempted, client))) {
+    const limited = await limitedBy(attempted, client)
+    if (await noting(limited, counts.areOpen(limited.keys))) {
       noteOpen()
       await knownClients.remember(client)
     } else await attempt(attempted, async () => true)
@@ -86,7 +103,15 @@ export function createLoginThrottle(options: LoginThrottleOptions): LoginThrottl
       return recentlyOpen.has(client) ? undefined : judgeRight(attempted, client)
     },
     noteTry: (attempted) => recentlyOpen.noteTry(keysOf(attempted)),
+    lockedUntil: locks.lockedUntil,
   }
+}
+
+/** The keys that limit an attempt. */
+interface LimitedAttempt {
+  readonly keys: readonly LimitedKey[]
+  /** Notes the lock of the account, if that is why the attempt was refused. */
+  noteRefusal(error: unknown): Promise<void>
 }
 
 /** The counts in this process and in the cache. Either can refuse an attempt. */
@@ -121,6 +146,11 @@ function createCounts({ cache, clock }: LoginThrottleOptions) {
      */
     areOpen: async (keys: readonly LimitedKey[]): Promise<boolean> =>
       isAllowed(own.allows(keys)) && isAllowed(await cache.allowsAttempt(keys).catch(ignoreUnavailable)),
+    /** For how long these keys refuse attempts, in milliseconds; 0 when they do not. */
+    exhaustedForMs: async (keys: readonly LimitedKey[]): Promise<number> => {
+      const verdicts = [own.allows(keys), await cache.allowsAttempt(keys).catch(ignoreUnavailable)]
+      return Math.max(...verdicts.map((verdict) => (verdict?.state === 'exhausted' ? verdict.retryAfterMs : 0)))
+    },
   }
 }
 
@@ -170,6 +200,8 @@ function createTurns(): (key: string, work: () => Promise<void>) => Promise<void
 function ignoreUnavailable(error: unknown): undefined {
   if (!(error instanceof Unavailable)) throw error
 }
+
+const isExhausted = (error: unknown): boolean => error instanceof ProblemError && error.code === 'too-many-attempts'
 
 const tooManyAttempts = (retryAfterMs: number) =>
   new ProblemError('too-many-attempts', 'Too many failed attempts for this account, or from this address.', {

@@ -176,6 +176,8 @@ describeEmbedded('the OpenAPI document of the auth server', (openBackend) => {
     const json = { oldPassword: 'not the old one', newPassword: 'a third long secret' }
     await ask('PUT', '/users/erin/password', { status: 403, token: erin, json })
     await ask('GET', '/users', { status: 403, token: erin })
+    await asAdmin('GET', '/users/erin/lock', { status: 200 })
+    await asAdmin('DELETE', '/users/erin/lock', { status: 204 })
     await asAdmin('POST', '/users/erin/logout', { status: 204 })
     await asAdmin('DELETE', '/users/erin', { status: 204 })
     await asAdmin('DELETE', '/users/erin', { status: 404 })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectProblem } from '../../support/clients/http-client.ts'
 import { describeBackends } from '../../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack, type TestServer } from '../../support/worlds/stack.ts'
@@ -92,24 +92,89 @@ describeBackends('guessing passwords', (openBackend) => {
     }
   })
 
-  it('says the time in words, and begins anew with a new password by an administrator', async () => {
+  describe('a locked account', () => {
     const address = '203.0.113.30'
-    const { access: token } = await stack.logIn('admin')
-    const username = 'locked'
-    const create = { username, password: 'the first password of locked', roles: ['viewer'] }
-    expect((await stack.auth.send('/users', { token, json: create })).status).toBe(201)
-    for (let time = 0; time < 3; time += 1) await logIn(username, 'not the password', address)
-    const refused = await logIn(username, create.password, address)
-    expectProblem(refused, 429, 'too-many-attempts')
-    expect(refused.body.detail).toMatch(/ Try again in 10 minutes\.$/)
-    const newPassword = 'the second password of locked'
-    const path = `/users/${username}/password`
-    expect((await stack.auth.send(path, { method: 'PUT', token, json: { newPassword } })).status).toBe(204)
-    expect((await logIn(username, newPassword, address)).status).toBe(200)
-    for (const [server, target] of routes())
-      expect((await server.send(target, basic(username, newPassword, address))).status).toBe(200)
-    for (let time = 0; time < 3; time += 1) await logIn(username, 'not the password', address)
-    expectProblem(await logIn(username, newPassword, address), 429, 'too-many-attempts')
+    let serial = 0
+
+    /** Makes a user, and locks the account at both servers from one address. */
+    async function lock() {
+      const { access: token } = await stack.logIn('admin')
+      const [username, password] = [`locked-${++serial}`, 'the first password of the user']
+      const create = { username, password, roles: ['viewer'] }
+      expect((await stack.auth.send('/users', { token, json: create })).status).toBe(201)
+      const { access } = await stack.logIn(username, password)
+      await fail(username)
+      return { token, username, password, access }
+    }
+
+    async function fail(username: string) {
+      for (let time = 0; time < 3; time += 1) await logIn(username, 'not the password', address)
+      expectProblem(await logIn(username, 'not the password', address), 429, 'too-many-attempts')
+    }
+
+    async function expectOpen(username: string, password: string) {
+      expect((await logIn(username, password, address)).status).toBe(200)
+      for (const [server, target] of routes())
+        expect((await server.send(target, basic(username, password, address))).status).toBe(200)
+    }
+
+    const lockOf = (username: string, token: string) => stack.auth.send(`/users/${username}/lock`, { token })
+    const unlock = (username: string, token: string) =>
+      stack.auth.send(`/users/${username}/lock`, { method: 'DELETE', token })
+
+    it('says the time in words, and to an administrator when it ends', async () => {
+      const { token, username, password } = await lock()
+      const refused = await logIn(username, password, address)
+      expectProblem(refused, 429, 'too-many-attempts')
+      expect(refused.body.detail).toMatch(/ Try again in 10 minutes\.$/)
+      const { status, body } = await lockOf(username, token)
+      expect(status).toBe(200)
+      const inSeconds = (Date.parse(String(body.lockedUntil)) - stack.clock.now()) / 1000
+      expect(inSeconds).toBeGreaterThan(500)
+      expect(inSeconds).toBeLessThanOrEqual(601)
+      expect((await lockOf('dave', token)).body).toEqual({ lockedUntil: null })
+      expectProblem(await lockOf('nobody-of-that-name', token), 404, 'not-found')
+    })
+
+    it('is unlocked by an administrator, and its logins go on', async () => {
+      const { token, username, password, access } = await lock()
+      expect((await unlock(username, token)).status).toBe(204)
+      expect((await lockOf(username, token)).body).toEqual({ lockedUntil: null })
+      await expectOpen(username, password)
+      expect((await stack.auth.send('/me', { token: access })).status).toBe(200)
+      const { body } = await stack.auth.send('/audit?action=user.unlocked&limit=1', { token })
+      expect(body.items).toMatchObject([{ actor: 'admin', target: username, outcome: 'succeeded' }])
+      // The limits hold as before.
+      await fail(username)
+      expectProblem(await unlock('nobody-of-that-name', token), 404, 'not-found')
+    })
+
+    it('is not unlocked by whoever lacks a right of the user, nor by a logout', async () => {
+      const { token, username, password } = await lock()
+      const helper = { username: `helper-${serial}`, password: 'the password of a helper', rights: ['user.manage'] }
+      expect((await stack.auth.send('/users', { token, json: helper })).status).toBe(201)
+      const { access } = await stack.logIn(helper.username, helper.password)
+      expectProblem(await unlock(username, access), 403, 'missing-right')
+      const { access: ofViewer } = await stack.logIn('alice')
+      expectProblem(await unlock(username, ofViewer), 403, 'missing-right')
+      expectProblem(await lockOf(username, ofViewer), 403, 'missing-right')
+      expect((await stack.auth.send(`/users/${username}/logout`, { method: 'POST', token })).status).toBe(204)
+      expectProblem(await logIn(username, password, address), 429, 'too-many-attempts')
+    })
+
+    it.each(['an administrator', 'a one-time link'])('is open again with a new password by %s', async (by) => {
+      const { token, username } = await lock()
+      const newPassword = 'the second password of the user'
+      const set = async () => {
+        if (by === 'an administrator')
+          return stack.auth.send(`/users/${username}/password`, { method: 'PUT', token, json: { newPassword } })
+        const link = await stack.auth.send(`/users/${username}/password-reset`, { method: 'POST', token })
+        return stack.auth.send('/password-resets', { json: { code: link.body.code, newPassword } })
+      }
+      expect((await set()).status).toBe(204)
+      await expectOpen(username, newPassword)
+      await fail(username)
+    })
   })
 
   it('counts wrong old passwords too', async () => {

@@ -231,6 +231,8 @@ export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEn
   ['GET /users/{username}', others('user.manage', '200', onUser())],
   ['PATCH /users/{username}', others('user.manage', '200', onUser('', { json: { enabled: true } }))],
   ['POST /users/{username}/logout', others('user.manage', '204', onUser('/logout?everything=false'))],
+  ['GET /users/{username}/lock', others('user.manage', '200', onUser('/lock'))],
+  ['DELETE /users/{username}/lock', others('user.manage', '204', onUser('/lock', { method: 'DELETE' }))],
   [
     'PUT /users/{username}/password',
     {

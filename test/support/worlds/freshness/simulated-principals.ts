@@ -77,6 +77,7 @@ const newcomer = (username: string): PrincipalFacts => ({
   roles: [],
   rights: [],
   generation: 0,
+  throttleGeneration: 1,
   keptLogin: null,
   revokedIds: [],
   version: 0,

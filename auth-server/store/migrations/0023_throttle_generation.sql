@@ -1,0 +1,1 @@
+ALTER TABLE "auth"."principals" ADD COLUMN "throttle_generation" integer DEFAULT 1 NOT NULL;
