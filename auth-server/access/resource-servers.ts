@@ -38,9 +38,11 @@ export interface ResourceServerPatch {
   readonly audience?: string | undefined
   readonly name?: string | undefined
   readonly rights?: readonly ServerRight[] | undefined
-  /** Judges what is there now, in the transaction. @throws ProblemError to undo the change */
-  readonly requires?: ((now: ResourceServer) => void) | undefined
+  readonly requires?: ResourceServerCheck | undefined
 }
+
+/** Judges what is there now, in the transaction. @throws ProblemError to undo the change */
+export type ResourceServerCheck = (now: ResourceServer) => void
 
 /** The operations on resource servers. Each change is published when its promise resolves. All throw Unavailable. */
 export interface ResourceServers {
@@ -65,9 +67,9 @@ export interface ResourceServers {
   declareOwn(rights: readonly ServerRight[]): Promise<void>
   /**
    * Deletes it with its rights and services. @throws ProblemError `not-found`, `reserved-resource-server`,
-   * `missing-right` when `grantor` lacks one of its rights
+   * `missing-right` when `grantor` lacks one of its rights, and what `requires` throws
    */
-  delete(id: string, grantor?: Grantor): Promise<void>
+  delete(id: string, grantor?: Grantor, requires?: ResourceServerCheck): Promise<void>
 }
 
 /** How many resource servers there can be. */
@@ -93,7 +95,7 @@ export function createResourceServers(ports: ResourceServersPorts): ResourceServ
     create: (server) => whenPublished(publisher, createServer(ports, server)),
     patch: (id, patch, grantor) => whenPublished(publisher, patchServer(ports, id, { patch, grantor })),
     declareOwn: (rights) => whenPublished(publisher, declareOwnRights(ports, rights)),
-    delete: (id, grantor) => whenPublished(publisher, deleteServer(ports, id, grantor)),
+    delete: (id, grantor, requires) => whenPublished(publisher, deleteServer(ports, id, { grantor, requires })),
   }
 }
 
@@ -188,9 +190,16 @@ const declareOwnRights = (ports: ResourceServersPorts, rights: readonly ServerRi
     return { result: undefined, isChanged: true, entries }
   })
 
-const deleteServer = (ports: ResourceServersPorts, id: string, grantor: Grantor | undefined) =>
+interface ServerDeletion {
+  readonly grantor: Grantor | undefined
+  readonly requires: ResourceServerCheck | undefined
+}
+
+const deleteServer = (ports: ResourceServersPorts, id: string, { grantor, requires }: ServerDeletion) =>
   changeServers(ports, undefined, async (transaction, before) => {
-    const { audience, name: title, rights } = await readServer(transaction, id)
+    const now = await readServer(transaction, id)
+    requires?.(now)
+    const { audience, name: title, rights } = now
     if (id === ownResourceServer) throw reserved('This resource server is the pair of servers itself.')
     const names = rights.map(({ name }) => name)
     const outcome = await withdrawRights(transaction, before, { names, grantor })

@@ -29,9 +29,11 @@ export interface Role {
 export interface RoleValues {
   readonly description: string
   readonly rights: readonly string[]
-  /** Judges the role that is there now, in the transaction. @throws ProblemError to undo the change */
-  readonly requires?: ((now: Role) => void) | undefined
+  readonly requires?: RoleCheck | undefined
 }
+
+/** Judges the role that is there now, in the transaction. @throws ProblemError to undo the change */
+export type RoleCheck = (now: Role) => void
 
 /** The operations on roles. Each change is published when its promise resolves. All throw Unavailable. */
 export interface Roles {
@@ -51,9 +53,9 @@ export interface Roles {
   replace(name: string, values: RoleValues, grantor: Grantor): Promise<Role>
   /**
    * Deletes it, and takes it from all who have it. @throws ProblemError `not-found`, `reserved-role`, `missing-right`
-   * when `grantor` lacks a right of the role
+   * when `grantor` lacks a right of the role, and what `requires` throws
    */
-  delete(name: string, grantor?: Grantor): Promise<void>
+  delete(name: string, grantor?: Grantor, requires?: RoleCheck): Promise<void>
 }
 
 /** How many roles there can be. */
@@ -79,7 +81,7 @@ export function createRoles(ports: RolesPorts): Roles {
     read: (name) => readRole(database.drizzle, name),
     create: (name, values, grantor) => whenPublished(publisher, createRole(ports, { name, values, grantor })),
     replace: (name, values, grantor) => whenPublished(publisher, replaceRole(ports, { name, values, grantor })),
-    delete: (name, grantor) => whenPublished(publisher, deleteRole(ports, name, grantor)),
+    delete: (name, grantor, requires) => whenPublished(publisher, deleteRole(ports, name, { grantor, requires })),
   }
 }
 
@@ -180,9 +182,15 @@ async function refuseForAnonymous(source: Drizzle): Promise<void> {
   }
 }
 
-const deleteRole = ({ database }: RolesPorts, name: string, grantor: Grantor | undefined) =>
+interface RoleDeletion {
+  readonly grantor: Grantor | undefined
+  readonly requires: RoleCheck | undefined
+}
+
+const deleteRole = ({ database }: RolesPorts, name: string, { grantor, requires }: RoleDeletion) =>
   changeCatalogue(database, async (transaction, { catalogue, stored: { listed, demand } }) => {
     const role = await readRole(transaction, name)
+    requires?.(role)
     if (name === adminRole) throw reserved(`The role ${adminRole} must stay.`)
     if (listed.includes(name)) throw reserved('The setting SECOND_FACTOR_ROLES names this role.')
     // Their records say that they need a second factor.

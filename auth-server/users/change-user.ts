@@ -21,8 +21,16 @@ export interface UserPatch {
   readonly roles?: readonly string[] | undefined
   readonly rights?: readonly string[] | undefined
   readonly enabled?: boolean | undefined
-  /** Judges the user who is there now, in the transaction. @throws ProblemError to undo the change */
-  readonly requires?: ((now: User) => void) | undefined
+  readonly requires?: UserCheck | undefined
+}
+
+/** Judges the user who is there now, in the transaction. @throws ProblemError to undo the change */
+export type UserCheck = (now: User) => void
+
+/** Who deletes a user, and what must hold. */
+export interface UserDeletion {
+  readonly grantor?: Grantor | undefined
+  readonly requires?: UserCheck | undefined
 }
 
 const revokeEverything = { raiseGeneration: { keptLogin: null } } as const satisfies PrincipalChange
@@ -78,9 +86,14 @@ export function changeUser(
  * take the name, and wait until they are given to it again.
  * @throws ProblemError `not-found`, `last-admin`, `missing-right` when the user has a right that `grantor` lacks
  */
-export function deleteUser(database: Database, username: string, grantor?: Grantor): Promise<Changed<void>> {
+export function deleteUser(
+  database: Database,
+  username: string,
+  { grantor, requires }: UserDeletion,
+): Promise<Changed<void>> {
   return changePrincipal(database, username, async (transaction, principal) => {
     const before = await userRow(transaction, principal.userId)
+    requires?.(toUser(before))
     await transaction.delete(users).where(eq(users.id, before.id))
     const verify = async (source: Drizzle) => {
       if (isEnabledAdmin(before)) await verifyAdminLeft(source)

@@ -14,6 +14,7 @@ import {
   deleteUser,
   type LogoutExtent,
   revokeAllLogins,
+  type UserCheck,
   type UserPatch,
   unlockUser,
 } from './change-user.ts'
@@ -56,9 +57,9 @@ export interface Users {
   patch(username: string, patch: UserPatch, grantor?: Grantor): Promise<User>
   /**
    * Deletes a user and its credentials. @throws ProblemError `last-admin`, `reserved-user`, `missing-right` when the
-   * user has a right that `grantor` lacks
+   * user has a right that `grantor` lacks, and what `requires` throws
    */
-  delete(username: string, grantor?: Grantor): Promise<void>
+  delete(username: string, grantor?: Grantor, requires?: UserCheck): Promise<void>
   /**
    * Revokes every token, key-signed token and session of the user; with `everything`, its API keys and Digest secret
    * too.
@@ -82,13 +83,15 @@ export interface UsersForCallers extends Omit<Users, 'create' | 'patch' | 'delet
   checkPatch(username: string, patch: UserPatch): Promise<void>
   create(request: UserRequest, grantor: Grantor): Promise<User>
   patch(username: string, patch: UserPatch, grantor: Grantor): Promise<User>
-  delete(username: string, grantor: Grantor): Promise<void>
+  delete(username: string, grantor: Grantor, requires?: UserCheck): Promise<void>
   /**
    * Until when an attempt was last refused for too many failures of this account, in milliseconds; undefined when none
    * is refused.
    */
   lockedUntil(username: string): Promise<number | undefined>
-  /** Failures of the account begin anew. @throws ProblemError `missing-right` when `grantor` lacks a right of the user */
+  /**
+   * Failures of the account begin anew. @throws ProblemError `missing-right` when `grantor` lacks a right of the user
+   */
   unlock(username: string, grantor: Grantor): Promise<void>
 }
 
@@ -122,9 +125,9 @@ export function createUsers(ports: UsersPorts): Users & UsersForCallers {
       refuseProblems(grantProblems(await readCatalogue(database), username, patch))
       return published(changeUser(ports, username, { patch, grantor }))
     },
-    delete: async (username, grantor) => {
+    delete: async (username, grantor, requires) => {
       if (isAnonymous(username)) throw new ProblemError('reserved-user', 'The reserved user cannot be deleted.')
-      await published(deleteUser(database, username, grantor))
+      await published(deleteUser(database, username, { grantor, requires }))
     },
     logOutEverywhere: (username, extent = { everything: false }) => published(revokeAllLogins(ports, username, extent)),
     lockedUntil: async (username) => {

@@ -1,6 +1,5 @@
 /** The pages that hold one form: for something new, and for one thing that can be changed and deleted. */
 import type { Child } from 'hono/jsx'
-import { entityTag } from '../../shared/platform/http/cacheable.ts'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import type { AuthVisit } from '../frame/auth-api.ts'
 import type { ShownPage } from '../frame/console.tsx'
@@ -9,6 +8,7 @@ import { ErrorSummary, type FieldParts } from '../frame/fields.tsx'
 import { doneText } from '../parts/forms.ts'
 import { strings } from '../texts/account.ts'
 import { RemovalForm } from './removal.tsx'
+import { ShownTag } from './shown-tag.tsx'
 
 interface FormPageParts {
   readonly title: string
@@ -59,9 +59,6 @@ interface OneParts extends FormPageParts {
   readonly shown: object
 }
 
-/** The precondition of a form of the page: nothing has changed since the page was made. */
-export const unchanged = (form: AuthVisit['form']) => ({ 'if-match': form.get('etag') || '*' })
-
 /** One thing, with the form that changes it, whose fields are `children`, and the form that deletes it. */
 export function changePage(
   { title, list, fields, name, texts, shown }: OneParts,
@@ -83,7 +80,7 @@ export function changePage(
           <ErrorSummary problem={problemOfChange(refused)} fields={fields} />
           <form method="post" action={path} class="stack">
             <input type="hidden" name="action" value="change" />
-            <input type="hidden" name="etag" value={entityTag(JSON.stringify(shown))} />
+            <ShownTag of={shown} />
             {children}
             <button type="submit">{strings.save}</button>
           </form>
@@ -92,6 +89,7 @@ export function changePage(
           name={name}
           path={path}
           texts={{ title: texts.remove, hint: texts.removeHint }}
+          shown={shown}
           problem={refused?.action === 'delete' ? refused.problem : undefined}
         />
       </>

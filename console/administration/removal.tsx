@@ -3,6 +3,7 @@ import type { ProblemDocument } from '../../shared/platform/problems/problem-doc
 import { ErrorSummary, Field, fieldErrors } from '../frame/fields.tsx'
 import { formProblem } from '../parts/forms.ts'
 import { administration } from '../texts/administration.ts'
+import { ShownTag } from './shown-tag.tsx'
 
 const { removal: shared } = administration
 
@@ -11,6 +12,8 @@ interface RemovalParts {
   /** Where the form is sent, with the action `delete`. */
   readonly path: string
   readonly texts: { readonly title: string; readonly hint: string }
+  /** What the page shows, as the API gave it. */
+  readonly shown: object
   readonly problem: ProblemDocument | undefined
 }
 
@@ -19,7 +22,7 @@ export const removalProblem = (form: ReadonlyMap<string, string>, name: string) 
   form.get('confirm') === name ? undefined : { ok: false as const, problem: formProblem({ confirm: shared.wrong }) }
 
 /** The form, closed until the reader opens it. */
-export function RemovalForm({ name, path, texts, problem }: RemovalParts) {
+export function RemovalForm({ name, path, texts, shown, problem }: RemovalParts) {
   const field = { name: 'confirm', label: shared.typeName(name), form: 'delete', isRequired: true }
   return (
     <details open={problem !== undefined} class="action">
@@ -27,6 +30,7 @@ export function RemovalForm({ name, path, texts, problem }: RemovalParts) {
       <ErrorSummary problem={problem} fields={[field]} />
       <form method="post" action={path} class="stack">
         <input type="hidden" name="action" value="delete" />
+        <ShownTag of={shown} />
         <p class="hint">{texts.hint}</p>
         <Field {...field} error={fieldErrors(problem).confirm} autocomplete="off" maxLength={64} />
         <button type="submit" class="danger">

@@ -7,8 +7,9 @@ import { type Column, Notice, Table } from '../frame/content.tsx'
 import { Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { doneAt, doneText } from '../parts/forms.ts'
 import { administration } from '../texts/administration.ts'
-import { changePage, creationPage, problemOfChange, type Refused, unchanged } from './forms.tsx'
+import { changePage, creationPage, problemOfChange, type Refused } from './forms.tsx'
 import { removalProblem } from './removal.tsx'
+import { unchanged } from './shown-tag.tsx'
 
 type ResourceServer = AuthReply<'GET /resource-servers/:id'>
 type Form = AuthVisit['form']
@@ -70,7 +71,9 @@ export const resourceServerPage = (): AuthPage => ({
     const server = await api.get('GET /resource-servers/:id', { path })
     const action = form.get('action')
     if (action === 'delete') {
-      const reply = removalProblem(form, server.id) ?? (await api.call('DELETE /resource-servers/:id', { path }))
+      const reply =
+        removalProblem(form, server.id) ??
+        (await api.call('DELETE /resource-servers/:id', { path, headers: unchanged(form) }))
       return reply.ok
         ? doneAt(serversPath, 'server-deleted')
         : shownServer(visit, server, { action, problem: reply.problem })

@@ -8,8 +8,9 @@ import { Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { doneAt, doneText } from '../parts/forms.ts'
 import { chosenRights, RightsFields } from '../parts/rights.tsx'
 import { administration } from '../texts/administration.ts'
-import { changePage, creationPage, problemOfChange, type Refused, unchanged } from './forms.tsx'
+import { changePage, creationPage, problemOfChange, type Refused } from './forms.tsx'
 import { removalProblem } from './removal.tsx'
+import { unchanged } from './shown-tag.tsx'
 import { type Role, rolesOf, usersRight } from './user-parts.tsx'
 
 const { roles: texts } = administration
@@ -66,7 +67,8 @@ export const rolePage = (): AuthPage => ({
     const role = await api.get('GET /roles/:name', { path })
     const action = form.get('action')
     if (action === 'delete') {
-      const reply = removalProblem(form, role.name) ?? (await api.call('DELETE /roles/:name', { path }))
+      const reply =
+        removalProblem(form, role.name) ?? (await api.call('DELETE /roles/:name', { path, headers: unchanged(form) }))
       return reply.ok ? doneAt(rolesPath, 'role-deleted') : shownRole(visit, role, { action, problem: reply.problem })
     }
     if (action === null || action === undefined) return shownRole(visit, role)

@@ -5,12 +5,22 @@ import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fiel
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 import { administration } from '../texts/administration.ts'
 import { RemovalForm } from './removal.tsx'
+import { ShownTag } from './shown-tag.tsx'
 import { type User, userPath } from './user-parts.tsx'
 
 const { user: texts } = administration
 
 /** The value of the field `action` of each form. */
-export type ActionName = 'grants' | 'enable' | 'disable' | 'unlock' | 'log-out' | 'digest' | 'reset' | 'factors' | 'delete'
+export type ActionName =
+  | 'grants'
+  | 'enable'
+  | 'disable'
+  | 'unlock'
+  | 'log-out'
+  | 'digest'
+  | 'reset'
+  | 'factors'
+  | 'delete'
 
 interface ActionOf {
   readonly user: User
@@ -29,11 +39,11 @@ export function AccountActions({ user, refused, isLocked }: AccountActionsParts)
       {user.enabled ? (
         <Action {...of} name="disable" title={texts.disable} hint={texts.disableHint} button={texts.disable} />
       ) : (
-        <Action {...of} name="enable" title={texts.enable} hint={texts.enableHint} button={texts.enable} />
+        <Action {...of} name="enable" title={texts.enable} hint={texts.enableHint} button={texts.enable}>
+          <ShownTag of={user} />
+        </Action>
       )}
-      {isLocked && (
-        <Action {...of} name="unlock" title={texts.unlock} hint={texts.unlockHint} button={texts.unlock} />
-      )}
+      {isLocked && <Action {...of} name="unlock" title={texts.unlock} hint={texts.unlockHint} button={texts.unlock} />}
       <Action {...of} name="log-out" title={texts.logOut} hint={texts.logOutHint} button={texts.logOut}>
         <Field name="everything" label={texts.everything} kind="checkbox" form="log-out" />
       </Action>
@@ -44,6 +54,7 @@ export function AccountActions({ user, refused, isLocked }: AccountActionsParts)
         name={user.username}
         path={userPath(user.username)}
         texts={{ title: texts.remove, hint: texts.removeHint }}
+        shown={user}
         problem={refused?.action === 'delete' ? refused.problem : undefined}
       />
     </>

@@ -1,5 +1,4 @@
 /** The page of one user, with all that an administrator can do to the account. */
-import { entityTag } from '../../shared/platform/http/cacheable.ts'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { digestShown } from '../account/tokens.tsx'
 import { atFields } from '../frame/at-fields.ts'
@@ -13,9 +12,9 @@ import { chosenRights } from '../parts/rights.tsx'
 import { shownOnce } from '../parts/show-once.tsx'
 import { strings } from '../texts/account.ts'
 import { administration } from '../texts/administration.ts'
-import { unchanged } from './forms.tsx'
 import { chosenRoles, GrantFields } from './new-user.tsx'
 import { removalProblem } from './removal.tsx'
+import { ShownTag, unchanged } from './shown-tag.tsx'
 import { AccountActions, type ActionName } from './user-actions.tsx'
 import { UserFrame } from './user-frame.tsx'
 import { rolesOf, type User, userPath, usersPath, usersRight } from './user-parts.tsx'
@@ -44,7 +43,7 @@ interface Refused {
 
 type Work = (visit: AuthVisit, user: User) => Promise<PageResult>
 
-/** Changes roles, direct rights or the state. */
+/** Changes roles, direct rights or the state. An old page can disable and no more: that takes every right away. */
 const patch =
   (
     action: ActionName,
@@ -56,7 +55,7 @@ const patch =
     const reply = await visit.api.call('PATCH /users/:username', {
       path,
       body: change(visit.form),
-      headers: unchanged(visit.form),
+      headers: action === 'disable' ? {} : unchanged(visit.form),
     })
     if (reply.ok) return doneAt(userPath(user.username), done)
     return shownUser(visit, user, { action, problem: atFields(reply.problem) })
@@ -125,7 +124,9 @@ const makeResetLink: Work = async (visit, user) => {
 const remove: Work = async (visit, user) => {
   const { api, form } = visit
   const path = { username: user.username }
-  const reply = removalProblem(form, user.username) ?? (await api.call('DELETE /users/:username', { path }))
+  const reply =
+    removalProblem(form, user.username) ??
+    (await api.call('DELETE /users/:username', { path, headers: unchanged(form) }))
   if (reply.ok) return doneAt(usersPath, 'user-deleted')
   return shownUser(visit, user, { action: 'delete', problem: reply.problem })
 }
@@ -169,7 +170,7 @@ async function shownUser(visit: AuthVisit, user: User, refused?: Refused): Promi
             <ErrorSummary problem={grants} fields={fields} />
             <form method="post" action={userPath(user.username)} class="stack">
               <input type="hidden" name="action" value="grants" />
-              <input type="hidden" name="etag" value={entityTag(JSON.stringify(user))} />
+              <ShownTag of={user} />
               <GrantFields offered={offered} roles={roles} rights={rights} errors={fieldErrors(grants)} />
               <button type="submit">{strings.save}</button>
             </form>

@@ -157,10 +157,11 @@ const deleteUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     right,
     status: 204,
     success: { description: 'There is no such user any more.' },
-    problems: ['not-found', 'last-admin', 'reserved-user'],
+    requestHeaders: ['IfMatch'],
+    problems: ['not-found', 'last-admin', 'reserved-user', 'precondition-failed'],
     audit: ({ path }) => ({ action: 'user.deleted', target: path.username }),
-    handle: async ({ path, caller }) => {
-      await users.delete(path.username, caller)
+    handle: async ({ request, path, caller }) => {
+      await users.delete(path.username, caller, (now) => requireMatch(request, representUser(now)))
     },
   })
 

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import type { Reply } from '../clients/http-client.ts'
 import { openBrowser, type TestBrowser } from '../clients/pages/browser.ts'
+import { unescaped } from '../clients/pages/page-text.ts'
 import { signIn } from '../clients/pages/sign-in.ts'
 import { freePort } from '../processes/free-port.ts'
 import { type OpenBackend, openEmbedded } from '../stores/backends.ts'
@@ -12,8 +13,15 @@ import { openStack, passwordOf, type Stack, type StackOptions } from './stack.ts
 export interface PageReader {
   get(path: string): Promise<Reply>
   /** Sends a form, as a browser does from a page of the same server. */
-  post(path: string, fields: Readonly<Record<string, string>>): Promise<Reply>
+  post(path: string, fields: Fields): Promise<Reply>
+  /** The same, with the entity tag that the page shows now. */
+  postShown(path: string, fields: Fields): Promise<Reply>
 }
+
+type Fields = Readonly<Record<string, string>>
+
+/** The entity tag in the forms of a page. */
+export const tagShown = ({ text }: Reply): string => unescaped(/name="etag" value="([^"]+)"/.exec(text)?.[1] ?? '')
 
 export interface ConsoleWorld {
   readonly stack: Stack
@@ -39,20 +47,23 @@ export async function openConsole(
     readAs: async (username) => {
       const { cookie } = await signIn(stack, username)
       const accept = 'text/html,application/xhtml+xml,*/*;q=0.8'
+      const get = (path: string) => serverOf(path).send(path, { headers: { cookie, accept } })
+      const post = (path: string, fields: Fields) =>
+        serverOf(path).send(path, {
+          method: 'POST',
+          body: new URLSearchParams(fields).toString(),
+          headers: {
+            cookie,
+            accept,
+            origin: serverOf(path).url,
+            'sec-fetch-site': 'same-origin',
+            'content-type': 'application/x-www-form-urlencoded',
+          },
+        })
       return {
-        get: (path) => serverOf(path).send(path, { headers: { cookie, accept } }),
-        post: (path, fields) =>
-          serverOf(path).send(path, {
-            method: 'POST',
-            body: new URLSearchParams(fields).toString(),
-            headers: {
-              cookie,
-              accept,
-              origin: serverOf(path).url,
-              'sec-fetch-site': 'same-origin',
-              'content-type': 'application/x-www-form-urlencoded',
-            },
-          }),
+        get,
+        post,
+        postShown: async (path, fields) => post(path, { etag: tagShown(await get(path)), ...fields }),
       }
     },
     close: () => stack.close(),

@@ -169,10 +169,11 @@ const deleteServer = ({ resourceServers }: ResourceServersPorts) =>
     right,
     status: 204,
     success: { description: 'There is no such resource server any more.' },
-    problems: ['not-found', 'reserved-resource-server'],
+    requestHeaders: ['IfMatch'],
+    problems: ['not-found', 'reserved-resource-server', 'precondition-failed'],
     audit: ({ path }) => ({ action: 'resource-server.deleted', target: path.id }),
-    handle: async ({ path, caller }) => {
-      await resourceServers.delete(path.id, caller)
+    handle: async ({ request, path, caller }) => {
+      await resourceServers.delete(path.id, caller, (now) => requireMatch(request, represent(now)))
     },
   })
 

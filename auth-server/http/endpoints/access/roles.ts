@@ -141,10 +141,11 @@ const deleteRole = ({ roles }: RolesEndpointPorts) =>
     right,
     status: 204,
     success: { description: 'There is no such role any more.' },
-    problems: ['not-found', 'reserved-role'],
+    requestHeaders: ['IfMatch'],
+    problems: ['not-found', 'reserved-role', 'precondition-failed'],
     audit: ({ path }) => ({ action: 'role.deleted', target: path.name }),
-    handle: async ({ path, caller }) => {
-      await roles.delete(path.name, caller)
+    handle: async ({ request, path, caller }) => {
+      await roles.delete(path.name, caller, (now) => requireMatch(request, represent(now)))
     },
   })
 
