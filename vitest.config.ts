@@ -1,32 +1,7 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { testFilesWithoutCampaign, testFilesWithoutServices } from './scripts/test-files.ts'
-
-/** Suites that bring all they need themselves, though they can do with services as well. */
-const selfContained = [
-  'test/failover/*.e2e.test.ts',
-  'test/e2e/pages/{docs-pages,readme}.e2e.test.ts',
-  'test/e2e/processes/{operations,start}.e2e.test.ts',
-  'test/auth-server/cli/{offline-process,terminal}.e2e.test.ts',
-  'test/generators/generators.e2e.test.ts',
-  'test/shared/platform/process/folder-lock.test.ts',
-]
-
-/**
- * Where TEST_EMBEDDED is `false`, because all suites have just run without services, those need not run again that do
- * not know of them.
- */
-const hasRun = process.env.TEST_EMBEDDED === 'false'
-const needless = () => [...selfContained, ...testFilesWithoutServices(import.meta.dirname)]
-
-/** `npm run test:long`: campaigns alone, in their long form. */
-const isLong = process.env.TEST_LONG === 'true'
-
-const exclude = [
-  ...configDefaults.exclude,
-  ...(hasRun ? needless() : []),
-  ...(isLong ? testFilesWithoutCampaign(import.meta.dirname) : []),
-]
+import { isEverything, isLongForm } from './test/support/campaign.ts'
+import { LeftOutReporter } from './test/support/left-out-reporter.ts'
 
 const isolated = [
   'test/verify/{auth-client,principals,keys,credentials}/*.test.ts',
@@ -46,11 +21,12 @@ class LongFirst extends BaseSequencer {
 // no quicker, and make the suites that measure time wait for each other.
 export default defineConfig({
   test: {
-    exclude,
-    globalSetup: ['test/support/processes/compile.ts'],
+    exclude: [...configDefaults.exclude, ...(isEverything ? [] : ['test/long/**'])],
+    reporters: [['default', { summary: false }], new LeftOutReporter()],
+    globalSetup: ['test/support/processes/compile.ts', 'test/support/processes/stores/own-services.ts'],
     setupFiles: ['test/support/forget-secrets.ts'],
     // A machine may take three times as long as the one that a test was written on.
-    testTimeout: isLong ? 3_600_000 : 60_000,
+    testTimeout: isLongForm ? 3_600_000 : 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000, interval: 20 } },
     maxWorkers: 3,

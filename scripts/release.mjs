@@ -1,4 +1,5 @@
-// `npm run release:fixture -- REVISION`: keeps the servers of a release for the tests of the next one (test/releases).
+// `npm run release:fixture -- REVISION`: keeps the servers of a release for the tests of the next one
+// (test/long/releases).
 // REVISION is a tag or commit of Git; the version is that of its package.json. Packages that stay in node_modules are
 // the present ones, those of traces too. What is large and not needed is left out: the list of known passwords, which
 // is the same, and drizzle-kit's snapshots.
@@ -51,7 +52,7 @@ async function keep(source, compiled) {
   const archive = brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_LGWIN]: 24 } })
   const name = `keyhold-${version}.tar.br`
   if (archive.length > maxBytes) throw new Error(`${name} has ${archive.length} bytes, more than ${maxBytes}`)
-  const folder = join(root, 'test/releases')
+  const folder = join(root, 'test/long/releases')
   for (const old of readdirSync(folder)) if (old.startsWith('keyhold-')) rmSync(join(folder, old))
   writeFileSync(join(folder, name), archive)
   return join(folder, name)

@@ -1,9 +1,14 @@
 /**
- * How often a campaign repeats what it does: random runs, rounds, requests. `npm test` runs the short form, which makes
- * every assertion; `npm run test:long` runs the files that import this one, in their long form.
+ * How much runs. `npm test` runs every behaviour once. `npm run test:all` adds `test/long` and the whole matrices
+ * (`matrix.ts`). `npm run test:long` repeats campaigns more often: random runs, rounds, requests.
  */
-const isLong = process.env.TEST_LONG === 'true'
 
-/** The number for the form that runs now. */
+/** The long form of campaigns. */
+export const isLongForm = process.env.TEST_LONG === 'true'
+
+/** Everything runs, not a choice of it. */
+export const isEverything = isLongForm || process.env.TEST_ALL === 'true'
+
+/** How often a campaign repeats what it does, in the form that runs now. Either makes every assertion. */
 export const campaign = ({ short, long }: { readonly short: number; readonly long: number }): number =>
-  isLong ? long : short
+  isLongForm ? long : short

@@ -33,12 +33,9 @@ async function openScratch(serverUrl: string): Promise<TestDatabase> {
   }
 }
 
-/**
- * Runs a suite over the embedded engine, unless TEST_EMBEDDED is `false`, and, when TEST_DATABASE_URL is set, over
- * PostgreSQL.
- */
+/** Runs a suite over the embedded engine and, when TEST_DATABASE_URL is set, over PostgreSQL. */
 export function describeOnDatabases(name: string, suite: (open: () => Promise<TestDatabase>) => void): void {
-  const { TEST_DATABASE_URL: serverUrl, TEST_EMBEDDED: embedded } = process.env
-  describe.skipIf(embedded === 'false')(`${name} (embedded engine)`, () => suite(openEmbedded))
+  const { TEST_DATABASE_URL: serverUrl } = process.env
+  describe(`${name} (embedded engine)`, () => suite(openEmbedded))
   if (serverUrl !== undefined) describe(`${name} (PostgreSQL)`, () => suite(() => openScratch(serverUrl)))
 }

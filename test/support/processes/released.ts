@@ -9,7 +9,7 @@ import type { OpenBackend } from '../stores/backends.ts'
 import { type ChildOptions, type ChildServer, startFile } from './child-server.ts'
 
 const root = join(import.meta.dirname, '../../..')
-const folder = join(root, 'test/releases')
+const folder = join(root, 'test/long/releases')
 const [archive = '', ...others] = readdirSync(folder).filter((name) => name.startsWith('keyhold-'))
 if (archive === '' || others.length > 0) throw new Error(`${folder} must have one archive: npm run release:fixture`)
 

@@ -85,7 +85,7 @@ export async function backendOver(scratch: ScratchDatabase): Promise<Backend> {
   }
 }
 
-const { TEST_DATABASE_URL: databaseUrl, TEST_REDIS_URL: redisUrl, TEST_EMBEDDED: embedded } = process.env
+const { TEST_DATABASE_URL: databaseUrl, TEST_REDIS_URL: redisUrl } = process.env
 
 /** Why suites over PostgreSQL and Redis cannot run here; undefined when they can. */
 const missing =
@@ -95,9 +95,9 @@ const missing =
       ? undefined
       : 'redis-server is not installed'
 
-/** Runs a suite over the embedded defaults; not where TEST_EMBEDDED is `false`, because that was done before. */
+/** Runs a suite over the embedded defaults. */
 export function describeEmbedded(name: string, suite: (open: OpenBackend) => void): void {
-  describe.skipIf(embedded === 'false')(`${name} (embedded)`, () => suite(openEmbedded))
+  describe(`${name} (embedded)`, () => suite(openEmbedded))
 }
 
 /** Runs a suite over PostgreSQL and Redis, or skips it by name. */
@@ -115,12 +115,9 @@ export function describeBackends(name: string, suite: (open: OpenBackend) => voi
 
 /**
  * Runs a suite over one of them: for what none of these has a part in. PostgreSQL and Redis, which take half of the
- * processor time, where they are; else the embedded defaults, unless TEST_SERVICES_FOLLOW is `true`, because the suite
- * runs later.
+ * processor time, where they are; else the embedded defaults.
  */
 export function describeOnce(name: string, suite: (open: OpenBackend) => void): void {
-  if (missing === undefined) describePostgresAndRedis(name, suite)
-  else if (process.env.TEST_SERVICES_FOLLOW === 'true')
-    describe.skip(`${name}: services follow`, () => suite(openEmbedded))
-  else describeEmbedded(name, suite)
+  const describeThere = missing === undefined ? describePostgresAndRedis : describeEmbedded
+  describeThere(name, suite)
 }

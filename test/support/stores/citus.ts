@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
+import { isEverything } from '../campaign.ts'
 import { type CitusCluster, citusSql, missingForCitus, startCitusCluster } from '../processes/stores/citus-cluster.ts'
 import { redisServerInstalled } from '../processes/stores/redis-server.ts'
 import { type Backend, backendOver, describeBackends, type OpenBackend } from './backends.ts'
@@ -18,11 +19,11 @@ async function openSpread(cluster: CitusCluster): Promise<Backend> {
   return backendOver({ url, drop: async () => undefined })
 }
 
-/** Why suites over a cluster do not run here. They need no service: with TEST_EMBEDDED=`false` they ran before. */
+/** Why suites over a cluster do not run here. */
 const missingForSuites = (): string | undefined =>
-  process.env.TEST_EMBEDDED === 'false'
-    ? 'it ran before'
-    : (missingForCitus() ?? (redisServerInstalled ? undefined : 'redis-server is not installed'))
+  isEverything
+    ? (missingForCitus() ?? (redisServerInstalled ? undefined : 'redis-server is not installed'))
+    : 'npm run test:all runs it'
 
 /** Runs a suite over a cluster, or skips it by name. The suite may change the cluster. */
 export function describeCitus(name: string, suite: (open: OpenBackend, cluster: () => CitusCluster) => void): void {

@@ -21,16 +21,13 @@ async function startScratch(serverUrl: string): Promise<EmptyDatabase> {
   return { open: () => openPostgres(scratch.url), dispose: scratch.drop }
 }
 
-/**
- * Runs a suite over the embedded engine, unless TEST_EMBEDDED is `false`, and, when TEST_DATABASE_URL is set, over
- * PostgreSQL.
- */
+/** Runs a suite over the embedded engine and, when TEST_DATABASE_URL is set, over PostgreSQL. */
 export function describeEmptyDatabases(
   name: string,
   suite: (start: () => Promise<EmptyDatabase>, on: { readonly isEmbedded: boolean }) => void,
 ): void {
-  const { TEST_DATABASE_URL: serverUrl, TEST_EMBEDDED: embedded } = process.env
-  describe.skipIf(embedded === 'false')(`${name} (embedded engine)`, () => suite(startEmbedded, { isEmbedded: true }))
+  const { TEST_DATABASE_URL: serverUrl } = process.env
+  describe(`${name} (embedded engine)`, () => suite(startEmbedded, { isEmbedded: true }))
   if (serverUrl === undefined) return
   describe(`${name} (PostgreSQL)`, () => suite(() => startScratch(serverUrl), { isEmbedded: false }))
 }

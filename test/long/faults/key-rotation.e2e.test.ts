@@ -1,0 +1,201 @@
+/** No request fails while keys rotate, and a revoked key takes its own tokens with it and no others. */
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { KeyUse } from '../../../auth-server/key-ring/keyring-file.ts'
+import type { Step } from '../../../auth-server/key-ring/life-cycle.ts'
+import { systemClock } from '../../../shared/platform/clock.ts'
+import { campaign } from '../../support/campaign.ts'
+import { keySignedToken } from '../../support/clients/scheme-clients/key-signed.ts'
+import { type AuthProcess, startAuthProcess } from '../../support/processes/auth-process.ts'
+import { type Operator, startOperator } from '../../support/processes/operators/operator.ts'
+import { preparedKeysDir } from '../../support/processes/prepared-keys.ts'
+import { createBalancer } from '../../support/processes/proxies/balancer.ts'
+import { describePostgresAndRedis } from '../../support/stores/backends.ts'
+import { type Call, kidOf, type Load, startLoad } from '../../support/worlds/rotation-load.ts'
+import { openStack, type Stack, type TestServer } from '../../support/worlds/stack.ts'
+import { createStuckDocuments, type DocumentState } from '../../support/worlds/stuck-documents.ts'
+
+const uses: readonly KeyUse[] = ['jwt', 'key-signed']
+const wanted = campaign({ short: 3_000, long: 100_000 })
+const tokenTtlSeconds = 8
+const secondsBehind = 60
+
+/** Ten minutes of publication become two seconds, and a new key is made every two seconds that one has signed. */
+const pace = { speed: 300, tokenLifeMs: tokenTtlSeconds * 1000, maxAgeMs: 2_000 }
+/** Less than the time of publication, as the `max-age` of the documents is. */
+const stuckMs = 800
+const waysToBeStuck: readonly DocumentState[] = ['old', 'held', 'broken']
+
+describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) => {
+  const balancer = createBalancer()
+  const documents = createStuckDocuments(balancer.fetch)
+  const late = { ...systemClock, now: () => systemClock.now() - secondsBehind * 1000 }
+  const ownOf = [{ fetch: balancer.fetch }, { fetch: documents.fetch }, { fetch: balancer.fetch, clock: late }]
+  const calls: Call[] = []
+  const steps: Step[] = []
+  /** Which keys were revoked, and when that was acknowledged, on the monotonic clock. */
+  const revoked = new Map<string, number>()
+  /** From that to the refusal, for each server and key. */
+  const latencies: number[] = []
+  const timerDelay = monitorEventLoopDelay({ resolution: 10 })
+  let rounds = 0
+  let directory: string
+  let stack: Stack
+  let other: AuthProcess
+  let auths: readonly TestServer[]
+  let operator: Operator
+  let load: Load
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'keyhold-keys-'))
+    await cp(await preparedKeysDir(), directory, { recursive: true })
+    const ttl = String(tokenTtlSeconds)
+    stack = await openStack(openBackend, {
+      dealServers: 3,
+      dealServer: (index) => ownOf[index] ?? { fetch: balancer.fetch },
+      logLevel: 'silent',
+      environment: { KEYS_DIR: directory, ACCESS_TOKEN_TTL: ttl, KEY_SIGNED_TOKEN_TTL: ttl },
+    })
+    other = await startAuthProcess(stack)
+    auths = [stack.auth, other.server]
+    balancer.spreadOver(auths.map(({ url }) => url))
+    operator = startOperator({ directory, ...pace })
+    const note = (call: Call) => void calls.push(call)
+    load = startLoad({ stack, auths, clientsPerScheme: 4, tokenTtlMs: tokenTtlSeconds * 1000, note })
+  })
+  afterAll(async () => {
+    await load.stop().catch(() => undefined)
+    await operator.end()
+    await other.child.end('SIGTERM')
+    await stack.close()
+    await rm(directory, { recursive: true, force: true })
+    process.stdout.write(report())
+  })
+
+  const isGood = ({ reply }: Call) => reply.status === 200 || reply.status === 201
+  const isOfRevoked = ({ kid = '', reply }: Call) => reply.status === 401 && revoked.has(kid)
+  /**
+   * What clients must be ready for at any time: a token that ended on the way, and a nonce that is to be replaced (RFC
+   * 7616 §3.3).
+   */
+  const isTriedAgain = ({ reply, isLate }: Call) =>
+    (isLate && reply.text.includes('"token-expired"')) || reply.text.includes('"stale-nonce"')
+  const failed = () =>
+    calls
+      .filter((call) => !isGood(call) && !isOfRevoked(call) && !isTriedAgain(call))
+      .map(
+        ({ scheme, server, request, reply }) => `${scheme} ${nameOf(server)} ${request}: ${reply.status} ${reply.text}`,
+      )
+  const nameOf = (server: TestServer) => {
+    const deal = stack.deals.indexOf(server)
+    return deal < 0 ? `auth ${auths.indexOf(server)}` : `deal ${deal}`
+  }
+  const countOf = (what: Step['do']) => steps.filter((step) => step.do === what).length
+
+  function report(): string {
+    const total = (of: (call: Call) => string) => {
+      const counts = new Map<string, number>()
+      for (const call of calls) counts.set(of(call), (counts.get(of(call)) ?? 0) + 1)
+      return [...counts].map(([name, count]) => `${name} ${count}`).join(', ')
+    }
+    const taken = (['generate', 'promote', 'remove'] as const).map((what) => `${what} ${countOf(what)}`).join(', ')
+    return `key rotation: ${calls.length} requests\n  ${total(({ scheme }) => scheme)}\n  ${total(({ server }) => nameOf(server))}\n  steps: ${taken}\n  tried again: ${calls.filter(isTriedAgain).length}\n  revoked key refused after (ms): ${latencies.map(Math.round).join(' ')}\n`
+  }
+
+  /**
+   * One look of the operator at the ring; when a key is made, one server's documents are stuck in some way for a while.
+   */
+  async function rotate(): Promise<void> {
+    documents.become(waysToBeStuck[rounds % waysToBeStuck.length] ?? 'old')
+    const done = await operator.rotate()
+    steps.push(...done)
+    const isNew = done.some((step) => step.do === 'generate')
+    if (isNew) {
+      rounds += 1
+      await sleep(stuckMs)
+    }
+    documents.become('fresh')
+    await sleep(isNew ? 1_000 : 250)
+  }
+
+  it('fails none of them', { timeout: 120_000 + wanted * 10 }, async () => {
+    while (calls.length < wanted || countOf('remove') < 4) {
+      await rotate()
+      expect(load.failure()).toBeUndefined()
+      if (stack.deals.length === 3 && calls.length >= wanted / 2) await stack.addDealServer()
+      expect(failed()).toEqual([])
+    }
+    for (const what of ['generate', 'promote', 'remove'] as const)
+      for (const use of uses)
+        expect(steps.filter((step) => step.do === what && step.use === use).length).toBeGreaterThanOrEqual(2)
+    expect(stack.deals).toHaveLength(4)
+  })
+
+  /**
+   * Within how many milliseconds a revocation is to be known: a second, and what the machine adds, which may have more
+   * to do than this. The news takes four turns in processes that share it: to see the ring, to tell, to ask for the
+   * keys, to give them.
+   */
+  const promisedMs = () => 1_000 + 4 * (timerDelay.max / 1e6)
+
+  /** How long after now a server refuses this credential, in milliseconds. */
+  async function refusedAfter(server: TestServer, authorization: string): Promise<number> {
+    const started = performance.now()
+    for (;;) {
+      const sentAt = performance.now()
+      const path = auths.includes(server) ? '/me' : '/rest/v1/deals?limit=1'
+      const { status } = await server.send(path, { headers: { authorization } })
+      if (status === 401) return performance.now() - started
+      expect(status).toBe(200)
+      expect(sentAt - started).toBeLessThan(promisedMs())
+      await sleep(20)
+    }
+  }
+
+  const credentialOf = async (use: KeyUse): Promise<string> =>
+    use === 'jwt'
+      ? `Bearer ${(await stack.logIn('bob')).access}`
+      : `KeySigned ${await keySignedToken(stack.auth, { username: 'bob' })}`
+
+  /**
+   * Revokes the key of this token, which every server then refuses within a second, and whatever clients have of that
+   * key.
+   */
+  async function revoke(authorization: string): Promise<void> {
+    const kid = kidOf(authorization) ?? ''
+    const servers = [...stack.deals, ...auths]
+    await operator.revoke(kid)
+    const at = performance.now()
+    revoked.set(kid, at)
+    latencies.push(...(await Promise.all(servers.map((server) => refusedAfter(server, authorization)))))
+    await sleep(1_000)
+    const ofKey = calls.filter((call) => call.kid === kid)
+    expect(ofKey.filter((call) => isGood(call) && call.sentAt > at + promisedMs())).toEqual([])
+  }
+
+  const ofBoth = <Result>(act: (use: KeyUse) => Promise<Result>) => Promise.all(uses.map(act))
+
+  it('lets the tokens of a revoked key alone die, be it retired or active', async () => {
+    timerDelay.enable()
+    const made = await ofBoth((use) => operator.generate(use))
+    await sleep(1_000)
+    const former = await ofBoth(credentialOf)
+    for (const { kid } of made) await operator.promote(kid)
+    // Now some clients have tokens of the former keys, and some of these.
+    await sleep(1_000)
+    await Promise.all(former.map(revoke))
+    // Nothing was made to take over from these: what does nobody has heard of.
+    const latest = await ofBoth(credentialOf)
+    expect(latest.map(kidOf)).toEqual(made.map(({ kid }) => kid))
+    await Promise.all(latest.map(revoke))
+    await sleep(500)
+    expect(load.failure()).toBeUndefined()
+    expect(failed()).toEqual([])
+    const refused = new Set(calls.filter(isOfRevoked).map(({ scheme }) => scheme))
+    expect(refused).toEqual(new Set(['bearer', 'key-signed']))
+  })
+})

@@ -1,0 +1,70 @@
+/** How long a right outlives its removal on a deal server whose connection to Redis becomes slower and slower. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { changeUser } from '../../../auth-server/users/change-user.ts'
+import { insertUser } from '../../../auth-server/users/create-user.ts'
+import { systemClock } from '../../../shared/platform/clock.ts'
+import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
+import { createIdSource } from '../../../shared/platform/ids.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type SlowRelay, startSlowRelay } from '../../support/processes/proxies/slow-relay.ts'
+import { type Backend, describePostgresAndRedis } from '../../support/stores/backends.ts'
+import { openTestCache } from '../../support/stores/redis-cache.ts'
+import {
+  type AuthPart,
+  authMigrations,
+  type DealPart,
+  openAuthPart,
+  openDealPart,
+} from '../../support/worlds/freshness/freshness-servers.ts'
+
+const right = 'deal.hold'
+/** One way, in milliseconds: so much more with each heartbeat, up to so much. */
+const [stepMs, mostMs] = [25, 1_250]
+
+describePostgresAndRedis('a deal server whose connection to Redis slows down', (open) => {
+  let backend: Backend
+  let relay: SlowRelay
+  let auth: AuthPart
+  let deal: DealPart
+
+  beforeAll(async () => {
+    backend = await open()
+    relay = await startSlowRelay(Number(backend.redis?.port))
+    auth = openAuthPart(backend)
+    await migrateDatabase(auth.database, authMigrations)
+    const alice = { username: 'alice', passwordHash: null, roles: [], rights: [right], enabled: true }
+    await insertUser({ database: auth.database, clock: systemClock, ids: createIdSource(systemClock) }, alice)
+    deal = await openDealPart({ ...backend, openCache: () => openTestCache(`redis://127.0.0.1:${relay.port}`) }, [auth])
+    await eventually(() => expect(deal.feed.isCurrent()).toBe(true))
+  })
+
+  afterAll(async () => {
+    await Promise.all([deal.close(), auth.close()])
+    await relay.close()
+    await backend.close()
+  })
+
+  it('refuses a right within a second of the acknowledgement that it was removed', async () => {
+    const isAllowed = async () => (await deal.records.get('alice'))?.rights.includes(right) ?? false
+    expect(await isAllowed()).toBe(true)
+    for (let delayMs = 0; delayMs <= mostMs; delayMs += stepMs) {
+      relay.slowDown(delayMs)
+      await sleep(40)
+    }
+    const { principalVersion, changes } = await changeUser({ database: auth.database, clock: systemClock }, 'alice', {
+      patch: { rights: [] },
+    })
+    await auth.publisher.waitUntilPublished(principalVersion, changes)
+    const acknowledgedAt = performance.now()
+    let lastAllowedMs = 0
+    for (let askedMs = 0; askedMs < 4_000; askedMs = performance.now() - acknowledgedAt) {
+      if (await isAllowed()) lastAllowedMs = askedMs
+      await sleep(5)
+    }
+    process.stdout.write(`from acknowledgement to the last read that allows it: ${lastAllowedMs.toFixed(0)} ms\n`)
+    expect(lastAllowedMs).toBeLessThan(1_000)
+    relay.slowDown(0)
+    await eventually(() => expect(deal.feed.isCurrent()).toBe(true))
+  })
+})
