@@ -1,0 +1,73 @@
+// Changes one place of the source at a time, and sees whether the tests notice. Works in the folder that it is called
+// in, which must be clean: use a worktree. Prints a line for each mutant, and those that no test noticed.
+// Usage: node scripts/mutants.mjs <number> [<first>]. The same number gives the same mutants.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+const seed = 'keyhold'
+const [count = '60', first = '0'] = process.argv.slice(2)
+
+/** What each kind of mutant looks for in a line, and puts in its place. */
+const kinds = {
+  'comparison turned': [/ (===|!==) /, (_, sign) => (sign === '===' ? ' !== ' : ' === ')],
+  'bound off by one': [/ (<=|>=|<|>) (?=[\w.()]+)/, (_, sign) => ` ${sign.length === 2 ? sign[0] : `${sign}=`} `],
+  'check left out': [/^(\s+)(?:await )?(?:require|refuse|demand|verify)\w*\(.*\)$/, '$1void 0'],
+  'await left out': [/^(\s+)await (?=\w)/, '$1void '],
+  'condition of SQL dropped': [/^(\s+)and (?:not )?\$\{[^}]+\}[^()`]*$/, '$1'],
+  'condition turned': [/\bif \((?!!)([\w.?]+)\)/, 'if (!$1)'],
+}
+
+const sources = execFileSync('git', ['ls-files', 'auth-server', 'deal-server', 'shared', 'verify/src'], {
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((file) => /\.tsx?$/.test(file) && !/\/(?:cli|generated)\//.test(file))
+
+const order = (text) => createHash('sha256').update(seed).update(text).digest('hex')
+
+/** All places of a kind, in an order that the seed gives. */
+function placesOf(kind) {
+  const [pattern, replacement] = kinds[kind]
+  const found = sources.flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .map((line, at) => ({ kind, file, at, line, changed: line.replace(pattern, replacement) }))
+      .filter(
+        ({ line, changed }) => changed !== line && !/^\s*(?:\*|\/[/*]|import|export type|type )|=>\s*$/.test(line),
+      ),
+  )
+  return found.sort((one, other) => order(`${one.file}:${one.at}`).localeCompare(order(`${other.file}:${other.at}`)))
+}
+
+const places = Object.keys(kinds).map(placesOf)
+const mutants = Array.from(
+  { length: Number(count) },
+  (_, n) => places[n % places.length][Math.floor(n / places.length)],
+)
+
+/** True when the tests fail: first those of the folder, which are quick, then all of `npm test`. */
+function isNoticed(file) {
+  const folder = `test/${dirname(file).replace('verify/src', 'verify')}`
+  const near = existsSync(folder) ? [[folder]] : []
+  return [...near, []].some((filter) => {
+    const { status } = spawnSync('npx', ['vitest', 'run', '--bail=1', '--reporter=dot', ...filter], { stdio: 'ignore' })
+    return status !== 0
+  })
+}
+
+const survivors = []
+for (const [n, mutant] of mutants.entries()) {
+  if (n < Number(first) || mutant === undefined) continue
+  const { kind, file, at, line, changed } = mutant
+  const text = readFileSync(file, 'utf8')
+  writeFileSync(file, text.split('\n').with(at, changed).join('\n'))
+  const started = Date.now()
+  const noticed = isNoticed(file)
+  writeFileSync(file, text)
+  const seconds = Math.round((Date.now() - started) / 1000)
+  console.log(`${n} ${noticed ? 'noticed' : 'SURVIVED'} ${seconds} s, ${kind}: ${file}:${at + 1} ${line.trim()}`)
+  if (!noticed) survivors.push(mutant)
+}
+console.log(`${survivors.length} survived`)
