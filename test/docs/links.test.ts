@@ -112,6 +112,24 @@ describe('the pages', () => {
     },
   )
 
+  it('name servers by variables that mean the same on every page, and by no port beside these', () => {
+    const blocks = [...pages].flatMap(([path, text]) =>
+      Array.from(text.matchAll(/^```(?:sh|bash)\n(.*?)^```/gms), ([, block = '']) => ({ page: nameOf(path), block })),
+    )
+    const variable = /\b((?:AUTH|DEAL)[A-Z0-9]*)=(?:\$\{\1:-)?([^\s}]+)\}?/g
+    const meanings = new Map<string, Set<string>>()
+    for (const { block } of blocks)
+      for (const [, name = '', value = ''] of block.matchAll(variable))
+        meanings.set(name, (meanings.get(name) ?? new Set()).add(value))
+    expect([...meanings.keys()]).toEqual(expect.arrayContaining(['AUTH', 'DEAL', 'DEALS']))
+    expect([...meanings].filter(([, values]) => values.size > 1)).toEqual([])
+    // What is left after the assignments, and after the comments, which show what is printed.
+    const literal = blocks.filter(({ block }) =>
+      /127\.0\.0\.1:400\d/.test(block.replace(/^#.*$/gm, '').replace(/\b[A-Z]+\d?=\S+/g, '')),
+    )
+    expect(literal.map(({ page }) => page)).toEqual([])
+  })
+
   it('are short: README at most 10 kB, a page of docs/ at most 25 kB', () => {
     const sizes = [...pages].map(([path, text]) => ({ name: nameOf(path), bytes: Buffer.byteLength(text) }))
     const bound = (name: string) => (name === 'README.md' ? 10_000 : name.startsWith('docs/') ? 25_000 : Infinity)

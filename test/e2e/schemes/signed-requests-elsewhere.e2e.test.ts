@@ -142,7 +142,7 @@ describeEmbedded('signed requests of other clients', (openBackend) => {
     })
 
     it.skipIf(!isHere('openssl', 'version') || !isHere('curl', '--version'))('and in a shell', async () => {
-      const env = { PATH: process.env.PATH, DEAL_URL: stack.deal.url, API_KEY: hmac.id, API_SECRET: hmac.secret }
+      const env = { PATH: process.env.PATH, DEAL: stack.deal.url, API_KEY: hmac.id, API_SECRET: hmac.secret }
       const { stdout } = await run('sh', ['-ec', String(programs.get('sh'))], { env })
       expect(stdout).toMatch(/^\{"items":\[.*\}\{"id":"[^"]+","name":"deal123"/)
     })
