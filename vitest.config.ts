@@ -1,4 +1,4 @@
-import { configDefaults, defineConfig } from 'vitest/config'
+import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { isEverything, isLongForm } from './test/support/campaign.ts'
 import { LeftOutReporter } from './test/support/left-out-reporter.ts'
@@ -8,6 +8,12 @@ const isolated = [
   'test/deal-server/{auth-client,events}/*.test.ts',
   'test/shared/platform/process/process.test.ts',
 ]
+
+const all = ['test/**/*.test.ts']
+const long = ['test/long/**/*.test.ts']
+
+/** `npm run test:all` has run the other files over the embedded defaults before it runs everything. */
+const env = isEverything && !isLongForm ? { TEST_EMBEDDED: 'false' } : {}
 
 /** Begins with a long test of a short file: short files come last, so it would run alone at the end. */
 class LongFirst extends BaseSequencer {
@@ -21,7 +27,6 @@ class LongFirst extends BaseSequencer {
 // no quicker, and make the suites that measure time wait for each other.
 export default defineConfig({
   test: {
-    exclude: [...configDefaults.exclude, ...(isEverything ? [] : ['test/long/**'])],
     reporters: [['default', { summary: false }], new LeftOutReporter()],
     globalSetup: ['test/support/processes/compile.ts', 'test/support/processes/stores/own-services.ts'],
     setupFiles: ['test/support/forget-secrets.ts'],
@@ -33,9 +38,10 @@ export default defineConfig({
     sequence: { sequencer: LongFirst },
     projects: [
       // These replace modules and timers, so each file gets modules of its own.
-      { extends: true, test: { name: 'isolated', include: isolated } },
+      { extends: true, test: { name: 'isolated', include: isolated, env } },
       // The other files of a worker share their modules: loading these takes longer than most of the tests.
-      { extends: true, test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: isolated, isolate: false } },
+      { extends: true, test: { name: 'shared', include: all, exclude: [...isolated, ...long], isolate: false, env } },
+      ...(isEverything ? [{ extends: true, test: { name: 'long', include: long, isolate: false } } as const] : []),
     ],
   },
 })

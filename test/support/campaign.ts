@@ -9,6 +9,9 @@ export const isLongForm = process.env.TEST_LONG === 'true'
 /** Everything runs, not a choice of it. */
 export const isEverything = isLongForm || process.env.TEST_ALL === 'true'
 
+/** The suite has just run over the embedded defaults, and need not do so again (`vitest.config.ts`). */
+export const ranEmbedded = process.env.TEST_EMBEDDED === 'false'
+
 /** How often a campaign repeats what it does, in the form that runs now. Either makes every assertion. */
 export const campaign = ({ short, long }: { readonly short: number; readonly long: number }): number =>
   isLongForm ? long : short

@@ -3,6 +3,7 @@ import { describe } from 'vitest'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
+import { ranEmbedded } from '../../support/campaign.ts'
 import { openMigratedEngine } from '../../support/stores/migrated-engine.ts'
 import { createScratchDatabase } from '../../support/stores/scratch-database.ts'
 
@@ -36,6 +37,6 @@ async function openScratch(serverUrl: string): Promise<TestDatabase> {
 /** Runs a suite over the embedded engine and, when TEST_DATABASE_URL is set, over PostgreSQL. */
 export function describeOnDatabases(name: string, suite: (open: () => Promise<TestDatabase>) => void): void {
   const { TEST_DATABASE_URL: serverUrl } = process.env
-  describe(`${name} (embedded engine)`, () => suite(openEmbedded))
+  describe.skipIf(ranEmbedded)(`${name} (embedded engine)`, () => suite(openEmbedded))
   if (serverUrl !== undefined) describe(`${name} (PostgreSQL)`, () => suite(() => openScratch(serverUrl)))
 }

@@ -6,6 +6,7 @@ import { systemClock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
 import type { Mode } from '../../../shared/server/settings/common-settings.ts'
+import { ranEmbedded } from '../campaign.ts'
 import { type RedisServer, redisServerInstalled, startRedisServer } from '../processes/stores/redis-server.ts'
 import { openMigratedEngine } from './migrated-engine.ts'
 import { cacheSecret, openTestCache } from './redis-cache.ts'
@@ -97,7 +98,7 @@ const missing =
 
 /** Runs a suite over the embedded defaults. */
 export function describeEmbedded(name: string, suite: (open: OpenBackend) => void): void {
-  describe(`${name} (embedded)`, () => suite(openEmbedded))
+  describe.skipIf(ranEmbedded)(`${name} (embedded)`, () => suite(openEmbedded))
 }
 
 /** Runs a suite over PostgreSQL and Redis, or skips it by name. */

@@ -1,6 +1,7 @@
 import { describe } from 'vitest'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
+import { ranEmbedded } from '../campaign.ts'
 import { openTestEngine } from '../processes/stores/embedded-engine.ts'
 import { createScratchDatabase } from './scratch-database.ts'
 
@@ -27,7 +28,7 @@ export function describeEmptyDatabases(
   suite: (start: () => Promise<EmptyDatabase>, on: { readonly isEmbedded: boolean }) => void,
 ): void {
   const { TEST_DATABASE_URL: serverUrl } = process.env
-  describe(`${name} (embedded engine)`, () => suite(startEmbedded, { isEmbedded: true }))
+  describe.skipIf(ranEmbedded)(`${name} (embedded engine)`, () => suite(startEmbedded, { isEmbedded: true }))
   if (serverUrl === undefined) return
   describe(`${name} (PostgreSQL)`, () => suite(() => startScratch(serverUrl), { isEmbedded: false }))
 }
