@@ -5,11 +5,15 @@ import { parseSync, Visitor } from 'rolldown/utils'
 
 const root = join(import.meta.dirname, '../..')
 
-/** One file of the source. */
-export interface SourceFile {
+/** One file, as it is written. */
+export interface TextFile {
   /** From the root of the project, with slashes. */
   readonly path: string
   readonly lines: readonly string[]
+}
+
+/** One file of the source. */
+export interface SourceFile extends TextFile {
   /** Without comments, and with everything between quotes blanked; lines as in the file. */
   readonly code: string
   /** What it imports: files of the project by path from its root, packages by name. */
@@ -40,13 +44,32 @@ export const tooLong = ({ path, functions }: SourceFile): string[] =>
 
 const sourceFolders = ['auth-server', 'deal-server', 'console', 'shared', 'verify', 'client', 'cli', 'bench', 'scripts']
 
+/** To parse all files takes seconds: the tests of a process share what was read first. */
+function once<Made>(make: () => Made): () => Made {
+  let made: Made | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
+const sourcePaths = once(() => ['start.ts', ...sourceFolders.flatMap(filesBelow)])
+const testPaths = once(() => filesBelow('test'))
+
 /** Every file of the source: tests, migrations, generated types and configuration of tools are not among them. */
-export const sourceFiles = (): SourceFile[] => ['start.ts', ...sourceFolders.flatMap(filesBelow)].map(readFile)
+export const sourceFiles: () => readonly SourceFile[] = once(() => sourcePaths().map(readFile))
 
 /** The tests, and what they stand on. */
-export const testFiles = (): SourceFile[] => filesBelow('test').map(readFile)
+export const testFiles: () => readonly SourceFile[] = once(() => testPaths().map(readFile))
 
-const readFile = (path: string): SourceFile => readSource(path, readFileSync(join(root, path), 'utf8'))
+/** The lines of the source, of the tests and of what these stand on, for who wants no more of them. */
+export const textFiles: () => readonly TextFile[] = once(() =>
+  [...sourcePaths(), ...testPaths()].map((path) => ({ path, lines: linesOf(textOf(path)) })),
+)
+
+const textOf = (path: string): string => readFileSync(join(root, path), 'utf8')
+const readFile = (path: string): SourceFile => readSource(path, textOf(path))
+const linesOf = (text: string): string[] => text.replace(/\n$/, '').split('\n')
 
 function filesBelow(folder: string): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
@@ -112,7 +135,7 @@ export function readSource(path: string, text: string): SourceFile {
   visitor.visit(program)
   return {
     path,
-    lines: text.replace(/\n$/, '').split('\n'),
+    lines: linesOf(text),
     code: blank(text, blanks),
     imports: imported.map(({ name }) => name),
     importsAtOnce: imported.filter(({ isAtOnce }) => isAtOnce).map(({ name }) => name),

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { sourceFiles, testFiles } from '../architecture/source.ts'
+import { textFiles } from '../architecture/source.ts'
 import { anchorsOf, linksIn, partsOf, proseOf, rowsIn, wholePage } from './markdown.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -52,7 +52,7 @@ describe('the pages', () => {
   })
 
   it('are there where comments refer to them', () => {
-    const references = [...sourceFiles(), ...testFiles()].flatMap(({ path, lines }) =>
+    const references = textFiles().flatMap(({ path, lines }) =>
       lines.flatMap((line) => [...line.matchAll(/\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g)].map(([link]) => ({ path, link }))),
     )
     expect(references.length).toBeGreaterThan(3)
@@ -65,7 +65,7 @@ describe('the pages', () => {
 
   it('are the only documents that comments refer to', () => {
     const foreign = /\bCONTRACT\b|\bdeal model \d|\bnotes\/\w|\bDESIGN\b/
-    const lines = [...sourceFiles(), ...testFiles()].flatMap(({ path, lines }) =>
+    const lines = textFiles().flatMap(({ path, lines }) =>
       lines.flatMap((line, index) => (foreign.test(line) ? [`${path}:${index + 1}`] : [])),
     )
     expect(lines.filter((at) => !at.startsWith('test/docs/'))).toEqual([])

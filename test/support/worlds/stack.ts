@@ -34,6 +34,7 @@ import { freePort } from '../processes/free-port.ts'
 import { preparedKeysDir } from '../processes/prepared-keys.ts'
 import type { RedisServer } from '../processes/stores/redis-server.ts'
 import type { Backend, OpenBackend } from '../stores/backends.ts'
+import { withDemoUsers } from '../stores/demo-users.ts'
 import { grantLaterRights } from './later-rights.ts'
 import { createMovableClock, type MovableClock } from './movable-clock.ts'
 
@@ -244,9 +245,15 @@ export async function startAuthServer(common: Common): Promise<StartedAuthServer
   })
   const server = createAuthServer(config, { database, cache, clock, ids, log, metrics, tracing, keyRing, ...secrets })
   await server.prepare()
-  server.start()
   const users = newDemoUsers(ids).map((user) => ({ ...user, digestSecret: digestSecretOf(user.username) }))
-  await createDemoUsers(users, server)
+  await withDemoUsers(
+    { database, secretsKeys: secrets.secretsKeys.join() },
+    {
+      start: server.start,
+      publish: () => server.digestSecrets.renew('dave', digestSecretOf('dave')),
+      create: () => createDemoUsers(users, server),
+    },
+  )
   const listening = await listen({
     app: server.app,
     host: config.host,
