@@ -226,8 +226,10 @@ export class PostgresServer {
 
   /** To the server first, so that it starts nothing more; its sessions have process groups of their own. */
   #signal(signal: NodeJS.Signals): void {
-    const pid = this.#server?.pid
-    if (pid === undefined || this.#server?.exitCode !== null) return
+    const server = this.#server
+    // The number of one that has ended may be that of another process.
+    if (server?.pid === undefined || server.exitCode !== null || server.signalCode !== null) return
+    const { pid } = server
     const sessions = output('pgrep', '-P', String(pid))?.split('\n') ?? []
     for (const each of [pid, ...sessions.map(Number)]) {
       try {
