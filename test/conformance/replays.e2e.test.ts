@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectProblem, type Reply } from '../support/clients/http-client.ts'
-import { attributeUseCases, type StyleClient, styleClients } from '../support/clients/style-clients.ts'
+import { attributeUseCases, covers, type StyleClient, styleClients } from '../support/clients/style-clients.ts'
 import { describeBackends } from '../support/stores/backends.ts'
 import { storedDeals } from '../support/stores/stored-deals.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
@@ -29,8 +29,6 @@ const through = (client: StyleClient, { useCase, params, twin, commandId }: Name
   if (!request) throw new TypeError(`${client.title} does not cover ${useCase}`)
   return send(request)
 }
-const covers = (client: StyleClient, useCase: string) =>
-  client.request({ useCase, params: {}, dealId: '', commandId: 'x', read: {} }) !== undefined
 const holding = async (params: Params = { reason: 'test' }): Promise<Named> => ({
   useCase: 'HoldDeal',
   params,

@@ -190,3 +190,7 @@ export const styleClients: readonly StyleClient[] = [
     }),
   }),
 ]
+
+/** Whether a style has a form of the command. */
+export const covers = (style: StyleClient, useCase: string): boolean =>
+  style.request({ useCase, params: {}, dealId: '', commandId: 'x', read: {} }) !== undefined
