@@ -181,8 +181,4 @@ const groups: readonly Group[] = [
     name: 'events',
     add: async (program, ports) => (await import('./commands/events.ts')).addEventCommands(program, ports),
   },
-  {
-    name: 'storage',
-    add: async (program, ports) => (await import('./commands/storage.ts')).addStorageCommand(program, ports),
-  },
 ]

@@ -2,15 +2,13 @@
  * Events that may leave the database: those of purged deals, but for the last one of each deal. That one keeps the id
  * of the deal taken, and the end of the log in its place. Deals that exist keep all their events: they are the history.
  */
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { findRecent } from '../../shared/platform/database/measure-table.ts'
 import { type JsonRow, namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import { b, d, e, s, w } from '../store/aliases.ts'
 import { eventsBetween } from '../store/event-statements.ts'
 import { deals, eventSlices, events, webhookBlocked, webhooks } from '../store/schema.ts'
-import { eventPositions } from './stored-kinds.ts'
 
 /** An event with its position, and its row as PostgreSQL makes JSON of it, with every column that it has. */
 export type EventRow = JsonRow<typeof events> & { readonly position: number }
@@ -78,9 +76,41 @@ async function range(
       select * from ${eventSlices} order by ${eventSlices.lastPosition} limit 1) ${s}`,
     timeoutMs,
   )
-  const { first: next } = await findRecent(database, eventPositions, before + dayMs)
-  return { first: Number(found?.first ?? 1), last: next - 1 }
+  return { first: Number(found?.first ?? 1), last: (await firstPositionSince(database, before + dayMs)) - 1 }
 }
+
+/**
+ * The first position whose event happened at this time or later; the one behind the last when none did. Halves the
+ * interval of positions: some forty looks at the log of slices.
+ */
+async function firstPositionSince(database: Pick<Database, 'readWithin'>, since: number): Promise<number> {
+  const look = async (order: SQL): Promise<{ position: number; at: number } | undefined> => {
+    const rows = await database.readWithin<{ row: { position: number; at: number } }>(
+      sql`select json_build_object('position', position, 'at', round(extract(epoch from occurred_at) * 1000)) as row
+        from ${eventPositions} ${order} limit 1`,
+      timeoutMs,
+    )
+    return rows[0]?.row
+  }
+  const [first, last] = [await look(sql`order by position`), await look(sql`order by position desc`)]
+  if (first === undefined || last === undefined) return 1
+  let [low, high] = [first.position, last.position + 1]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const found = await look(sql`where position >= ${String(middle)}::text::bigint order by position`)
+    if (found === undefined || found.at >= since) high = middle
+    else low = found.position + 1
+  }
+  return low
+}
+
+/** The positions of events, with times: the last one of each slice. */
+const eventPositions = sql`(
+  select ${s.lastPosition} as position, (
+    select ${e.occurredAt} from ${events} ${e}
+    where ${e.bucket} = ${s.bucket} and ${e.number} > ${s.upto} - ${s.total} and ${e.number} <= ${s.upto}
+    order by ${e.number} limit 1
+  ) as occurred_at from ${eventSlices} ${s}) e`
 
 const removeSql = textOf(sql`with free as materialized (
     select * from json_to_recordset($1::text::json) as e(position bigint, ${namesOf(events, 'bucket')} smallint,

@@ -4,7 +4,7 @@
  * parameters are `$1`, `$2` and so on.
  */
 import { type Column, getTableColumns, type Query, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { getTableConfig, PgDialect, type PgTable } from 'drizzle-orm/pg-core'
+import { PgDialect, type PgTable } from 'drizzle-orm/pg-core'
 import { drizzle } from 'drizzle-orm/pg-proxy'
 import type { Drizzle, Parameter } from './database.ts'
 
@@ -27,12 +27,6 @@ export function textOf(statement: SQLWrapper): string {
   const [text, parameters] = statementOf(statement)
   if (parameters.length > 0) throw new TypeError(`a statement has a value where its text belongs: ${text}`)
   return text
-}
-
-/** The name of a table with its schema: `shop.orders`. */
-export function nameOfTable(table: PgTable): string {
-  const { schema, name } = getTableConfig(table)
-  return `${schema}.${name}`
 }
 
 type Columns<Table extends PgTable> = Table['_']['columns']

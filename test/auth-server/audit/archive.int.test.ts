@@ -15,7 +15,6 @@ import { readEntries } from '../../../auth-server/audit/read-entries.ts'
 import { removeArchived } from '../../../auth-server/audit/remove-archived.ts'
 import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
 import { addAuditCommands } from '../../../auth-server/cli/commands/audit.ts'
-import { measureStorage } from '../../../auth-server/cli/offline/measure-storage.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import type { Report } from '../../../shared/platform/terminal/report.ts'
 import { campaign } from '../../support/campaign.ts'
@@ -388,12 +387,5 @@ describeOnDatabases('the archive of the audit log', (open) => {
     const foreign = { ...opened, secretsKeys: newKey, allSecretsKeys: newKey, signal }
     await expect(archiveMonths(foreign, { before: '2026-01', directory })).rejects.toThrow(/entry 1 was written under/)
     expect(await readdir(directory)).toEqual([])
-  })
-
-  it('is due when entries are older than 13 months', async () => {
-    const data = { auth: opened.database, deals: undefined }
-    const due = async (now: number) => (await measureStorage(data, { now, days: 30 })).due.join()
-    expect(await due(Date.UTC(2026, 11, 31))).toBe('')
-    expect(await due(Date.UTC(2027, 0, 1))).toContain('from before 2025-12: `ops audit archive --before 2025-12')
   })
 })

@@ -27,6 +27,7 @@ it('has the commands of the contract', () => {
       'rights',
       'enable',
       'disable',
+      'unlock',
       'logout',
       'password',
       'reset-second-factors',
@@ -40,7 +41,6 @@ it('has the commands of the contract', () => {
     secrets: ['generate', 'reencrypt'],
     deals: ['check'],
     events: ['archive', 'verify'],
-    storage: [],
   })
 })
 
