@@ -44,7 +44,7 @@ describeOnDatabases('refresh families under random interleavings', (open) => {
       const reuse = (await endedReasons(run.real.username)).filter((reason) => reason === 'reuse')
       expect(reuse.length).toBeLessThanOrEqual(broken)
     })
-    await fc.assert(property, { numRuns: campaign({ short: 8, long: 50 }) })
+    await fc.assert(property, { numRuns: campaign({ short: 3, long: 50 }) })
   })
 
   it('never logs out a client that repeats within the window and presents no token after its successor', {
@@ -56,6 +56,6 @@ describeOnDatabases('refresh families under random interleavings', (open) => {
       expect(run.model.logins.every((login) => !login.brokeRule && !login.ended)).toBe(true)
       expect(await endedReasons(run.real.username)).toEqual([])
     })
-    await fc.assert(property, { numRuns: campaign({ short: 5, long: 30 }) })
+    await fc.assert(property, { numRuns: campaign({ short: 2, long: 30 }) })
   })
 })

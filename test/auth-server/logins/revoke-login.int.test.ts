@@ -13,7 +13,7 @@ describeOnDatabases('logins that are revoked at once', (open) => {
   })
   afterAll(() => opened.dispose())
 
-  const [logins, users] = [60, 7]
+  const [logins, users] = [24, 5]
 
   it('end once each, and their users get the next versions, without a gap', async () => {
     const [server, other] = servers

@@ -2,24 +2,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectProblem } from '../../support/clients/http-client.ts'
 import { describeBackends } from '../../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack, type TestServer } from '../../support/worlds/stack.ts'
+import { basic, from, limits, logInAt } from './login-attempts.ts'
 
 describeBackends('guessing passwords', (openBackend) => {
   let stack: Stack
   beforeAll(async () => {
-    stack = await openStack(openBackend, {
-      environment: {
-        LOGIN_FAILURES_PER_ACCOUNT: '3/600',
-        LOGIN_FAILURES_PER_ADDRESS: '50/600',
-        TRUST_PROXY: '1',
-        LOGIN_FAILURES_PER_ACCOUNT_EVERYWHERE: '12/600',
-      },
-    })
+    stack = await openStack(openBackend, { environment: limits })
   })
   afterAll(() => stack.close())
 
-  const from = (address: string) => ({ 'x-forwarded-for': address, 'x-forwarded-proto': 'https' })
-  const logIn = (username: string, password: string, address: string) =>
-    stack.auth.send('/login', { json: { username, password }, headers: from(address) })
+  const logIn = logInAt(() => stack)
 
   it('ends with 429 and Retry-After, for that account and that client alone', async () => {
     for (const password of ['wrong 1 password', 'wrong 2 password', 'wrong 3 password']) {
@@ -36,10 +28,6 @@ describeBackends('guessing passwords', (openBackend) => {
     [stack.auth, '/me'],
     [stack.deal, '/rest/v1/deals'],
   ]
-  const basic = (username: string, password: string, address: string) => ({
-    headers: { ...from(address), authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` },
-  })
-
   it('tells one who is locked out nothing by Basic, though the server remembers the right password of another', async () => {
     const [owner, guesser] = ['198.51.100.1', '198.51.100.2']
     const right = passwordOf('admin')
@@ -189,40 +177,6 @@ describeBackends('guessing passwords', (openBackend) => {
     for (let time = 0; time < 3; time += 1) expectProblem(await change('not the password'), 403, 'wrong-password')
     expectProblem(await change(passwordOf('carol')), 429, 'too-many-attempts')
     expectProblem(await logIn('carol', passwordOf('carol'), '203.0.113.3'), 429, 'too-many-attempts')
-  })
-
-  it.each(['one user', 'many users'])('lets 64 right logins of %s at once from one address pass', async (of) => {
-    const users = of === 'one user' ? ['dave'] : ['admin', 'alice', 'bob', 'carol', 'dave']
-    const logins = Array.from({ length: 64 }, (_, at) => {
-      const username = users[at % users.length] ?? 'dave'
-      return at % 2 === 0
-        ? logIn(username, passwordOf(username), '2001:db8::1')
-        : stack.deal.send('/rest/v1/deals?limit=1', basic(username, passwordOf(username), '2001:db8::1'))
-    })
-    const statuses = (await Promise.all(logins)).map(({ status }) => status)
-    // Dave may log in, and may not read.
-    expect(statuses.filter((status) => status !== 200 && status !== 403)).toEqual([])
-  })
-
-  it('is fair to others while one client floods the queue of hashes', async () => {
-    const flood = Array.from({ length: 40 }, (_, at) => logIn(`flood-${at}`, 'wrong password', '198.51.100.50'))
-    const others = Array.from({ length: 5 }, (_, at) => logIn('dave', passwordOf('dave'), `198.51.100.${60 + at}`))
-    expect((await Promise.all(others)).map(({ status }) => status)).toEqual(others.map(() => 200))
-    const busy = (await Promise.all(flood)).filter(({ status }) => status !== 401)
-    for (const reply of busy) {
-      expectProblem(reply, 503, 'unavailable')
-      expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0)
-    }
-  })
-
-  it('stops one client that tries many accounts', async () => {
-    const statuses: number[] = []
-    for (let at = 0; at < 52; at += 1) {
-      const password = `wrong password ${at}`
-      statuses.push((await logIn(`nobody-${at}`, password, `2001:db8:5::${at.toString(16)}`)).status)
-    }
-    expect(statuses).toEqual([...Array(50).fill(401), 429, 429])
-    expect((await logIn('bob', passwordOf('bob'), '2001:db8:6::1')).status).toBe(200)
   })
 
   it.each(['/refresh', '/oauth/token'])(

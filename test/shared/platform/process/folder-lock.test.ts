@@ -102,7 +102,7 @@ describe('the lock of the data folder', () => {
 
 describe('eight processes that start at the same moment', () => {
   const CONTENDERS = 8
-  const rounds = campaign({ short: 8, long: 100 })
+  const rounds = campaign({ short: 3, long: 100 })
   let contenders: ChildProcess[]
 
   beforeAll(async () => {

@@ -1,9 +1,9 @@
 /** Lists, changes of many deals, import and the dashboard as a person uses them. */
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { expectAccessible, keepPicture } from '../support/clients/pages/accessibility.ts'
-import { describeInBrowser } from '../support/clients/pages/browser.ts'
-import { openConsoleInBrowser, signInOnPage } from '../support/worlds/console-world.ts'
+import { expectAccessible, keepPicture } from '../../support/clients/pages/accessibility.ts'
+import { describeInBrowser } from '../../support/clients/pages/browser.ts'
+import { openConsoleInBrowser, signInOnPage } from '../../support/worlds/console-world.ts'
 
 type World = Awaited<ReturnType<typeof openConsoleInBrowser>>
 

@@ -1,13 +1,13 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { unixSeconds } from '../../shared/platform/clock.ts'
-import { rememberSecret } from '../support/clients/http-client.ts'
-import { expectAccessible } from '../support/clients/pages/accessibility.ts'
-import { describeInBrowser } from '../support/clients/pages/browser.ts'
-import { shownSecrets } from '../support/clients/pages/page-text.ts'
-import { signUrl } from '../support/clients/signing.ts'
-import { openConsoleInBrowser, signInOnPage } from '../support/worlds/console-world.ts'
-import { passwordOf } from '../support/worlds/stack.ts'
+import { unixSeconds } from '../../../shared/platform/clock.ts'
+import { rememberSecret } from '../../support/clients/http-client.ts'
+import { expectAccessible } from '../../support/clients/pages/accessibility.ts'
+import { describeInBrowser } from '../../support/clients/pages/browser.ts'
+import { shownSecrets } from '../../support/clients/pages/page-text.ts'
+import { signUrl } from '../../support/clients/signing.ts'
+import { openConsoleInBrowser, signInOnPage } from '../../support/worlds/console-world.ts'
+import { passwordOf } from '../../support/worlds/stack.ts'
 
 type World = Awaited<ReturnType<typeof openConsoleInBrowser>>
 

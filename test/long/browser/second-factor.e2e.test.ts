@@ -1,11 +1,11 @@
 import { Secret, TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { rememberSecret } from '../support/clients/http-client.ts'
-import { expectAccessible } from '../support/clients/pages/accessibility.ts'
-import { describeInBrowser } from '../support/clients/pages/browser.ts'
-import { freePort } from '../support/processes/free-port.ts'
-import { openConsoleInBrowser, signInOnPage } from '../support/worlds/console-world.ts'
+import { rememberSecret } from '../../support/clients/http-client.ts'
+import { expectAccessible } from '../../support/clients/pages/accessibility.ts'
+import { describeInBrowser } from '../../support/clients/pages/browser.ts'
+import { freePort } from '../../support/processes/free-port.ts'
+import { openConsoleInBrowser, signInOnPage } from '../../support/worlds/console-world.ts'
 
 describeInBrowser('the pages of the second factor', () => {
   let world: Awaited<ReturnType<typeof openConsoleInBrowser>>
