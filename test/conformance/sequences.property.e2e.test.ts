@@ -120,7 +120,7 @@ describeBackends('random commands through every style', (openBackend) => {
         commands += all.length * styleClients.length
         for (const outcome of first?.outcomes ?? []) refusals.add(JSON.stringify(outcome))
       }),
-      { numRuns: campaign({ short: 4, long: 40 }), endOnFailure: true },
+      { numRuns: campaign({ short: 3, long: 40 }), endOnFailure: true },
     )
     process.stdout.write(`random commands: ${commands} sent, ${refusals.size} kinds of outcome\n`)
   }, 240_000)

@@ -358,7 +358,7 @@ describeOnDatabases('the principal publisher', (open) => {
       await Promise.all(checks)
       expect(messages.at(-1)?.upTo).toBeGreaterThanOrEqual(history.at(-1)?.number ?? 0)
     })
-    await fc.assert(property, { numRuns: campaign({ short: 20, long: 200 }) })
+    await fc.assert(property, { numRuns: campaign({ short: 8, long: 200 }) })
   })
 
   /** What is read has been true, but may have changed by the time it arrives. */

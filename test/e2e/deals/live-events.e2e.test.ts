@@ -51,7 +51,7 @@ const newUser = async (roles: readonly string[]) => {
 
 describeDealStores('live events', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { dealServers: 2, eventStreams: { heartbeatMs: 1_500, pollMs: 30_000 } })
+    stack = await openStack(openBackend, { dealServers: 2, eventStreams: { heartbeatMs: 500, pollMs: 30_000 } })
     alice = (await stack.logIn('alice')).access
   })
   afterAll(() => stack.close())

@@ -7,7 +7,7 @@ import { describeDealStores } from '../../support/stores/citus.ts'
 import { openStack, type Stack, type TestServer } from '../../support/worlds/stack.ts'
 import { type Received, startReceiver, type WebhookReceiver } from '../../support/worlds/webhook-receiver.ts'
 
-const manyEvents = campaign({ short: 60, long: 3_000 })
+const manyEvents = campaign({ short: 30, long: 3_000 })
 
 let stack: Stack
 let admin: string
