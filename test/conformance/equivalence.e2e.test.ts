@@ -1,13 +1,16 @@
-/** Every command in every style in every state of the transition table, through sockets. */
+/** Every command in every state of the transition table, in all styles or some of them, through sockets. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { representDeal } from '../../deal-server/http/representations/represent-deal.ts'
+import { isEverything } from '../support/campaign.ts'
 import { expectProblem, type Reply } from '../support/clients/http-client.ts'
 import {
   attributeUseCases,
+  covers,
   type StyleClient,
   type StyleRequest,
   styleClients,
 } from '../support/clients/style-clients.ts'
+import { matrixForm, matrixOf } from '../support/matrix.ts'
 import { describeOnce } from '../support/stores/backends.ts'
 import { storedDeals, withoutIdsAndTimes } from '../support/stores/stored-deals.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
@@ -21,7 +24,7 @@ import {
   type TableRow,
   transitionTable,
 } from '../support/worlds/transition-table.ts'
-import { makeTwin, sendAs, type Twin } from '../support/worlds/twins.ts'
+import { makeTwin, sendAs, styleCalled, type Twin } from '../support/worlds/twins.ts'
 
 let stack: Stack
 let alice: string
@@ -39,6 +42,25 @@ const isNothingToAttributes = (useCase: string, state: DealState) =>
 
 const cellOf = (client: StyleClient, { useCase, cells }: TableRow, state: DealState): Cell =>
   client.style === 'attribute-update' && isNothingToAttributes(useCase, state) ? 'unchanged' : cells[state]
+
+/** Whether the outcome is that of the table, and so of the other styles. */
+const isAsInTable = (client: StyleClient, row: TableRow, state: DealState) =>
+  cellOf(client, row, state) === row.cells[state]
+
+/** It runs in every cell: what the other styles are compared with. */
+const reference = styleCalled('action by PUT')
+
+const matrix = matrixOf(
+  { style: styleClients.filter((client) => client !== reference), row: transitionTable, state: dealStates },
+  ({ style, row, state }) => covers(style, row.useCase) && isAsInTable(style, row, state),
+)
+
+/** The styles of a cell: the reference, those of the matrix, and those that have an outcome of their own. */
+function stylesIn(row: TableRow, state: DealState): StyleClient[] {
+  const ofCell = matrix.filter((one) => one.row === row && one.state === state).map(({ style }) => style)
+  const apart = styleClients.filter((client) => covers(client, row.useCase) && !isAsInTable(client, row, state))
+  return [reference, ...ofCell, ...apart]
+}
 
 /** The answers of docs/contract/deals.md#routes-of-the-deal-server. */
 async function expectAnswer(client: StyleClient, reply: Reply, ran: { row: TableRow; cell: Cell; twin: Twin }) {
@@ -71,11 +93,11 @@ async function expectAnswer(client: StyleClient, reply: Reply, ran: { row: Table
   return undefined
 }
 
-/** One cell: what the deal has become, for comparison with its twins. */
+/** One command in one style: what the deal has become, for comparison with its twins. */
 async function runCell(client: StyleClient, row: TableRow, state: DealState) {
   const twin = await makeTwin(send, state)
   const request = client.request({ useCase: row.useCase, params: row.params, ...twin })
-  if (!request) return undefined
+  if (!request) throw new TypeError(`${client.title} has no form of ${row.useCase}`)
   const before = await stored.load(twin.dealId)
   const reply = await send(request)
   const cell = cellOf(client, row, state)
@@ -96,15 +118,15 @@ async function runCell(client: StyleClient, row: TableRow, state: DealState) {
 /** The outcomes of one command in one state, by style; all but what has just been described must be equal. */
 async function runStyles(row: TableRow, state: DealState): Promise<void> {
   const outcomes = await Promise.all(
-    styleClients.map(async (client) => {
+    stylesIn(row, state).map(async (client) => {
       const outcome = await runCell(client, row, state).catch((error: unknown) => {
         throw new Error(`${client.title}: ${row.useCase} in ${state}`, { cause: error })
       })
-      return cellOf(client, row, state) === row.cells[state] ? outcome : undefined
+      return isAsInTable(client, row, state) ? outcome : undefined
     }),
   )
   const known = outcomes.filter((outcome) => outcome !== undefined)
-  expect(known.length).toBeGreaterThanOrEqual(7)
+  expect(known.length).toBeGreaterThanOrEqual(isEverything ? 7 : 2)
   for (const outcome of known) expect(outcome).toEqual(known[0])
 }
 
@@ -127,7 +149,9 @@ function refusalOf(useCase: string, state: DealState): 'not-found' | 'use-case-r
   return useCase === 'CreateDeal' || useCase === 'RestoreDeal' ? undefined : 'use-case-required'
 }
 
-async function runAttempt(useCase: string, state: DealState, method: 'PUT' | 'PATCH'): Promise<void> {
+const attemptMatrix = matrixOf({ useCase: Object.keys(attempts), state: dealStates, method: ['PUT', 'PATCH'] as const })
+
+async function runAttempt({ useCase, state, method }: (typeof attemptMatrix)[number]): Promise<void> {
   const [changes, names] = attempts[useCase] ?? [{}, /./]
   const { dealId, read } = await makeTwin(send, state)
   const before = await stored.load(dealId)
@@ -144,7 +168,7 @@ async function runAttempt(useCase: string, state: DealState, method: 'PUT' | 'PA
   cellsRun.set(`refused: ${method}`, (cellsRun.get(`refused: ${method}`) ?? 0) + 1)
 }
 
-describeOnce('the equivalence of all styles', (openBackend) => {
+describeOnce(`the equivalence of all styles: ${matrixForm}`, (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     alice = (await stack.logIn('alice')).access
@@ -165,7 +189,9 @@ describeOnce('the equivalence of all styles', (openBackend) => {
   describe.each(Object.keys(attempts))('%s by attributes', (useCase) => {
     it('is one of the seven', () => expect(attributeUseCases).not.toContain(useCase))
     it.each(dealStates)('in %s: names the use case to call', async (state) => {
-      await Promise.all((['PUT', 'PATCH'] as const).map((method) => runAttempt(useCase, state, method)))
+      const ofCell = attemptMatrix.filter((one) => one.useCase === useCase && one.state === state)
+      expect(ofCell.length).toBeGreaterThan(0)
+      await Promise.all(ofCell.map(runAttempt))
     })
   })
 })
