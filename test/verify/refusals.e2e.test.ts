@@ -146,9 +146,8 @@ describeBackends('refusals of services that verify', (openBackend) => {
     it('refuse a handshake of WebSocket with a cookie from a page of another site', async () => {
       const open = await sessionClient.open(stack, 'alice')
       const { headers } = await open({ method: 'GET', url: '' })
-      const line = (of: string) =>
-        `GET /me HTTP/1.1\r\nHost: a\r\nCookie: ${headers.cookie}\r\nOrigin: ${of}\r\nUpgrade: websocket\r\n\r\n`
-      const shake = (of: string) => sendRaw(Number(new URL(urlOf(framework)).port), line(of))
+      const head = `GET /me HTTP/1.1\r\nHost: a\r\nConnection: close\r\nUpgrade: websocket\r\nCookie: ${headers.cookie}\r\n`
+      const shake = (of: string) => sendRaw(Number(new URL(urlOf(framework)).port), `${head}Origin: ${of}\r\n\r\n`)
       expect((await shake('https://evil.test'))?.body.code).toBe('cross-site')
       expect((await shake(origin))?.status).toBe(200)
     })

@@ -6,7 +6,7 @@ import { hmacMessageClient, messageSignatureClient } from '../support/clients/sc
 import { forAudience } from '../support/clients/scheme-clients/scheme-client.ts'
 import { openSender, type SendWith } from '../support/clients/scheme-clients/send-with.ts'
 import { makeService, type ServiceCredential } from '../support/clients/service-client.ts'
-import { describeBackends } from '../support/stores/backends.ts'
+import { describeOnce } from '../support/stores/backends.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 import {
   frameworks,
@@ -26,7 +26,7 @@ const clients = [
   { name: 'fields signed by HMAC', client: forAudience(hmacMessageClient, audience) },
 ]
 
-describeBackends('services that verify', (openBackend) => {
+describeOnce('services that verify', (openBackend) => {
   let stack: Stack
   let service: ServiceCredential
   let world: VerifyingServices
