@@ -36,6 +36,7 @@ const actions: Readonly<Record<string, string>> = {
   'resource-server.deleted': 'delete a resource server',
   'user.password-changed': 'change a password',
   'user.digest-secret-made': 'make a Digest secret',
+  'user.unlocked': 'unlock a user',
   'user.logged-out': 'log a user out everywhere',
   'user.logins-ended': 'end all logins of a user',
   'user.credentials-ended': 'end all credentials of a user',

@@ -155,6 +155,7 @@ describeBackends('each change of the auth server', (openBackend) => {
       send: ask('DELETE', `${user}/sessions`),
       entries: on('user.logins-ended'),
     })
+    await walk('DELETE /users/:username/lock', { send: ask('DELETE', `${user}/lock`), entries: on('user.unlocked') })
     await walk('POST /users/:username/logout', {
       send: ask('POST', `${user}/logout`),
       entries: on('user.logged-out'),
