@@ -47,7 +47,7 @@ async function start(kind: Member['kind'], port: number): Promise<ChildServer> {
   return child
 }
 
-/** The rules of `deploy/haproxy/haproxy.cfg` without TLS, with more servers and shorter checks. */
+/** The rules of `deploy/haproxy/haproxy.cfg` without TLS, with more servers and more checks. One is as patient as there. */
 function configuration(port: number): string {
   const servers = (kind: string) =>
     members
@@ -61,7 +61,6 @@ function configuration(port: number): string {
     .replace(/"\$\{KEYHOLD_HOST\}"/g, '127.0.0.1')
     .replace(/ {2}server auth-1 .*/, servers('auth'))
     .replace(/ {2}server deal-1 .*\n.*/, servers('deal'))
-    // A busy machine answers checks late: that alone takes no server out.
     .replace('inter 2s', 'inter 200ms')
     .replace('timeout connect 2s', 'timeout connect 2s\n  timeout check 2s')
     .replace(/ resolvers names init-addr last,libc,none/, '')
