@@ -34,8 +34,7 @@ export default defineConfig({
     testTimeout: isLongForm ? 3_600_000 : 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000, interval: 20 } },
-    // Below test/long most suites start processes of their own.
-    maxWorkers: isEverything ? 2 : 3,
+    maxWorkers: 3,
     sequence: { sequencer: LongFirst },
     projects: [
       // These replace modules and timers, so each file gets modules of its own.

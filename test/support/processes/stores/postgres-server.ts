@@ -53,7 +53,7 @@ export class PostgresServer {
    */
   static async create(binaries: string, settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
     const server = new PostgresServer(binaries, await freePort(), settings)
-    await server.#make('initdb', ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale=C'])
+    await server.#make('initdb', ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale=C.UTF-8'])
     return server
   }
 
