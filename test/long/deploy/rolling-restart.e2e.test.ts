@@ -47,7 +47,7 @@ async function start(kind: Member['kind'], port: number): Promise<ChildServer> {
   return child
 }
 
-/** The rules of `deploy/haproxy/haproxy.cfg` without TLS, with more servers, and checks that follow each other quickly. */
+/** The rules of `deploy/haproxy/haproxy.cfg` without TLS, with more servers, and checks in quick succession. */
 function configuration(port: number): string {
   const servers = (kind: string) =>
     members
