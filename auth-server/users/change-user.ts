@@ -5,6 +5,7 @@ import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { catalogueIn } from '../principals/catalogue.ts'
 import { type Changed, changePrincipal, type PrincipalChange } from '../principals/principal-change.ts'
 import { apiKeys, digestSecrets, passwordResets, users } from '../store/schema.ts'
+import { secondFactorFailures } from '../store/second-factor-tables.ts'
 import {
   type Grantor,
   requireMayAccess,
@@ -108,10 +109,14 @@ export function deleteUser(
   })
 }
 
-/** Ends the lock of an account; its logins go on. @throws ProblemError `not-found`, `missing-right` */
+/**
+ * Ends the lock of an account, and the wait after wrong one-time codes; its logins go on. @throws ProblemError
+ * `not-found`, `missing-right`
+ */
 export const unlockUser = (database: Database, username: string, grantor: Grantor): Promise<Changed<void>> =>
   changePrincipal(database, username, async (transaction, principal) => {
     const before = await userRow(transaction, principal.userId)
+    await transaction.delete(secondFactorFailures).where(eq(secondFactorFailures.userId, before.id))
     // Who unlocks at will guesses without a limit.
     const verify = (source: Drizzle) => requireMayAccess(source, grantor, before)
     return { result: undefined, change: { endsLock: true, verify } }

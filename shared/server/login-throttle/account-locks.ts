@@ -3,6 +3,7 @@
  * every server notes in the cache.
  */
 import { createHmac } from 'node:crypto'
+import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
 import type { Cache } from '../../platform/cache/cache.ts'
 import { laneKey, laneOf } from '../../platform/cache/lanes.ts'
 import type { Clock } from '../../platform/clock.ts'
@@ -24,7 +25,7 @@ export interface AccountLocksOptions {
 export interface AccountLocks {
   /**
    * The end of the latest lock of this account, in milliseconds; undefined when there is none now. A lock is known from
-   * the first refused attempt. @throws Unavailable
+   * the first refused attempt, and while the cache is away to the process that refused it. @throws Unavailable
    */
   lockedUntil(account: string): Promise<number | undefined>
 }
@@ -33,9 +34,21 @@ export interface AccountLocks {
 export interface NotedLocks extends AccountLocks {
   /** The generation under which failures of this account count. */
   generationOf(account: string): Promise<number>
+  /** True when this process has noted a lock of this account that lasts as long, to a second. */
+  isNoted(account: string, lock: Lock): boolean
   /** An attempt on this account was refused, as others will be in this time. */
-  note(account: string, lock: { readonly generation: number; readonly forMs: number }): Promise<void>
+  note(account: string, lock: Lock): Promise<void>
 }
+
+interface Lock {
+  readonly generation: number
+  readonly forMs: number
+}
+
+const remembered = { maxEntries: 10_000, maxBytes: 4_000_000 }
+
+/** Ends that are closer to each other count as the same: a refusal names its wait in whole seconds. */
+const exactToMs = 2_000
 
 /** Locks over a cache. */
 export function createAccountLocks({ cache, clock, secrets, ...options }: AccountLocksOptions): NotedLocks {
@@ -48,26 +61,31 @@ export function createAccountLocks({ cache, clock, secrets, ...options }: Accoun
       return laneKey(laneOf(name), `locked:${name}`)
     })
   const generationOf = async (account: string) => (await options.throttleGenerationOf?.(account)) ?? 1
+  /** The ends that this process has noted, by key. */
+  const noted = createBoundedCache<number>(remembered)
+  const ends = (keys: readonly string[]) => Math.max(...keys.map((key) => noted.get(key) ?? 0))
   return {
     generationOf,
+    isNoted: (account, { generation, forMs }) => ends(keysOf(account, generation)) >= clock.now() + forMs - exactToMs,
     note: async (account, { generation, forMs }) => {
+      const keys = keysOf(account, generation)
+      const until = Math.ceil(clock.now() + forMs)
+      for (const key of keys) noted.set(key, Math.max(until, ends(keys)))
       // The latest end has the highest version.
-      const lock = { version: Math.ceil(clock.now() + forMs), value: '' }
       const life = { ttlSeconds: Math.ceil(forMs / 1000) }
-      await Promise.all(keysOf(account, generation).map((key) => cache.putVersioned(key, lock, life))).catch(
-        ignoreUnavailable,
-      )
+      const written = keys.map((key) => cache.putVersioned(key, { version: until, value: '' }, life))
+      await Promise.all(written).catch(ignoreUnavailable)
     },
     lockedUntil: async (account) => {
       const keys = keysOf(account, await generationOf(account))
-      const locks = await Promise.all(keys.map((key) => cache.getVersioned(key)))
-      const until = Math.max(...locks.map((lock) => lock?.version ?? 0))
+      const locks = await Promise.all(keys.map((key) => cache.getVersioned(key))).catch(ignoreUnavailable)
+      const until = Math.max(ends(keys), ...(locks ?? []).map((lock) => lock?.version ?? 0))
       return until > clock.now() ? until : undefined
     },
   }
 }
 
-/** Without the cache, nobody can read the lock; it holds in this process. */
+/** Without the cache, each process knows the locks that it has noted itself. */
 function ignoreUnavailable(error: unknown): undefined {
   if (!(error instanceof Unavailable)) throw error
 }

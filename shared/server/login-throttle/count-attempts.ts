@@ -52,7 +52,9 @@ export function createLoginThrottle(options: LoginThrottleOptions): LoginThrottl
     return {
       keys,
       noteRefusal: async (refusal) => {
-        if (user === undefined || !isExhausted(refusal)) return
+        const waitMs = waitOf(refusal)
+        // A flood of refusals notes a lock once.
+        if (user === undefined || waitMs === undefined || locks.isNoted(user, { generation, forMs: waitMs })) return
         const ofAccount = keys.filter((key) => counted.ofAccount.includes(key))
         const forMs = await counts.exhaustedForMs(ofAccount)
         if (forMs > 0) await locks.note(user, { generation, forMs })
@@ -201,7 +203,11 @@ function ignoreUnavailable(error: unknown): undefined {
   if (!(error instanceof Unavailable)) throw error
 }
 
-const isExhausted = (error: unknown): boolean => error instanceof ProblemError && error.code === 'too-many-attempts'
+/** How long a refusal for too many failures says to wait, in milliseconds; undefined for other errors. */
+const waitOf = (error: unknown): number | undefined =>
+  error instanceof ProblemError && error.code === 'too-many-attempts'
+    ? (error.retryAfterSeconds ?? 0) * 1000
+    : undefined
 
 const tooManyAttempts = (retryAfterMs: number) =>
   new ProblemError('too-many-attempts', 'Too many failed attempts for this account, or from this address.', {

@@ -168,6 +168,17 @@ describeOnDatabases('second factors', (open) => {
     await core.logIn({ username, password, answer: { code: codeOf(secret) } })
   })
 
+  it('are accepted again after an unlock, however many were wrong', async () => {
+    const { username, password, secret } = await withTotp()
+    const logIn = (code: string) => core.logIn({ username, password, answer: { code } })
+    for (let time = 0; time < 5; time += 1) expect(await codeOfRefusal(logIn(wrongCode(secret)))).toMatch(/^invalid/)
+    expect(await codeOfRefusal(logIn(codeOf(secret)))).toBe('too-many-attempts')
+    const { id: userId } = await core.users.read(username)
+    const credential = { username, generation: 1, loginId: undefined, audience: null, expiresAt: undefined }
+    await core.users.unlock(username, { userId, scheme: 'bearer', credential })
+    await logIn(codeOf(secret))
+  })
+
   it('let a user in by each of ten recovery codes once, also in a race', async () => {
     const user = await withTotp()
     const codes = await core.secondFactors.renewRecoveryCodes(user)

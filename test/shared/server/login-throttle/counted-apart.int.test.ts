@@ -4,6 +4,7 @@ import type { Cache } from '../../../../shared/platform/cache/cache.ts'
 import { createMemoryCache } from '../../../../shared/platform/cache/memory-cache.ts'
 import { systemClock } from '../../../../shared/platform/clock.ts'
 import { createIdSource } from '../../../../shared/platform/ids.ts'
+import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
 import type { LoginThrottle } from '../../../../shared/protocol/authentication/login-throttle.ts'
 import {
   createLoginThrottle,
@@ -94,5 +95,56 @@ describe.each([
     expect(await here.attempt({ account, service: 'service-2', address: '192.0.2.51' }, right)).toBe('right')
     for (let time = 0; time < 1_000; time += 10) await fail(elsewhere, account, 10, `2001:db8:${time}::1`)
     await expectTooMany(here.attempt({ account, address: '192.0.2.51' }, right))
+  })
+})
+
+describe('the end of a lock', () => {
+  const open = (from: Partial<Cache> = {}) => {
+    const cache = createMemoryCache(systemClock)
+    const written: string[] = []
+    const putVersioned: Cache['putVersioned'] = (key, ...entry) => {
+      if (key.includes('locked:')) written.push(key)
+      return cache.putVersioned(key, ...entry)
+    }
+    const own: Partial<Cache> = Object.assign({ putVersioned }, from)
+    const all = new Proxy<Cache>(cache, {
+      get: (_, name: keyof Cache) => own[name] ?? cache[name].bind(cache),
+    })
+    let throttleGeneration = 1
+    const options = { cache: all, clock: systemClock, ids, limits, secrets: [newSecret()] }
+    const loginThrottle = createLoginThrottle({ ...options, throttleGenerationOf: async () => throttleGeneration })
+    const unlock = () => {
+      throttleGeneration += 1
+    }
+    return { loginThrottle, written, unlock }
+  }
+
+  it('is noted once in a flood of refusals, and is over with an unlock', async () => {
+    const { loginThrottle, written, unlock } = open()
+    await fail(loginThrottle, 'flooded', 10)
+    expect(await loginThrottle.lockedUntil('flooded')).toBeUndefined()
+    for (let time = 0; time < 50; time += 1)
+      await expectTooMany(loginThrottle.judge({ account: 'flooded', address }, true))
+    expect(written).toHaveLength(1)
+    const until = (await loginThrottle.lockedUntil('FLOODED')) ?? 0
+    expect(until - systemClock.now()).toBeGreaterThan(890_000)
+    expect(until - systemClock.now()).toBeLessThanOrEqual(900_000)
+    unlock()
+    expect(await loginThrottle.lockedUntil('flooded')).toBeUndefined()
+  })
+
+  it('is known to the process that refused, while the cache is away', async () => {
+    const away = () => Promise.reject(new Unavailable('cache'))
+    const { loginThrottle } = open({
+      putVersioned: away,
+      getVersioned: away,
+      beginAttempt: away,
+      endAttempt: away,
+      allowsAttempt: away,
+    })
+    await fail(loginThrottle, 'away', 10)
+    await expectTooMany(loginThrottle.judge({ account: 'away', address }, true))
+    expect(await loginThrottle.lockedUntil('away')).toBeGreaterThan(systemClock.now() + 890_000)
+    expect(await loginThrottle.lockedUntil('another')).toBeUndefined()
   })
 })
