@@ -44,8 +44,10 @@ export function createLoginThrottle(options: LoginThrottleOptions): LoginThrottl
   const locks = createAccountLocks(options)
   /** The limits of several prefixes together do not apply to a prefix from which the account has logged in. */
   const limitedBy = async (attempted: Attempt, client: AttemptKeys): Promise<LimitedAttempt> => {
-    // Accounts of clients have no record.
-    const user = attempted.secret !== 'client' && isUsername(attempted.account ?? '') ? attempted.account : undefined
+    // Passwords alone: to look for the record of a user whom a Digest response names would show, by the time that it
+    // takes, who is one.
+    const ofPassword = attempted.secret === undefined && isUsername(attempted.account ?? '')
+    const user = ofPassword ? attempted.account : undefined
     const generation = user === undefined ? 1 : await locks.generationOf(user)
     const counted = generation === 1 ? client : keysOf(attempted, generation)
     const keys = (await knownClients.find(client)) ? counted.own : counted.all
