@@ -188,6 +188,26 @@ it('is opened anew each minute, because two clocks part', async () => {
   expect(questions()).toBe(0)
 })
 
+it('goes on with the stream that it has while no other can be opened, as when PostgreSQL is away', async () => {
+  world.cacheServer.kill()
+  await world.time.pass(2_000)
+  for (const deal of world.deals) deal.isRefusedStreams = true
+  let oldest = 0
+  for (let passed = 0; passed < 90_000; passed += 50) {
+    await world.time.pass(50)
+    oldest = Math.max(oldest, ...world.deals.map(({ feed }) => feed.ageMs()))
+  }
+  expect(oldest).toBeLessThan(800)
+  for (const deal of world.deals) deal.isRefusedStreams = false
+  await world.time.pass(3_000)
+  const opened = streams()
+  await change(0, 'user-3', mayNothing)
+  expect(await rights('user-3')).toEqual([[], []])
+  await world.time.pass(30_000)
+  expect(streams()).toEqual(opened)
+  expect(world.violations).toEqual([])
+})
+
 it('follows another database that a stream tells of', async () => {
   world.cacheServer.kill()
   await world.time.pass(2_000)

@@ -4,8 +4,8 @@
  *
  * A line says how long after the request was received the database was read, at least. The request was sent before, so
  * the sum of both is a time at which the read was still to come: a line that is late is old, whatever held it up. It
- * is the same with what the auth server has heard. The two clocks may differ in speed, so a stream is opened anew after
- * a minute.
+ * is the same with what the auth server has heard. The two clocks may differ in speed, so a stream is replaced after a
+ * minute: the next one brings a line before the former one is given up.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../../shared/platform/clock.ts'
@@ -31,7 +31,7 @@ export interface FeedStream {
 const lookIntervalMs = 50
 /** A stream without a line for this time is given up, in milliseconds: two heartbeats and their way. */
 const silentAfterMs = 450
-/** How long a stream is used, in milliseconds. In that time two clocks part by a few milliseconds. */
+/** After this time a stream is replaced, in milliseconds. In that time two clocks part by a few milliseconds. */
 const streamLifeMs = 60_000
 /** A line that seems to be of the future by more than this, in milliseconds: a clock has stood still. */
 const clockToleranceMs = 100
@@ -60,17 +60,57 @@ async function followWhileNeeded(ports: FeedStreamPorts, stopped: AbortSignal): 
     const isNeeded = feed.needsStream()
     if (isOpen && !isNeeded) log.info('The change feed comes from Redis again')
     isOpen &&= isNeeded
-    const lines = isNeeded ? await followOnce(ports, { stopped, onFirstLine }) : 0
+    const lines = isNeeded ? await followInTurn(ports, { stopped, onFirstLine }) : 0
     const isInVain = isNeeded && lines === 0 && feed.position() !== undefined
     await pause(isInVain ? pauseMs : lookIntervalMs, stopped)
     pauseMs = isInVain ? Math.min(2 * pauseMs, longestPauseMs) : firstPauseMs
   }
 }
 
+/** A stream that is followed. */
+interface Followed {
+  /** The number of its lines, when it has ended. */
+  readonly lines: Promise<number>
+  end(): void
+}
+
+/** Follows a stream and those that replace it, to the end of the last one. Resolves to the number of their lines. */
+async function followInTurn(
+  ports: FeedStreamPorts,
+  { stopped, onFirstLine }: { stopped: AbortSignal; onFirstLine: () => void },
+): Promise<number> {
+  let next: Followed | undefined
+  const open = (former?: Followed): Followed => {
+    const ending = new AbortController()
+    const onFirst = () => {
+      former?.end()
+      onFirstLine()
+    }
+    const events = { onFirstLine: onFirst, onAged: () => replace(opened) }
+    const lines = followOnce(ports, { stopped: AbortSignal.any([stopped, ending.signal]), ...events })
+    const opened = { lines, end: () => ending.abort() }
+    return opened
+  }
+  // A stream that brings nothing replaces none: the former one goes on, and asks again.
+  const replace = (former: Followed) => {
+    if (next) return
+    const opened = open(former)
+    next = opened
+    void opened.lines.then((lines) => {
+      if (lines === 0 && next === opened) next = undefined
+    })
+  }
+  let total = 0
+  for (let current: Followed | undefined = open(); current; [current, next] = [next, undefined]) {
+    total += await current.lines
+  }
+  return total
+}
+
 /** Follows one stream to its end. Resolves to the number of its lines, and never rejects. */
 async function followOnce(
   ports: FeedStreamPorts,
-  { stopped, onFirstLine }: { stopped: AbortSignal; onFirstLine: () => void },
+  { stopped, onFirstLine, onAged }: { stopped: AbortSignal; onFirstLine: () => void; onAged: () => void },
 ): Promise<number> {
   const { feed, authClient, clock } = ports
   const from = feed.position()
@@ -93,7 +133,8 @@ async function followOnce(
       feed.onLine(line, Math.min(readAt, now), Math.min(announcedAt, now))
       lines += 1
       if (lines === 1) onFirstLine()
-      if (line.end && (!feed.needsStream() || now - sentAt > streamLifeMs)) break
+      if (line.end && !feed.needsStream()) break
+      if (line.end && now - sentAt > streamLifeMs) onAged()
     }
   } catch {
     // The next stream leads to another auth server, or to the same one later.
