@@ -1,10 +1,11 @@
 // Changes one place of the source at a time, and sees whether the tests notice. Works in the folder that it is called
-// in, which must be clean: use a worktree. Prints a line for each mutant, and those that no test noticed.
+// in, which must be clean: use a worktree. Prints a line for each mutant, with the first test that noticed it.
 // Usage: node scripts/mutants.mjs <number> [<first>]. The same number gives the same mutants.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 
 const seed = 'keyhold'
 const [count = '60', first = '0'] = process.argv.slice(2)
@@ -47,14 +48,14 @@ const mutants = Array.from(
   (_, n) => places[n % places.length][Math.floor(n / places.length)],
 )
 
-/** True when the tests fail: first those of the folder, which are quick, then all of `npm test`. */
-function isNoticed(file) {
+/** The first test that fails: of those of the folder, which are quick, then of all of `npm test`. */
+function noticedBy(file) {
   const folder = `test/${dirname(file).replace('verify/src', 'verify')}`
-  const near = existsSync(folder) ? [[folder]] : []
-  return [...near, []].some((filter) => {
-    const { status } = spawnSync('npx', ['vitest', 'run', '--bail=1', '--reporter=dot', ...filter], { stdio: 'ignore' })
-    return status !== 0
-  })
+  for (const filter of existsSync(folder) ? [[folder], []] : [[]]) {
+    const parameters = ['vitest', 'run', '--bail=1', '--reporter=dot', ...filter]
+    const { status, stdout, stderr } = spawnSync('npx', parameters, { encoding: 'utf8', maxBuffer: 1e9 })
+    if (status !== 0) return /FAIL .*/.exec(stripVTControlCharacters(stdout + stderr))?.[0] ?? `exit code ${status}`
+  }
 }
 
 const survivors = []
@@ -64,10 +65,10 @@ for (const [n, mutant] of mutants.entries()) {
   const text = readFileSync(file, 'utf8')
   writeFileSync(file, text.split('\n').with(at, changed).join('\n'))
   const started = Date.now()
-  const noticed = isNoticed(file)
+  const noticed = noticedBy(file)
   writeFileSync(file, text)
   const seconds = Math.round((Date.now() - started) / 1000)
-  console.log(`${n} ${noticed ? 'noticed' : 'SURVIVED'} ${seconds} s, ${kind}: ${file}:${at + 1} ${line.trim()}`)
+  console.log(`${n} ${noticed ?? 'SURVIVED'} ${seconds} s, ${kind}: ${file}:${at + 1} ${line.trim()}`)
   if (!noticed) survivors.push(mutant)
 }
 console.log(`${survivors.length} survived`)
