@@ -67,6 +67,10 @@ export const dealSettings = {
       'production, this machine itself is allowed',
     { expected: 'comma-separated addresses or CIDRs such as 10.1.2.0/24', fallback: [], part: readBy(parseNetwork) },
   ),
+  PURGED_EVENTS_DAYS: integer(
+    'days after its deletion in which a purged deal keeps its events; then all but the last are deleted',
+    { fallback: 365, min: 31, max: 36_500 },
+  ),
   REQUIRE_PRECONDITION: flag('refuse a whole-deal PUT without If-Match or version (428)', false),
   DEFAULT_CURRENCY: text('the currency of deals created without one', 'EUR', {
     expected: 'an ISO 4217 code',
@@ -138,6 +142,7 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
         ...(mode === 'together' && !shared.production ? loopbackNetworks : []),
       ],
     },
+    purgedEventsDays: values.PURGED_EVENTS_DAYS,
     requirePrecondition: values.REQUIRE_PRECONDITION,
     defaultCurrency: values.DEFAULT_CURRENCY,
   }

@@ -47,6 +47,7 @@ import { resourceMetadataRoute } from './http/resource-metadata.ts'
 import type { DealReader } from './queries/ports.ts'
 import { createReplicaReads } from './replicas/caller-reads.ts'
 import { countReads } from './replicas/count-reads.ts'
+import { createPurgedEventsJob } from './retention/purged-events.ts'
 import { createDealRepository } from './store/deals.ts'
 import { createEventLog } from './store/event-log.ts'
 import { dealHousekeepingJobs } from './store/housekeeping.ts'
@@ -112,7 +113,8 @@ export function createDealServer(config: DealConfig, given: DealResources) {
   const eventLog = createEventLog(database)
   const webhooks = openWebhooks(config, resources, { authClient, principals, eventLog, metrics, serviceSecrets })
   const { events, wakeUps } = createLiveEvents(config, resources, { feed, eventLog, webhooks })
-  const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs: dealHousekeepingJobs })
+  const jobs = [...dealHousekeepingJobs, createPurgedEventsJob({ keptDays: config.purgedEventsDays })]
+  const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs })
   const followedFeed = config.hasFeed ? feed : undefined
   const dependencies = dependenciesOf({ ...resources, keys, feed: followedFeed, events })
   observeServer(metrics, 'deal', { dependencies, housekeeping, hashing: () => withPermit.load() })

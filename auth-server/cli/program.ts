@@ -177,8 +177,4 @@ const groups: readonly Group[] = [
     name: 'deals',
     add: async (program, ports) => (await import('./commands/deals.ts')).addDealCommands(program, ports),
   },
-  {
-    name: 'events',
-    add: async (program, ports) => (await import('./commands/events.ts')).addEventCommands(program, ports),
-  },
 ]

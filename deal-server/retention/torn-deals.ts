@@ -4,7 +4,7 @@
  */
 import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { type JsonRow, textOf } from '../../shared/platform/database/statement.ts'
 import type { Deal } from '../domain/deal.ts'
 import { d, e } from '../store/aliases.ts'
 import { bucketOf } from '../store/events/bucket.ts'
@@ -12,7 +12,6 @@ import { changedColumns, type DealRow, rfc3339OfRow, rowsOfTasks } from '../stor
 import { deals, events } from '../store/schema.ts'
 import { aboutDeals, commitStatement, readDealsStatement } from '../store/statements.ts'
 import { foldHistory, type PastEvent } from '../use-cases/apply-events.ts'
-import type { EventRow } from './removable-events.ts'
 
 /** Some of the deals. */
 export interface CheckedDeals {
@@ -21,6 +20,8 @@ export interface CheckedDeals {
   /** The ids of those whose row and last event differ. */
   readonly torn: readonly string[]
 }
+
+type EventRow = JsonRow<typeof events>
 
 /** How many events two statements look at. */
 const windowSize = 20_000

@@ -1,7 +1,6 @@
 /**
- * Deletes expired data of the deal server. Events stay for ever, and so do their deal ids: the id of a purged deal is
- * never used again. Commands stay too, without their outcomes, so that a late duplicate never runs, not even after its
- * deal was purged.
+ * Deletes expired data of the deal server. Commands stay for ever, without their outcomes, so that a late duplicate
+ * never runs, not even after its deal was purged.
  */
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Drizzle } from '../../shared/platform/database/database.ts'

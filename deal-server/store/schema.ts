@@ -163,7 +163,10 @@ export const commands = dealsSchema.table(
   ],
 )
 
-/** All events of all deals, for ever: the history, and the outbox that live readers follow. */
+/**
+ * All events of all deals, the history, and the outbox that live readers follow. Of a purged deal the last one stays
+ * for ever.
+ */
 export const events = dealsSchema.table(
   'events',
   {

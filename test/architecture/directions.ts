@@ -181,7 +181,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   'auth-server/wiring': ['auth-server', 'shared', '*'],
   'auth-server/server.ts': ['auth-server', 'shared', '*'],
   'auth-server/main.ts': ['auth-server', 'shared', '*'],
-  'auth-server/cli': ['auth-server', 'client/src', 'deal-server/retention', 'shared', '*'],
+  'auth-server/cli': ['auth-server', 'client/src', 'deal-server/retention/torn-deals.ts', 'shared', '*'],
   'shared/platform': ['*'],
   'shared/protocol': ['shared/platform', '*'],
   'shared/server': ['shared/platform', 'shared/protocol', '*'],

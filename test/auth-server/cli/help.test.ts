@@ -40,7 +40,6 @@ it('has the commands of the contract', () => {
     audit: ['tail', 'verify', 'export', 'archive'],
     secrets: ['generate', 'reencrypt'],
     deals: ['check'],
-    events: ['archive', 'verify'],
   })
 })
 
