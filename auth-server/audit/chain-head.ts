@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { textOf } from '../../shared/platform/database/statement.ts'
-import { auditArchive, auditEntries, auditHead } from '../store/audit-tables.ts'
+import { auditEntries, auditHead, auditStart } from '../store/audit-tables.ts'
 import type { AuditHead } from './audit.ts'
 
 const headSql = textOf(sql`
@@ -16,9 +16,9 @@ export async function readHead(database: Pick<Database, 'query'>): Promise<Audit
 
 const hasHeadSql = textOf(sql`select exists (
     select from ${auditEntries} where ${auditEntries.seq} = $1::text::bigint and ${auditEntries.mac} = $2::text)
-  or exists (select from ${auditArchive} where ${auditArchive.count} >= $1::text::bigint) as has`)
+  or exists (select from ${auditStart} where ${auditStart.count} >= $1::text::bigint) as has`)
 
-/** True when this was the head of the log once, and when its entry is archived. @throws Unavailable */
+/** True when this was the head of the log once, and when its entry was dropped. @throws Unavailable */
 export async function hasHead(database: Pick<Database, 'query'>, { count, digest }: AuditHead): Promise<boolean> {
   if (count === 0) return true
   const [row] = await database.query<{ has: boolean }>(hasHeadSql, [String(count), digest])

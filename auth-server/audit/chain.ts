@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { textOf } from '../../shared/platform/database/statement.ts'
-import { auditArchive, auditEntries } from '../store/audit-tables.ts'
+import { auditEntries, auditStart } from '../store/audit-tables.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import type { AuditEntry } from './audit.ts'
 
@@ -69,11 +69,11 @@ interface KeyOfLogPorts {
 
 const lastKeySql = textOf(sql`select coalesce(
     (select ${auditEntries.keyId} from ${auditEntries} order by ${auditEntries.seq} desc limit 1),
-    (select nullif(${auditArchive.keyId}, '') from ${auditArchive})) as "keyId"`)
+    (select nullif(${auditStart.keyId}, '') from ${auditStart})) as "keyId"`)
 
 /**
- * True when SECRETS_KEY holds the key of the last entry, and for an empty log. When all entries are archived, it is the
- * key that the archive was sealed with. @throws Unavailable
+ * True when SECRETS_KEY holds the key of the last entry, and for an empty log. When all entries were dropped, it is
+ * the key that the start of the log was sealed with. @throws Unavailable
  */
 export async function holdsKeyOfLog({ database, secretsKeys }: KeyOfLogPorts): Promise<boolean> {
   const [last] = await database.query<{ keyId: string | null }>(lastKeySql)

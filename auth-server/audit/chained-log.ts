@@ -6,7 +6,7 @@ import { textOf } from '../../shared/platform/database/statement.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { type CountedRefusal, createFloodFilter } from '../../shared/server/login-throttle/flood-filter.ts'
-import { auditArchivedOnce, auditEntries, auditHead, auditJournal } from '../store/audit-tables.ts'
+import { auditDroppedOnce, auditEntries, auditHead, auditJournal } from '../store/audit-tables.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import type { Audit, AuditEvent, AuditHead, TimedEvent } from './audit.ts'
 import { holdsKeyOfLog } from './chain.ts'
@@ -206,10 +206,10 @@ async function notLogged(source: Drizzle, events: readonly TimedEvent[]): Promis
     .from(auditJournal)
     .where(isTarget(sql`(${inJournal.target})`))
   const logged = await source.select({ action, target }).from(auditEntries).where(isTarget(target))
-  const archived = await source
-    .select({ action: auditArchivedOnce.action, target: auditArchivedOnce.target })
-    .from(auditArchivedOnce)
-    .where(isTarget(auditArchivedOnce.target))
-  const names = new Set([...waiting, ...logged, ...archived].map((entry) => `${entry.action} ${entry.target}`))
+  const dropped = await source
+    .select({ action: auditDroppedOnce.action, target: auditDroppedOnce.target })
+    .from(auditDroppedOnce)
+    .where(isTarget(auditDroppedOnce.target))
+  const names = new Set([...waiting, ...logged, ...dropped].map((entry) => `${entry.action} ${entry.target}`))
   return events.filter((event) => !names.has(`${event.action} ${event.target}`))
 }

@@ -4,7 +4,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { namesOf } from '../../shared/platform/database/statement.ts'
-import { auditArchive, auditEntries } from '../store/audit-tables.ts'
+import { auditEntries, auditStart } from '../store/audit-tables.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import { type Mac, macUnder } from './chain.ts'
 import {
@@ -103,7 +103,7 @@ async function readPage(
   const former = alias(auditEntries, 'former')
   const macBefore: SQL = sql`coalesce(
     (select ${former.mac} from ${auditEntries} ${former} where ${former.seq} = ${auditEntries.seq} - 1),
-    (select ${auditArchive.mac} from ${auditArchive} where ${auditArchive.count} = ${auditEntries.seq} - 1), '')`
+    (select ${auditStart.mac} from ${auditStart} where ${auditStart.count} = ${auditEntries.seq} - 1), '')`
   const rows = await database.readWithin<{ entry: ChainedEntry; macBefore: string }>(
     sql`select ${entrySql} as entry, ${macBefore} as "macBefore" from ${auditEntries} join (
         select ${auditEntries.seq} from ${auditEntries} where ${withinRange(range)} and ${conditionOf(filter)}

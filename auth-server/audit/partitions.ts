@@ -1,16 +1,16 @@
 /**
  * The partitions of the audit log, by numbers. The last one takes new entries; at the beginning of a month it ends, and
- * the next one begins. So the removal of a month drops tables instead of deleting rows.
+ * the next one begins. So old entries go with their tables instead of row by row.
  */
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
+import { rfc3339 } from '../../shared/platform/clock.ts'
 import { Conflicted, type Database, type Drizzle } from '../../shared/platform/database/database.ts'
 import type { Chore } from '../../shared/platform/database/housekeeping.ts'
-import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
+import { namesOf } from '../../shared/platform/database/statement.ts'
 import { OperationError } from '../../shared/platform/terminal/report.ts'
 import { auditEntries, auditHead } from '../store/audit-tables.ts'
-import { monthOf, monthSql } from './archive-head.ts'
 
 /** A partition. */
 export interface AuditPartition {
@@ -22,28 +22,11 @@ export interface AuditPartition {
   readonly behind: number | null
 }
 
-/** A partition with what it takes on disk. */
-export interface StoredPartition extends AuditPartition {
-  /** The month of its first entry: `2026-01`; null without entries. */
-  readonly month: string | null
-  /** With its indexes. */
-  readonly bytes: number
-}
-
-const partitionsSql = textOf(sql`select json_build_object('name', p.name, 'first', p.first, 'behind', p.behind, 'month',
-    (select ${monthSql} from ${auditEntries}
-      where ${auditEntries.seq} >= p.first and (p.behind is null or ${auditEntries.seq} < p.behind)
-      order by ${auditEntries.seq} limit 1),
-    'bytes', pg_total_relation_size(format('auth.%I', p.name)::regclass)) as partition
-  from auth.audit_partitions() p`)
-
-/** Reads the partitions, in the order of their numbers; none in a database before them. @throws Unavailable */
-export async function readPartitions(database: Pick<Database, 'query'>): Promise<StoredPartition[]> {
-  const [known] = await database.query<{ isKnown: boolean }>(
-    `select to_regprocedure('auth.audit_partitions()') is not null as "isKnown"`,
+/** Reads the partitions, in the order of their numbers. @throws Unavailable */
+export async function readPartitions(database: Pick<Database, 'query'>): Promise<AuditPartition[]> {
+  const rows = await database.query<{ partition: AuditPartition }>(
+    'select to_json(p) as partition from auth.audit_partitions() p',
   )
-  if (!known?.isKnown) return []
-  const rows = await database.query<{ partition: StoredPartition }>(partitionsSql)
   return rows.map(({ partition }) => partition)
 }
 
@@ -85,7 +68,7 @@ export async function retryWhileHeld<Result>(work: () => Promise<Result>, signal
 export const cutAuditLog: Chore = {
   name: 'partitions of the audit log',
   run: async (drizzle, clock) => {
-    const due = await findDue(drizzle, new Date(clock.now()))
+    const due = await findDue(drizzle, clock.now())
     if (due === undefined) return
     // It also brings the partition into memory.
     const start = clock.monotonic()
@@ -97,8 +80,9 @@ export const cutAuditLog: Chore = {
 }
 
 /** The name of the last partition, if it should end. */
-async function findDue(drizzle: Drizzle, now: Date): Promise<string | undefined> {
-  const isOver = sql`(select ${monthSql} < ${monthOf(now)}::text
+async function findDue(drizzle: Drizzle, now: number): Promise<string | undefined> {
+  const month = rfc3339(now).slice(0, 7)
+  const isOver = sql`(select to_char(${auditEntries.at} at time zone 'UTC', 'YYYY-MM') < ${month}::text
     from ${auditEntries} where ${auditEntries.seq} >= p.first order by ${auditEntries.seq} limit 1)`
   const isLarge = sql`(select ${auditHead.count} from ${auditHead}) - p.first >= ${mostEntries}::bigint`
   const [last] = await drizzle

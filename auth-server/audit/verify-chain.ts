@@ -7,9 +7,9 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import { textOf } from '../../shared/platform/database/statement.ts'
 import { auditEntries, auditHead } from '../store/audit-tables.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
-import { archiveHeadSql, faultOfHead, nothingArchived, readArchiveHead, type SealedHead } from './archive-head.ts'
 import type { AuditHead } from './audit.ts'
 import { type Mac, macUnder } from './chain.ts'
+import { faultOfStart, type LogStart, logStartSql, nothingDropped, readLogStart } from './log-start.ts'
 import { type ChainedEntry, readChainedEntries } from './read-entries.ts'
 
 /** The first fault of the log. */
@@ -26,21 +26,21 @@ export type AuditFault =
   | { readonly fault: 'beyond-head'; readonly seq: number }
   /** The given head belongs to another log than this one. */
   | { readonly fault: 'other-log'; readonly seq: number }
-  /** The row that says that entries up to this one are archived is not what was written. */
-  | { readonly fault: 'broken-archive'; readonly seq: number }
+  /** The row that says that entries up to this one were dropped is not what was written. */
+  | { readonly fault: 'broken-start'; readonly seq: number }
   /** It was sealed with a key that is not in SECRETS_KEY. */
-  | { readonly fault: 'unknown-archive-key'; readonly seq: number }
+  | { readonly fault: 'unknown-start-key'; readonly seq: number }
   /** This entry is there, though the log begins behind it. */
-  | { readonly fault: 'before-archive'; readonly seq: number }
-  /** The given head is of this entry, which is archived. */
-  | { readonly fault: 'head-archived'; readonly seq: number }
+  | { readonly fault: 'before-start'; readonly seq: number }
+  /** The given head is of this entry, which was dropped. */
+  | { readonly fault: 'head-dropped'; readonly seq: number }
 
 /** The result: how far the log is correct, and the first fault if there is one. */
 export interface AuditVerdict {
   /** The head of the correct part; without a fault, the head of the log. */
   readonly sound: AuditHead
-  /** The last entry that is archived and no longer there; undefined when none is. */
-  readonly archived: AuditHead | undefined
+  /** The last entry that was dropped; undefined when none was. */
+  readonly dropped: AuditHead | undefined
   readonly fault: AuditFault | undefined
 }
 
@@ -51,26 +51,28 @@ export interface VerifyPorts {
   readonly secretsKeys: SecretsKeys
   /** How many entries are read at once. The default is 1,000. */
   readonly pageSize?: number
+  /** The check ends in front of the first entry of this time (RFC 3339) or later; with the log when left out. */
+  readonly before?: string
   /** Called after each page: how many entries are checked, out of how many. */
   readonly onProgress?: (done: number, total: number) => void
 }
 
 /** One statement reads all, because an entry and the head that counts it become visible together. */
 const endSql = textOf(sql`select json_build_object('count', ${auditHead.count}, 'digest', ${auditHead.mac},
-  'archive', ${archiveHeadSql},
+  'start', ${logStartSql},
   'first', (select min(${auditEntries.seq}) from ${auditEntries}),
   'last', (select coalesce(max(${auditEntries.seq}), 0) from ${auditEntries})) as "end" from ${auditHead}`)
 
 interface Ends extends AuditHead {
-  readonly archive: SealedHead | null
+  readonly start: LogStart | null
   readonly first: number | null
   readonly last: number
 }
 
-const noEnds: Ends = { count: 0, digest: '', archive: null, first: null, last: 0 }
+const noEnds: Ends = { count: 0, digest: '', start: null, first: null, last: 0 }
 
 /**
- * Checks the entries that exist at the time of the call, from the first that is not archived; the log may grow in the
+ * Checks the entries that exist at the time of the call, from the first that was not dropped; the log may grow in the
  * meantime. `known` is a head that was logged earlier: an attacker with access to the database can cut off the end, but
  * then the rest does not agree with this head.
  *
@@ -79,35 +81,36 @@ const noEnds: Ends = { count: 0, digest: '', archive: null, first: null, last: 0
 export async function verifyChain(ports: VerifyPorts, known?: AuditHead): Promise<AuditVerdict> {
   const [row] = await ports.database.query<{ end: Ends }>(endSql)
   const end = row?.end ?? noEnds
-  const archive = end.archive ?? nothingArchived
-  const start: AuditHead = { count: archive.count, digest: archive.digest }
-  const archived = start.count === 0 ? undefined : start
-  const faultOfStart = faultOfArchive(ports.secretsKeys, archive, end.first)
-  if (faultOfStart) return { sound: start, archived, fault: faultOfStart }
-  const { sound, fault, digestAtKnown } = await walk(ports, {
+  const stored = end.start ?? nothingDropped
+  const start: AuditHead = { count: stored.count, digest: stored.digest }
+  const dropped = start.count === 0 ? undefined : start
+  const faultThere = faultOfBeginning(ports.secretsKeys, stored, end.first)
+  if (faultThere) return { sound: start, dropped, fault: faultThere }
+  const { sound, fault, digestAtKnown, isPart } = await walk(ports, {
     from: start,
     count: end.count,
     known: known?.count,
   })
-  // Entries that were there a moment ago are in the archive now.
-  if (fault?.fault === 'missing' && (await readArchiveHead(ports.database)).count > start.count) {
+  // Entries that were there a moment ago are dropped now.
+  if (fault?.fault === 'missing' && (await readLogStart(ports.database)).count > start.count) {
     return verifyChain(ports, known)
   }
-  return { sound, archived, fault: fault ?? faultOfEnd({ sound, end, start }, known, digestAtKnown) }
+  if (isPart) return { sound, dropped, fault: undefined }
+  return { sound, dropped, fault: fault ?? faultOfEnd({ sound, end, start }, known, digestAtKnown) }
 }
 
 /** What is wrong with where the log begins. */
-function faultOfArchive(keys: SecretsKeys, archive: SealedHead, first: number | null): AuditFault | undefined {
-  const fault = faultOfHead(keys, archive)
-  if (fault === 'broken') return { fault: 'broken-archive', seq: archive.count }
-  if (fault === 'unknown-key') return { fault: 'unknown-archive-key', seq: archive.count }
-  return first !== null && first <= archive.count ? { fault: 'before-archive', seq: first } : undefined
+function faultOfBeginning(keys: SecretsKeys, start: LogStart, first: number | null): AuditFault | undefined {
+  const fault = faultOfStart(keys, start)
+  if (fault === 'broken') return { fault: 'broken-start', seq: start.count }
+  if (fault === 'unknown-key') return { fault: 'unknown-start-key', seq: start.count }
+  return first !== null && first <= start.count ? { fault: 'before-start', seq: first } : undefined
 }
 
 interface Found {
   readonly sound: AuditHead
   readonly end: Ends
-  /** The part of the log that is archived. */
+  /** The part of the log that was dropped. */
   readonly start: AuditHead
 }
 
@@ -121,13 +124,15 @@ function faultOfEnd(
   if (sound.digest !== end.digest) return { fault: 'broken', seq: end.count }
   if (known === undefined) return undefined
   if (known.count > end.count) return { fault: 'cut-off', seq: end.count + 1 }
-  if (known.count < start.count) return { fault: 'head-archived', seq: known.count }
+  if (known.count < start.count) return { fault: 'head-dropped', seq: known.count }
   return digestAtKnown === known.digest ? undefined : { fault: 'other-log', seq: known.count }
 }
 
 interface Walked {
   readonly sound: AuditHead
   readonly fault?: AuditFault
+  /** True when the next entry is not to be checked any more. */
+  readonly isPart?: true
   /** The digest of the log when it had as many entries as the known head says. */
   readonly digestAtKnown: string | undefined
 }
@@ -152,6 +157,7 @@ async function walk(ports: VerifyPorts, { from, count, known }: Walk): Promise<W
     for (const entry of entries) {
       const fault = faultOf(entry, sound, macs)
       if (fault) return { sound, fault, digestAtKnown }
+      if (ports.before !== undefined && entry.at >= ports.before) return { sound, isPart: true, digestAtKnown }
       sound = { count: entry.seq, digest: entry.mac }
       if (sound.count === known) digestAtKnown = sound.digest
     }
@@ -184,13 +190,12 @@ const sentences: Readonly<Record<AuditFault['fault'], (seq: number) => string>> 
     'nothing from there on can be checked.',
   'cut-off': (seq) => `the log ends before entry ${seq}, which was there once.`,
   'beyond-head': (seq) => `entry ${seq} stands behind the end of the log.`,
-  'broken-archive': (seq) => `the row that says that entries up to ${seq} are archived is not what was written.`,
-  'unknown-archive-key': (seq) =>
-    `the row that says that entries up to ${seq} are archived was sealed under a key that is neither in SECRETS_KEY ` +
+  'broken-start': (seq) => `the row that says that entries up to ${seq} were dropped is not what was written.`,
+  'unknown-start-key': (seq) =>
+    `the row that says that entries up to ${seq} were dropped was sealed under a key that is neither in SECRETS_KEY ` +
     'nor in FORMER_SECRETS_KEYS.',
-  'before-archive': (seq) => `entry ${seq} stands before the beginning of the log: up to there it is archived.`,
-  'head-archived': (seq) =>
-    `the given head is of entry ${seq}, which is archived: give it together with \`--file\` and the file that has it.`,
+  'before-start': (seq) => `entry ${seq} stands before the beginning of the log: up to there it was dropped.`,
+  'head-dropped': (seq) => `the given head is of entry ${seq}, which was dropped: give a later one.`,
   'other-log': (seq) => `this is not the log whose entry ${seq} was the given head: it was written anew.`,
 }
 

@@ -9,7 +9,7 @@ const time = (name: string) => timestamp(name, { withTimezone: true, precision: 
 const folded = (name: SQLWrapper) => sql`lower(${name} collate "C")`
 
 /**
- * The audit log. Entries are only added, and archived from the beginning on. The MAC of each entry covers the MAC
+ * The audit log. Entries are only added, and dropped from the beginning on. The MAC of each entry covers the MAC
  * before it.
  */
 export const auditEntries = authSchema.table(
@@ -64,28 +64,26 @@ export const auditHead = authSchema.table(
 )
 
 /**
- * A single row: the last audit entry that was removed, because it is in the archive. Rows of `audit_entries` up to it
- * may be deleted, and no others: a trigger refuses it.
+ * A single row: the last audit entry that was dropped. Rows of `audit_entries` up to it may be deleted, and no others:
+ * a trigger refuses it.
  */
-export const auditArchive = authSchema.table(
-  'audit_archive',
+export const auditStart = authSchema.table(
+  'audit_start',
   {
     id: smallint().primaryKey().default(1),
     /** Its number and its MAC. */
     count: bigint({ mode: 'number' }).notNull().default(0),
     mac: text().notNull().default(''),
-    /** Its month: `2026-01`. */
-    month: text().notNull().default(''),
-    /** The id of the key of SECRETS_KEY that made the seal, which covers the row (`audit/archive-head.ts`). */
+    /** The id of the key of SECRETS_KEY that made the seal, which covers the row (`audit/log-start.ts`). */
     keyId: text('key_id').notNull().default(''),
     seal: text().notNull().default(''),
   },
-  (table) => [check('audit_archive_single', sql`${table.id} = 1`)],
+  (table) => [check('audit_start_single', sql`${table.id} = 1`)],
 )
 
-/** What archived entries say that is logged only once: operations on keys of the ring. */
-export const auditArchivedOnce = authSchema.table(
-  'audit_archived_once',
+/** What dropped entries say that is logged only once: operations on keys of the ring. */
+export const auditDroppedOnce = authSchema.table(
+  'audit_dropped_once',
   { action: text().notNull(), target: text().notNull() },
   (table) => [primaryKey({ columns: [table.action, table.target] })],
 )

@@ -43,7 +43,7 @@ const actions: Readonly<Record<string, string>> = {
   'user.recovered': 'recover an administrator',
   'secrets.reencrypted': 'encrypt the secrets anew',
   'deal.mended': 'make a deal anew from its events',
-  'audit.archived': 'move a month of the audit log to the archive',
+  'audit.dropped': 'drop old entries of the audit log',
   'user.password-reset-made': 'make a one-time link for a password',
   'user.password-reset': 'set a password by a one-time link',
   'user.second-factors-reset': 'remove the second factors of a user',

@@ -12,17 +12,15 @@ import type { AuditHead } from '../../audit/audit.ts'
 import { parseAuditHead, sentenceOf, verifyChain } from '../../audit/verify-chain.ts'
 import { type AdminClient, allOf, type WithAdmin } from '../http/admin-client.ts'
 import { asSentence } from '../http/errors.ts'
-import type { AuthData, OpenAuthData } from '../offline/auth-data.ts'
+import type { OpenAuthData } from '../offline/auth-data.ts'
 import { findEnd } from '../offline/log-end.ts'
 import { settleAuditLog } from '../offline/record-operation.ts'
 import { withExample, withText } from '../terminal/help.ts'
-import { type AuditArchivePorts, addAuditArchive, verifyFiles } from './audit-archive.ts'
+import { type AuditDropPorts, addAuditDrop } from './audit-drop.ts'
 import { type AuditExportPorts, addAuditExport } from './audit-export.ts'
 
 /** Services that the commands use. */
-export interface AuditCommandPorts extends AuditExportPorts, AuditArchivePorts {
-  /** The keys of SECRETS_KEY and FORMER_SECRETS_KEYS, without the database. */
-  readonly readKeys: () => Promise<Omit<AuthData, 'database'>>
+export interface AuditCommandPorts extends AuditExportPorts, AuditDropPorts {
   readonly withAdmin: WithAdmin
   /** Prints a result while the command runs, for scripts and for people. */
   print(json: unknown, text: string): void
@@ -54,7 +52,7 @@ export function addAuditCommands(program: Command, ports: AuditCommandPorts): vo
   withExample(tail, 'audit tail --limit 50', 'audit tail --follow')
   addVerification(audit, ports)
   addAuditExport(audit, ports)
-  addAuditArchive(audit, ports)
+  addAuditDrop(audit, ports)
 }
 
 function count(text: string): number {
@@ -114,21 +112,14 @@ const lineOf = ({ seq, at, actor, action, target, outcome, scheme, address, coun
 
 interface VerifyOptions {
   readonly head?: string
-  readonly file?: readonly string[]
 }
 
-function addVerification(audit: Command, { openAuthData, readKeys, report }: AuditCommandPorts): void {
+function addVerification(audit: Command, { openAuthData, report }: AuditCommandPorts): void {
   const verify = audit
     .command('verify')
     .description("check the log's chain, on the auth server's own database; servers may run")
     .option('--head <count:digest>', 'a head that a server logged, or that an earlier check printed')
-    .option('--file <files...>', 'check these archived months instead, each alone and whether they follow each other')
-    .action(
-      report(async ({ head, file }: VerifyOptions) => {
-        const known = knownHead(head)
-        return file ? verifyFiles(file, { ...(await readKeys()), known }) : verifyLog(openAuthData, known)
-      }),
-    )
+    .action(report(({ head }: VerifyOptions) => verifyLog(openAuthData, knownHead(head))))
   withText(
     verify,
     'Each entry carries a MAC over the entry before it. So the check finds an entry that was changed, moved or\n' +
@@ -138,16 +129,10 @@ function addVerification(audit: Command, { openAuthData, readKeys, report }: Aud
       'away from the servers, and give it to this check alone, in FORMER_SECRETS_KEYS, which holds any number of\n' +
       'keys. A thief of an old key could rewrite the entries under it. So always give a head that was logged after\n' +
       'the rotation: no rewritten log agrees with it.',
-    'After `audit archive --remove` the check begins behind the removed entries. Their files are checked with --file,\n' +
-      'which needs SECRETS_KEY alone. The head that follows "Archived" is that of the last file.',
+    'After `audit drop` the check begins behind the dropped entries.',
     'Reads AUTH_DATABASE_URL, or the database in DATA_DIR while no server has it open, and SECRETS_KEY.',
   )
-  withExample(
-    verify,
-    'audit verify --file audit-2026-01.ndjson.gz audit-2026-02.ndjson.gz',
-    'audit verify',
-    'audit verify --head 1712:Vb3Jm0n9tY0h2dC7gqT5w0s1m8nFzqkXnKxw9pUu3aE',
-  )
+  withExample(verify, 'audit verify', 'audit verify --head 1712:Vb3Jm0n9tY0h2dC7gqT5w0s1m8nFzqkXnKxw9pUu3aE')
 }
 
 function knownHead(text: string | undefined): AuditHead | undefined {
@@ -159,14 +144,14 @@ function knownHead(text: string | undefined): AuditHead | undefined {
 async function verifyLog(openAuthData: OpenAuthData, known: AuditHead | undefined): Promise<Report> {
   return openAuthData(async ({ database, secretsKeys, allSecretsKeys }) => {
     await settleAuditLog({ database, secretsKeys })
-    const { sound, archived, fault } = await withProgress('entries', (onProgress) =>
+    const { sound, dropped, fault } = await withProgress('entries', (onProgress) =>
       verifyChain({ database, secretsKeys: allSecretsKeys, onProgress }, known),
     )
     const head = `${sound.count}:${sound.digest}`
-    const before = archived === undefined ? {} : { archived }
+    const before = dropped === undefined ? {} : { dropped }
     if (!fault) {
-      const text = `In order: ${sound.count - (archived?.count ?? 0)} entries. The head is ${head}`
-      const others = archived === undefined ? '' : `\nArchived before them, up to ${archived.count}:${archived.digest}`
+      const text = `In order: ${sound.count - (dropped?.count ?? 0)} entries. The head is ${head}`
+      const others = dropped === undefined ? '' : `\nDropped before them, up to ${dropped.count}:${dropped.digest}`
       return { json: { ok: true, head: sound, ...before }, text: `${text}${others}` }
     }
     const text = `Wrong: ${sentenceOf(fault)}\nSound as far as ${head}`

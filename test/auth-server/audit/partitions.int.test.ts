@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { archiveMonths } from '../../../auth-server/audit/archive-months.ts'
 import { macUnder } from '../../../auth-server/audit/chain.ts'
+import { dropEntries } from '../../../auth-server/audit/drop-entries.ts'
 import { pendingOf } from '../../../auth-server/audit/journal.ts'
 import { cutAuditLog, readPartitions, retryWhileHeld } from '../../../auth-server/audit/partitions.ts'
 import { readEntries } from '../../../auth-server/audit/read-entries.ts'
-import { removeArchived } from '../../../auth-server/audit/remove-archived.ts'
 import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
@@ -55,20 +54,15 @@ describeOnDatabases('the partitions of the audit log', (open) => {
       await transaction.execute(sql`select auth.cut_audit_entries()`)
     })
   const nextMonth = () => clock.advance(30 * 86_400_000)
-  const bounds = async () =>
-    (await readPartitions(opened.database)).map(({ first, behind, month }) => `${month} ${first} ${behind}`)
+  const bounds = async () => (await readPartitions(opened.database)).map(({ first, behind }) => `${first} ${behind}`)
   const verdict = () => verifyChain({ database: opened.database, secretsKeys })
-  const archive = async (before: string, mostCopied?: number) => {
-    const directory = await mkdtemp(join(tmpdir(), 'keyhold-partitions-'))
+  /** How many entries were gone after each step. */
+  const drop = async (before: string, mostCopied = 20_000) => {
     const ports = { ...opened, secretsKeys, allSecretsKeys: secretsKeys, signal: new AbortController().signal }
-    const months = await archiveMonths(ports, { before, directory })
     const steps: number[] = []
     const onProgress = (done: number) => void steps.push(done)
-    await removeArchived(
-      { ...ports, batchSize: 3, ...(mostCopied === undefined ? {} : { mostCopied }), onProgress },
-      months,
-    )
-    await rm(directory, { recursive: true })
+    await dropEntries({ ...ports, batchSize: 3, mostCopied, onProgress }, before)
+    await createLog().settle()
     return steps
   }
 
@@ -76,18 +70,18 @@ describeOnDatabases('the partitions of the audit log', (open) => {
     await keepHouse()
     await write(4)
     await keepHouse()
-    expect(await bounds()).toEqual(['2025-11 1 null'])
+    expect(await bounds()).toEqual(['1 null'])
     nextMonth()
     await keepHouse()
     await keepHouse()
-    expect(await bounds()).toEqual(['2025-11 1 5', 'null 5 null'])
+    expect(await bounds()).toEqual(['1 5', '5 null'])
     nextMonth()
     await keepHouse()
     await write(2)
     nextMonth()
     await keepHouse()
     await write(1)
-    expect(await bounds()).toEqual(['2025-11 1 5', '2026-01 5 7', '2026-02 7 null'])
+    expect(await bounds()).toEqual(['1 5', '5 7', '7 null'])
     expect(await verdict()).toMatchObject({ sound: { count: 7 }, fault: undefined })
     const { items } = await readEntries(opened.database, { limit: 9, order: 'desc', filter: { target: 'user-0' } })
     expect(items.map(({ seq }) => seq)).toEqual([7, 5, 1])
@@ -97,16 +91,16 @@ describeOnDatabases('the partitions of the audit log', (open) => {
     await write(1)
     await opened.database.write('update auth.audit_head set count = 5000000')
     await keepHouse()
-    expect(await bounds()).toEqual(['2025-11 1 null'])
+    expect(await bounds()).toEqual(['1 null'])
     await opened.database.write('update auth.audit_head set count = 5000001')
     let time = 0
     const slow = { ...clock, monotonic: () => (time += 3_000) }
     await expect(cutAuditLog.run(opened.database.drizzle, slow)).rejects.toThrow(
       'auth.audit_entries_from_1 does not end: it takes 3000 ms to read',
     )
-    expect(await bounds()).toEqual(['2025-11 1 null'])
+    expect(await bounds()).toEqual(['1 null'])
     await keepHouse()
-    expect(await bounds()).toEqual(['2025-11 1 5000002', 'null 5000002 null'])
+    expect(await bounds()).toEqual(['1 5000002', '5000002 null'])
   })
 
   it('lose no entry that servers write while one ends', async () => {
@@ -137,13 +131,13 @@ describeOnDatabases('the partitions of the audit log', (open) => {
     nextMonth()
     await keepHouse()
     await write(3)
-    expect(await bounds()).toEqual(['2025-11 1 13', '2025-12 13 23', '2026-01 23 null'])
-    expect(await archive('2025-12')).toEqual([10])
-    expect(await bounds()).toEqual(['2025-12 11 13', '2025-12 13 23', '2026-01 23 null'])
-    expect(await verdict()).toMatchObject({ sound: { count: 25 }, archived: { count: 10 }, fault: undefined })
-    expect(await archive('2026-01')).toEqual([2, 12])
-    expect(await bounds()).toEqual(['2026-01 23 null'])
-    expect(await verdict()).toMatchObject({ sound: { count: 25 }, archived: { count: 22 }, fault: undefined })
+    expect(await bounds()).toEqual(['1 13', '13 23', '23 null'])
+    expect(await drop('2025-12-01')).toEqual([10])
+    expect(await bounds()).toEqual(['11 13', '13 23', '23 null'])
+    expect(await verdict()).toMatchObject({ sound: { count: 25 }, dropped: { count: 10 }, fault: undefined })
+    expect(await drop('2026-01-01')).toEqual([2, 12])
+    expect(await bounds()).toEqual(['23 null'])
+    expect(await verdict()).toMatchObject({ sound: { count: 25 }, dropped: { count: 22 }, fault: undefined })
     const again = { ...nobody, action: 'key.generated', at: '2025-11-20T00:00:00.000Z' }
     expect(await createLog().recordOnce([{ ...again, target: 'user-0' }])).toEqual([])
     expect(await createLog().recordOnce([{ ...again, target: 'other' }])).toHaveLength(1)
@@ -156,14 +150,14 @@ describeOnDatabases('the partitions of the audit log', (open) => {
     await keepHouse()
     nextMonth()
     await keepHouse()
-    expect(await archive('2025-12', 4)).toEqual([3, 6, 7])
-    expect(await bounds()).toEqual(['2025-12 1 13', 'null 13 null'])
-    expect(await archive('2026-01')).toEqual([5])
+    expect(await drop('2025-12-01', 4)).toEqual([3, 6, 7])
+    expect(await bounds()).toEqual(['1 13', '13 null'])
+    expect(await drop('2026-01-01')).toEqual([5])
     await write(4)
-    expect(await archive('2026-02')).toEqual([3, 4])
-    expect(await bounds()).toEqual(['null 13 null'])
+    expect(await drop('2026-02-01')).toEqual([3, 4])
+    expect(await bounds()).toEqual(['13 null'])
     await write(1)
-    expect(await verdict()).toMatchObject({ sound: { count: 17 }, archived: { count: 16 }, fault: undefined })
+    expect(await verdict()).toMatchObject({ sound: { count: 17 }, dropped: { count: 16 }, fault: undefined })
   })
 
   it('refuse changes and deletions also when a statement names them', async () => {
@@ -172,7 +166,7 @@ describeOnDatabases('the partitions of the audit log', (open) => {
     await write(2)
     await keepHouse()
     await write(2)
-    await archive('2025-12')
+    await drop('2025-12-01')
     const names = (await readPartitions(opened.database)).map(({ name }) => name)
     expect(names).toEqual(['audit_entries_from_3', 'audit_entries_from_5'])
     for (const name of ['audit_entries', ...names]) {
@@ -193,9 +187,9 @@ describeOnDatabases('the partitions of the audit log', (open) => {
       given = write(1)
       await given
     })
-    expect(await bounds()).toEqual(['2025-11 1 null'])
+    expect(await bounds()).toEqual(['1 null'])
     await keepHouse()
-    expect(await bounds()).toEqual(['2025-11 1 4', 'null 4 null'])
+    expect(await bounds()).toEqual(['1 4', '4 null'])
     expect(warnings).toEqual([])
   })
 })

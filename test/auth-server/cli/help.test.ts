@@ -37,7 +37,7 @@ it('has the commands of the contract', () => {
     'api-keys': ['add', 'list', 'rotate', 'revoke'],
     services: ['add', 'list', 'rotate', 'remove'],
     sessions: ['list', 'end'],
-    audit: ['tail', 'verify', 'export', 'archive'],
+    audit: ['tail', 'verify', 'export', 'drop'],
     secrets: ['generate', 'reencrypt'],
     deals: ['check'],
   })

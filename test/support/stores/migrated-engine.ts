@@ -62,7 +62,7 @@ async function giveBack(migrated: MigratedEngine): Promise<void> {
 }
 
 /**
- * The log has one partition again. Later months and archived ones are what else alters tables. The engine begins with
+ * The log has one partition again. Later months and dropped ones are what else alters tables. The engine begins with
  * a partition that was made the same way.
  */
 const newPartition = `do $$ declare part text; begin

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { replaceFile } from '../../../../auth-server/key-ring/key-files.ts'
 import { openCheckpoint } from '../../../../cli/transfer/checkpoint.ts'
-import { writeManifest } from '../../../../shared/platform/archive/archive-file.ts'
 import { placeOf, writeTextWhole, writeWhole } from '../../../../shared/platform/files/whole-file.ts'
 
 describe('a file that is written whole', () => {
@@ -76,15 +75,14 @@ describe('a file that is written whole', () => {
     ['key rings', (path: string) => replaceFile(path, 'x')],
     ['states of imports', (path: string) => openCheckpoint(path).save({} as never, true)],
     ['lists of the demo', async (path: string) => writeTextWhole(await placeOf(path), 'x', { mode: 0o600 })],
-    ['manifests', (path: string) => writeManifest(path.replace('.manifest.json', '.ndjson.gz'), {})],
   ])('is, of %s, what a link leads to, with the mode that it has', async (_, write) => {
-    const [real, link] = [join(folder, 'real'), join(folder, 'a.manifest.json')]
+    const [real, link] = [join(folder, 'real'), join(folder, 'link')]
     await writeFile(real, 'old', { mode: 0o640 })
     await symlink(real, link)
     await write(link)
     expect(lstatSync(link).isSymbolicLink()).toBe(true)
     expect(readFileSync(real, 'utf8')).not.toBe('old')
     expect(modeOf(real)).toBe(0o640)
-    expect(readdirSync(folder).sort()).toEqual(['a.manifest.json', 'real'])
+    expect(readdirSync(folder).sort()).toEqual(['link', 'real'])
   })
 })

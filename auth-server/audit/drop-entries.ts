@@ -1,76 +1,83 @@
-/** Removes entries that are in the archive from the database: whole partitions, or rows in batches. */
-
+/** Drops the oldest entries of the audit log, once they were verified: whole partitions, or rows in batches. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { build, namesOf, textOf } from '../../shared/platform/database/statement.ts'
 import { OperationError } from '../../shared/platform/terminal/report.ts'
-import { auditArchive, auditArchivedOnce, auditEntries } from '../store/audit-tables.ts'
+import { auditDroppedOnce, auditEntries, auditStart } from '../store/audit-tables.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
-import { type ArchiveHead, readArchiveHead, type SealedHead, sealHead } from './archive-head.ts'
 import type { AuditHead } from './audit.ts'
 import { type EntriesOfChange, entriesUnderWay, insertEntries } from './change-entries.ts'
-import type { MonthFacts } from './month-file.ts'
+import { type LogStart, readLogStart, sealStart } from './log-start.ts'
 import { type AuditPartition, dropPartition, readPartitions, retryWhileHeld } from './partitions.ts'
+import { sentenceOf, verifyChain } from './verify-chain.ts'
 
-/** The systems that the removal uses. */
-export interface RemovalPorts {
+/** The systems that the command uses. */
+export interface DropPorts {
   readonly database: Pick<Database, 'query' | 'transaction'>
+  /** The first one seals. */
   readonly secretsKeys: SecretsKeys
+  /** Checks entries of former keys, too. */
+  readonly allSecretsKeys: SecretsKeys
   readonly signal: AbortSignal
   /** Rows for each transaction; 2,000 when left out. */
   readonly batchSize?: number
   /** A partition with no more rows that stay is dropped, and those rows are copied; 20,000 when left out. */
   readonly mostCopied?: number
-  /** How many entries are removed, out of how many. */
+  /** How many entries are verified, out of how many in the log; then how many are dropped, out of how many. */
   readonly onProgress?: (done: number, total: number) => void
+}
+
+/** What was dropped. */
+export interface Dropped {
+  readonly entries: number
+  /** The last entry that is no longer there; the empty log when there never was any. */
+  readonly head: AuditHead
 }
 
 /** Leaves the database to other callers between two batches. */
 const pauseMs = 10
 
 /**
- * Removes the entries of these months, which follow the part that is removed already. Each transaction removes the
- * first entries and says so in the head of the archive: the log that is left is whole at any time, also after an
- * interruption. Resolves to the number of removed entries. @throws OperationError, Unavailable
+ * Drops the entries in front of the first one that is of this date (`2026-01-01`, UTC) or later, if their chain is
+ * sound. Each transaction drops the first entries and says so in the start of the log: the log that is left is whole at
+ * any time, also after an interruption. @throws OperationError when the chain is broken; Unavailable
  */
-export async function removeArchived(ports: RemovalPorts, months: readonly MonthFacts[]): Promise<number> {
-  const { database, secretsKeys, signal, onProgress } = ports
-  let head: ArchiveHead = await readArchiveHead(database)
-  const start = head.count
+export async function dropEntries(ports: DropPorts, before: string): Promise<Dropped> {
+  const { database, secretsKeys, allSecretsKeys, signal, onProgress } = ports
+  const { sound: last, fault } = await verifyChain({ ...ports, secretsKeys: allSecretsKeys, before })
+  if (fault) throw new OperationError(`${sentenceOf(fault)} Nothing was dropped.`)
+  const start: AuditHead = await readLogStart(database)
   const entriesOf = entriesUnderWay()
-  const total = (months.at(-1)?.last ?? start) - start
-  for (const { month, last, mac } of months) {
-    while (head.count < last) {
-      signal.throwIfAborted()
-      const { to: count, dropped } = await nextStep(ports, head.count, last)
-      const digest = count === last ? mac : await macOf(database, count)
-      const next: ArchiveHead = { count, digest, month }
-      const entries = entriesOf(count === last ? [{ action: 'audit.archived', target: month }] : [])
-      const step: Step = { from: head, to: next, dropped, entries, key: secretsKeys[0] }
-      await retryWhileHeld(() => removeStep(database, step), signal)
-      head = next
-      onProgress?.(head.count - start, total)
-      await pause(pauseMs)
-    }
+  let head = start
+  while (head.count < last.count) {
+    signal.throwIfAborted()
+    const { to: count, dropped } = await nextStep(ports, head.count, last.count)
+    const next: AuditHead = { count, digest: count === last.count ? last.digest : await macOf(database, count) }
+    const entries = entriesOf(head === start ? [{ action: 'audit.dropped', target: before }] : [])
+    const step: Step = { from: head, to: next, dropped, entries, key: secretsKeys[0] }
+    await retryWhileHeld(() => dropStep(database, step), signal)
+    head = next
+    onProgress?.(head.count - start.count, last.count - start.count)
+    await pause(pauseMs)
   }
-  return head.count - start
+  return { entries: head.count - start.count, head }
 }
 
 interface Step {
-  readonly from: ArchiveHead
-  readonly to: ArchiveHead
+  readonly from: AuditHead
+  readonly to: AuditHead
   /** The partition that is dropped; undefined: rows are deleted. */
   readonly dropped: AuditPartition | undefined
-  /** The last step of a month has an audit entry. */
+  /** The first step has an audit entry. */
   readonly entries: EntriesOfChange
   readonly key: SecretsKey
 }
 
-/** A partition goes at once when all its entries are archived, or all but a few. */
+/** A partition goes at once when all its entries go, or all but a few. */
 async function nextStep(
-  { database, batchSize = 2000, mostCopied = 20_000 }: RemovalPorts,
+  { database, batchSize = 2000, mostCopied = 20_000 }: DropPorts,
   from: number,
   last: number,
 ): Promise<{ readonly to: number; readonly dropped: AuditPartition | undefined }> {
@@ -88,12 +95,12 @@ const macSql = textOf(
 async function macOf(database: Pick<Database, 'query'>, seq: number): Promise<string> {
   const [row] = await database.query<{ mac: string }>(macSql, [String(seq)])
   if (row) return row.mac
-  throw new OperationError(`Entry ${seq} is no longer there. Nothing more was removed.`)
+  throw new OperationError(`Entry ${seq} is no longer there. Nothing more was dropped.`)
 }
 
-function removeStep(database: Pick<Database, 'transaction'>, { from, to, dropped, entries, key }: Step): Promise<void> {
+function dropStep(database: Pick<Database, 'transaction'>, { from, to, dropped, entries, key }: Step): Promise<void> {
   return database.transaction(async (transaction) => {
-    await moveHead(transaction, from, sealHead(key, to))
+    await moveStart(transaction, from, sealStart(key, to))
     await insertEntries(transaction, entries)
     if (dropped === undefined) {
       await transaction.execute(sql`with gone as (
@@ -113,20 +120,20 @@ const gone = alias(auditEntries, 'gone')
 
 /** What is logged only once must be known for ever (`recordOnce`). */
 const rememberOnce = (source: typeof auditEntries | typeof gone, condition: SQL = sql`true`): SQL =>
-  sql`insert into ${auditArchivedOnce} (${namesOf(auditArchivedOnce, 'action', 'target')})
+  sql`insert into ${auditDroppedOnce} (${namesOf(auditDroppedOnce, 'action', 'target')})
       select distinct ${source.action}, ${source.target} from ${source}
       where ${source.action} collate "C" like 'key.%' and ${source.target} is not null and ${condition}
     on conflict do nothing`
 
-async function moveHead(
+async function moveStart(
   transaction: Drizzle,
   from: AuditHead,
-  { count, digest, month, keyId, seal }: SealedHead,
+  { count, digest, keyId, seal }: LogStart,
 ): Promise<void> {
   const moved = await transaction
-    .update(auditArchive)
-    .set({ count, mac: digest, month, keyId, seal })
-    .where(and(eq(auditArchive.count, from.count), eq(auditArchive.mac, from.digest)))
-    .returning({ count: auditArchive.count })
-  if (moved.length === 0) throw new OperationError('Somebody else archives, too. Nothing more was removed here.')
+    .update(auditStart)
+    .set({ count, mac: digest, keyId, seal })
+    .where(and(eq(auditStart.count, from.count), eq(auditStart.mac, from.digest)))
+    .returning({ count: auditStart.count })
+  if (moved.length === 0) throw new OperationError('Somebody else drops entries, too. Nothing more was dropped here.')
 }
