@@ -25,7 +25,9 @@ export interface DropPorts {
   readonly batchSize?: number
   /** A partition with no more rows that stay is dropped, and those rows are copied; 20,000 when left out. */
   readonly mostCopied?: number
-  /** How many entries are verified, out of how many in the log; then how many are dropped, out of how many. */
+  /** How many entries are verified, out of how many in the log. */
+  readonly onVerified?: (done: number, total: number) => void
+  /** How many entries are dropped, out of how many. */
   readonly onProgress?: (done: number, total: number) => void
 }
 
@@ -45,8 +47,9 @@ const pauseMs = 10
  * any time, also after an interruption. @throws OperationError when the chain is broken; Unavailable
  */
 export async function dropEntries(ports: DropPorts, before: string): Promise<Dropped> {
-  const { database, secretsKeys, allSecretsKeys, signal, onProgress } = ports
-  const { sound: last, fault } = await verifyChain({ ...ports, secretsKeys: allSecretsKeys, before })
+  const { database, secretsKeys, allSecretsKeys, signal, onVerified, onProgress } = ports
+  const verifying = { database, secretsKeys: allSecretsKeys, before, ...(onVerified && { onProgress: onVerified }) }
+  const { sound: last, fault } = await verifyChain(verifying)
   if (fault) throw new OperationError(`${sentenceOf(fault)} Nothing was dropped.`)
   const start: AuditHead = await readLogStart(database)
   const entriesOf = entriesUnderWay()

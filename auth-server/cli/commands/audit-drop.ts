@@ -51,7 +51,7 @@ async function drop(ports: AuditDropPorts, before: string): Promise<Report> {
     await settleAuditLog(data)
     const { dropEntries } = await import('../../audit/drop-entries.ts')
     const { entries, head } = await withProgress('entries', (onProgress) => {
-      const dropping = { ...data, signal: ports.interrupted(), onProgress }
+      const dropping = { ...data, signal: ports.interrupted(), onVerified: onProgress, onProgress }
       return duringOperation({ ...ports, ...data }, () => dropEntries(dropping, before))
     })
     const json = { dropped: entries, head }
