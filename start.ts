@@ -36,7 +36,6 @@ import type { IdSource } from './shared/platform/ids.ts'
 import type { Log } from './shared/platform/log/log.ts'
 import { OperatorError, withFilesOf } from './shared/platform/operator-error.ts'
 import { openPostgres } from './shared/platform/postgres/postgres.ts'
-import { openReplicas } from './shared/platform/postgres/replicas.ts'
 import { lockFolder } from './shared/platform/process/folder-lock.ts'
 import { generatedSecret } from './shared/platform/process/generated-secrets.ts'
 import { endWith, requireSettings } from './shared/platform/process/process.ts'
@@ -92,7 +91,6 @@ async function prepareProcess(log: Log): Promise<void> {
     databases: {
       AUTH_DATABASE_URL: auth.config.databaseUrl,
       DEAL_DATABASE_URL: deal.config.databaseUrl,
-      DEAL_READ_URL: deal.config.readUrl,
     },
     redisUrl: auth.config.redisUrl,
   })
@@ -107,7 +105,6 @@ async function startBoth(serverProcess: ServerProcess): Promise<() => Promise<vo
   const keyRing = await openRing(serverProcess)
   const databases = await openDatabases()
   await migrate(databases, serverProcess)
-  const replicas = openReplicas(deal.config.readUrl)
   const [serviceSecret] = serverProcess.serviceSecrets
   const authServer = createAuthServer(auth.config, {
     ...serverProcess,
@@ -119,7 +116,6 @@ async function startBoth(serverProcess: ServerProcess): Promise<() => Promise<vo
   const dealServer = createDealServer(deal.config, {
     ...serverProcess,
     database: databases.deal,
-    replicas,
     tracing: await serverProcess.openTracing('deal'),
     serviceSecret,
   })
@@ -127,7 +123,7 @@ async function startBoth(serverProcess: ServerProcess): Promise<() => Promise<vo
   return async () => {
     await dealServer.stop()
     await authServer.stop()
-    await Promise.all([keyRing, databases.auth, databases.deal, ...replicas].map((part) => part.close()))
+    await Promise.all([keyRing, databases.auth, databases.deal].map((part) => part.close()))
     await databases.closeEngine()
   }
 }

@@ -1,13 +1,11 @@
 /** The settings of the deal server, with their defaults. Only this file of the server reads the environment. */
 
-import { parseReplicaUrl, replicaUrlForms } from '../shared/platform/postgres/postgres-url.ts'
 import { noRedis } from '../shared/platform/redis/redis-url.ts'
 import {
   flag,
   goneSettings,
   integer,
   listOf,
-  readableBy,
   readBy,
   readSettings,
   type SettingProblem,
@@ -36,11 +34,6 @@ import { standardRetriesMs } from './webhooks/back-off.ts'
 export const dealSettings = {
   ...commonSettings,
   DEAL_DATABASE_URL: databaseUrl('the PostgreSQL database of the deal server'),
-  DEAL_READ_URL: text(
-    'standbys of the database of the deal server that answer reads',
-    undefined,
-    readableBy(parseReplicaUrl, replicaUrlForms),
-  ),
   AUTH_URL: url('where the deal server finds the auth server; by default its public origin'),
   RECORD_MAX_AGE: integer('seconds a principal record is used while the auth server cannot be reached', {
     fallback: 300,
@@ -79,7 +72,10 @@ export const dealSettings = {
 }
 
 /** Settings that are gone, and what to do instead. */
-const formerSettings = { DEAL_SHARDS: 'must be unset: all deals are in the database of DEAL_DATABASE_URL' }
+const formerSettings = {
+  DEAL_SHARDS: 'must be unset: all deals are in the database of DEAL_DATABASE_URL',
+  DEAL_READ_URL: 'must be unset: all reads go to the database of DEAL_DATABASE_URL',
+}
 
 /** The settings of one deal server process, with all defaults applied. */
 export type DealConfig = ReturnType<typeof readDealConfig>['config']
@@ -95,14 +91,6 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
     ...problems,
     ...goneSettings(formerSettings, environment),
     ...missingSettings(mode, values, { DEAL_DATABASE_URL, REDIS_URL }),
-    ...(values.DEAL_READ_URL !== undefined && DEAL_DATABASE_URL === undefined
-      ? [
-          {
-            variable: 'DEAL_READ_URL',
-            expected: 'must not be set without DEAL_DATABASE_URL: the embedded database has no replicas',
-          },
-        ]
-      : []),
     ...halfCertificate(values),
     ...sharedPort(['DEAL_PORT', values.DEAL_PORT], ['METRICS_PORT', values.METRICS_PORT]),
     ...workersWithoutServices(mode, values),
@@ -125,7 +113,6 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
     publicOrigin: shared.publicOrigins.deal,
     authUrl,
     databaseUrl: DEAL_DATABASE_URL,
-    readUrl: values.DEAL_READ_URL,
     // Without Redis, only an auth server of the same process announces changes.
     hasFeed: mode === 'together' || REDIS_URL !== noRedis,
     recordMaxAgeMs: values.RECORD_MAX_AGE * 1000,

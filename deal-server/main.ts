@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { migrateDatabase } from '../shared/platform/database/migrate.ts'
 import { prepareDatabase } from '../shared/platform/database/prepare.ts'
 import { openPostgres } from '../shared/platform/postgres/postgres.ts'
-import { openReplicas } from '../shared/platform/postgres/replicas.ts'
 import { runServer, type ServerProcess } from '../shared/platform/process/run-server.ts'
 import { projectFolder } from '../shared/platform/project-folder.ts'
 import { sharedProblems } from '../shared/protocol/problems/both-servers.ts'
@@ -23,8 +22,7 @@ await runServer(
     ports: { DEAL_PORT: config.port, METRICS_PORT: config.metricsPort },
     problems: sharedProblems,
     prepare: (log) => {
-      const databases = { DEAL_DATABASE_URL: config.databaseUrl, DEAL_READ_URL: config.readUrl }
-      warnOfWays(log, { databases, redisUrl: config.redisUrl })
+      warnOfWays(log, { databases: { DEAL_DATABASE_URL: config.databaseUrl }, redisUrl: config.redisUrl })
     },
   },
   startDealServer,
@@ -32,16 +30,15 @@ await runServer(
 
 async function startDealServer(serverProcess: ServerProcess): Promise<() => Promise<void>> {
   const database = openPostgres(config.databaseUrl ?? '', config.databaseSessions)
-  const replicas = openReplicas(config.readUrl, config.databaseSessions.sessions)
   const migrations = { migrationsFolder: join(projectFolder, 'deal-server/store/migrations'), schema: 'deals' }
   await prepareDatabase('DEAL_DATABASE_URL', () => migrateDatabase(database, migrations))
   const tracing = await serverProcess.openTracing('deal')
   const [serviceSecret] = serverProcess.serviceSecrets
-  const server = createDealServer(config, { ...serverProcess, database, replicas, tracing, serviceSecret })
+  const server = createDealServer(config, { ...serverProcess, database, tracing, serviceSecret })
   await server.start()
   await serverProcess.listen(config, server.app)
   return async () => {
     await server.stop()
-    await Promise.all([database, ...replicas].map((part) => part.close()))
+    await database.close()
   }
 }

@@ -16,7 +16,6 @@ import type { Log } from '../shared/platform/log/log.ts'
 import { createMetrics, type Metrics } from '../shared/platform/metrics/metrics.ts'
 import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
-import type { Replica } from '../shared/platform/postgres/replicas.ts'
 import { projectVersion } from '../shared/platform/project-folder.ts'
 import { stepsOf, type Tracing, traced } from '../shared/platform/tracing/tracing.ts'
 import type { Principals } from '../shared/protocol/authentication/authenticate.ts'
@@ -42,11 +41,7 @@ import { createEventStreams, type EventStreamsOptions } from './events/event-str
 import { createWakeUps, type WakeUps } from './events/wake-ups.ts'
 import { createDealApp } from './http/app.ts'
 import { representEvent } from './http/representations/represent-event.ts'
-import { readAsSeen, type WithReader } from './http/requests/seen.ts'
 import { resourceMetadataRoute } from './http/resource-metadata.ts'
-import type { DealReader } from './queries/ports.ts'
-import { createReplicaReads } from './replicas/caller-reads.ts'
-import { countReads } from './replicas/count-reads.ts'
 import { createPurgedEventsJob } from './retention/purged-events.ts'
 import { createDealRepository } from './store/deals.ts'
 import { createEventLog } from './store/event-log.ts'
@@ -66,8 +61,6 @@ import { traceCommands, traceRepository, traceRoutes } from './wiring/traced-par
 /** The parts that differ between production and tests. */
 export interface DealResources {
   readonly database: Database
-  /** Standbys of the database that answer reads; none when left out. */
-  readonly replicas?: readonly Replica[]
   readonly cache: Cache
   readonly clock: Clock
   readonly ids: IdSource
@@ -138,7 +131,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     refuseCrossSite,
     executeCommand,
     batches: config.batches,
-    withReader: readerOf(resources, repository, metrics),
+    reader: repository,
     events,
     webhooks: webhooks.management,
     requireRecentProof: askForRecentProof({ authClient, serviceSecret }),
@@ -154,17 +147,6 @@ export function createDealServer(config: DealConfig, given: DealResources) {
   const background = { wakeUps, housekeeping, searchIndex, webhooks, rightsDeclaration, refusalReports, changeReports }
   const parts = { authentication, ...background }
   return { app, executeCommand, reader: repository, start: () => startParts(parts), stop: () => stopParts(parts) }
-}
-
-/** Reads on the primary alone, or on its replicas too. */
-function readerOf(
-  { database, replicas = [] }: Pick<DealResources, 'database' | 'replicas'>,
-  primary: DealReader,
-  metrics: Metrics,
-): WithReader {
-  const count = countReads(metrics)
-  if (replicas.length === 0) return (_request, work) => work(primary)
-  return readAsSeen(createReplicaReads({ database, primary, replicas, count }))
 }
 
 /** Requests to the auth server: spans, where traces are sent. */

@@ -1,7 +1,6 @@
 /** Sends requests: with a credential, again after a lost answer, and once more after a refusal that passes. */
 import { pause, ServerClock, waitFor } from './core/clock.ts'
 import { documentIn, KeyholdProblem, KeyholdUnreachable, retryAfterOf } from './core/problem.ts'
-import { Seen } from './core/seen.ts'
 import type {
   Bytes,
   Credential,
@@ -69,7 +68,6 @@ const knowsCookies = 'credentials' in Request.prototype
 export class Sender {
   readonly #options: SenderOptions
   readonly #clock = new ServerClock()
-  readonly #seen = new Seen()
   readonly #fetch: typeof globalThis.fetch
   readonly #ports: CredentialPorts
 
@@ -178,7 +176,6 @@ export class Sender {
   /** Sends a request once, and reads its whole answer, so that an answer that breaks off counts as lost. */
   async #sendOnce({ method, url, headers, body }: OutgoingRequest, plain: Repeatable): Promise<Response> {
     const { signal, isStream, isCookie } = plain
-    const note = plain.server === 'deal' ? this.#seen.begin(headers) : () => {}
     const late = new AbortController()
     const { timeoutMs = 30_000 } = this.#options
     const timer = setTimeout(() => late.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs)
@@ -193,10 +190,7 @@ export class Sender {
     try {
       const response = await this.#fetch(url.href, init)
       if (response.status === 0) throw new TypeError('The server redirects.')
-      const isOpen = isStream && response.ok
-      const answer = isOpen ? response : await copyOf(response)
-      note(answer, isOpen)
-      return answer
+      return isStream && response.ok ? response : await copyOf(response)
     } catch (error) {
       signal?.throwIfAborted()
       throw new Lost(late.signal.reason ?? error)

@@ -28,6 +28,7 @@ import { widthOfAll } from '../domain/own-deals.ts'
 import type { EventStreams } from '../events/event-streams.ts'
 import { deletedSeenBy } from '../events/own-events.ts'
 import { createOwnReader } from '../queries/own-reader.ts'
+import type { DealReader } from '../queries/ports.ts'
 import { readingRight } from '../use-cases/define-use-case.ts'
 import { restoreDeal } from '../use-cases/restore-deal.ts'
 import type { WebhookManagement } from '../webhooks/manage.ts'
@@ -38,13 +39,13 @@ import type {
   BoundInvocation,
   CommandInvocation,
   Invocation,
+  QueryInvocation,
   Received,
   StreamInvocation,
   StyleRoute,
   WebhookInvocation,
 } from './requests/invocation.ts'
 import { requirePreconditions } from './requests/preconditions.ts'
-import type { WithReader } from './requests/seen.ts'
 import { webhookChanges } from './webhooks/represent.ts'
 
 /** The parts that the pipeline uses. */
@@ -54,7 +55,7 @@ export interface PipelinePorts {
   readonly executeCommand: ExecuteCommand
   /** How many batches may be under way in this process. */
   readonly batches: UserLimitsOptions
-  readonly withReader: WithReader
+  readonly reader: DealReader
   readonly findUserId: FindUserId
   readonly events: Pick<EventStreams, 'open' | 'canBegin'>
   readonly webhooks: WebhookManagement
@@ -82,17 +83,9 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     if (invocation.kind === 'batch') throw new TypeError('A batch reads its body late')
     if (invocation.kind === 'stream') return openStream(ports, caller, invocation)
     if (invocation.kind === 'webhook') return manageWebhooks(ports, received, invocation)
-    const isQuery = invocation.kind === 'query'
-    const rights = isQuery ? invocation.rights(caller) : invocation.bound.rights
-    requireRights(caller, rights) // right: 403
-    const isOwn = showsOwnAlone(caller, rights)
-    return await ports.withReader(request, (reader) =>
-      isQuery
-        ? refuseInTime(caller, () =>
-            invocation.answer(isOwn ? createOwnReader(reader, caller) : reader, caller, ports.findUserId),
-          )
-        : runCommand(ports, received, invocation),
-    )
+    if (invocation.kind === 'query') return await answerQuery(ports, caller, invocation)
+    requireRights(caller, invocation.bound.rights) // right: 403
+    return await runCommand(ports, received, invocation)
   }
 }
 
@@ -112,6 +105,17 @@ async function decode({ clock }: PipelinePorts, { request, caller, route }: Rece
  */
 const showsOwnAlone = ({ rights }: Caller, needed: readonly string[]): boolean =>
   needed.length > 0 && [needed, [readingRight]].some((some) => widthOfAll(rights, some) === 'own')
+
+function answerQuery(
+  { reader, findUserId }: PipelinePorts,
+  caller: Caller,
+  { rights, answer }: QueryInvocation,
+): Promise<HttpResponse> {
+  const needed = rights(caller)
+  requireRights(caller, needed) // right: 403
+  const seen = showsOwnAlone(caller, needed) ? createOwnReader(reader, caller) : reader
+  return refuseInTime(caller, () => answer(seen, caller, findUserId))
+}
 
 function openStream(
   { events, recheck }: PipelinePorts,

@@ -1,5 +1,4 @@
 /** The port of queries to the store: one deal or command, and pages of lists (`store/deals.ts`). */
-import type { Position } from '../../shared/platform/history/position.ts'
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { CommandRecord, DealRepository } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
@@ -155,14 +154,3 @@ export interface DealReader extends Pick<DealRepository, 'load'> {
    */
   assignedTasks(assignee: Assignee, page: PageRequest, owner?: UserIdentity): Promise<Page<AssignedTask>>
 }
-
-/** The reads of one caller, see docs/contract/reading.md#reads-from-replicas. */
-export interface CallerReads {
-  /** Reads nothing older than what the caller has seen. */
-  readonly reader: DealReader
-  /** Up to where the caller has seen after all that was read and written; undefined while that is unknown. */
-  seen(): Position | undefined
-}
-
-/** Begins the reads of a caller who has seen the database up to there; undefined for one who names no position. */
-export type BeginReads = (seen: Position | undefined) => CallerReads

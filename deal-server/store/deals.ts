@@ -35,27 +35,10 @@ import {
   readDealsStatement,
   readIdsOfEventsStatement,
 } from './statements.ts'
-import { createDealSums, type DealSums } from './sum-deals.ts'
+import { createDealSums } from './sum-deals.ts'
 
 /** The store of deals, for commands and queries. */
 export interface DealStore extends DealRepository, DealReader {}
-
-/** A replica has no position for the latest events until the primary has put them into slices. */
-const cannotSlice = (): Promise<never> => Promise.reject(new Unavailable('events'))
-
-/** All reads for queries but `loadText`, each by itself. */
-export const createDealReads = (reads: Reads, sums: DealSums): Omit<DealReader, 'loadText'> => ({
-  load: async (dealId, key, { forCreation } = { forCreation: false }) => {
-    const [loaded] = await loadAll(reads, [{ dealId, key, forCreation }])
-    return loaded ?? { deal: undefined, command: undefined, purged: false }
-  },
-  list: (list) => listDeals(reads, list),
-  count: sums.count,
-  summarize: sums.summarize,
-  listCommands: (...given) => listCommands(reads, ...given),
-  history: (...given) => readHistory(reads, given, cannotSlice),
-  assignedTasks: (...given) => listAssignedTasks(reads, given),
-})
 
 /**
  * Makes the repository, one for each process, so that all callers share its batches. `onCommit` is called after every
@@ -75,10 +58,14 @@ export function createDealRepository(database: Database, onCommit: () => void = 
     },
   })
   const slice = () => database.write(sliceStatement)
+  const sums = createDealSums(database)
   return {
-    ...createDealReads(database, createDealSums(database)),
     list: (list) => listDeals(database, list, () => slice().catch(unlessAway)),
+    count: sums.count,
+    summarize: sums.summarize,
+    listCommands: (...given) => listCommands(database, ...given),
     history: (...given) => readHistory(database, given, slice),
+    assignedTasks: (...given) => listAssignedTasks(database, given),
     load: async (dealId, key, { forCreation } = { forCreation: false }) => {
       if (key !== undefined || forCreation) return loadOne({ dealId, key, forCreation })
       return { deal: dealId === undefined ? undefined : await readDeal(dealId), command: undefined, purged: false }

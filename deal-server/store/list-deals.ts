@@ -100,11 +100,7 @@ const maxBeyond = 64
  * Reads a page of deals, see `DealReader.list`. A position has the sort key, the deal's id and the first page of the
  * walk. `slice` makes a slice, where the database can be written.
  */
-export function listDeals(
-  database: Reads,
-  list: DealList,
-  slice: () => Promise<unknown> = async () => undefined,
-): Promise<Page<Deal>> {
+export function listDeals(database: Reads, list: DealList, slice: () => Promise<unknown>): Promise<Page<Deal>> {
   return readMarkedPage(database, list.page, {
     read: async (after) => {
       const read = () => readDeals(database, { ...list, page: { ...list.page, after } })
@@ -128,7 +124,7 @@ export function listDeals(
 }
 
 /** True for a list whose order can change during a walk. */
-export const isWalk = ({ sort }: Pick<DealList, 'sort'>): boolean => sortKeys[sort.by].changes !== undefined
+const isWalk = ({ sort }: Pick<DealList, 'sort'>): boolean => sortKeys[sort.by].changes !== undefined
 
 /** What the first page saw, as a position has it. @throws ProblemError `outdated-cursor` for one of release 0.2.0 */
 function beginOf([, , text]: Position): BeginOfWalk {
@@ -146,7 +142,7 @@ async function readDeals(database: Reads, { filter, sort, page }: DealList): Pro
       deal: sql<DealRow>`to_json(listed.deal)`.as('deal'),
       key: sql<ListedRow['key']>`to_json(listed.key)`.as('key'),
       begin: sql<BeginOfWalk>`${begin ? sql.raw('null::json') : beginColumn(isWalk({ sort }))}`.as('begin'),
-      history: historyColumn(database),
+      history: historyColumn(),
     })
     .from(sql`(${listed({ filter, sort, page }, begin)}) listed`)
     .orderBy(orderOf(keysetOf(sort, { key: sql`listed.key`, id: sql`listed.id` })))

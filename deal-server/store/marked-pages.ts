@@ -4,20 +4,13 @@
  */
 import { sql } from 'drizzle-orm'
 import type { Reads } from '../../shared/platform/database/database.ts'
-import {
-  type History,
-  historySqlOf,
-  readPresentHistory,
-  requirePrimary,
-} from '../../shared/platform/history/history.ts'
-import { isPosition } from '../../shared/platform/history/position.ts'
+import { type History, historySql, readPresentHistory, requirePrimary } from '../../shared/platform/history/history.ts'
 import { type Page, type PageRequest, type Position, pageOfRows } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { positionMark } from '../events/position.ts'
 
 /** The column `history` of the rows of a page. The statement reads it once. */
-export const historyColumn = (database: Pick<Reads, 'isStandby'>) =>
-  sql<History | null>`(select ${sql.raw(historySqlOf(database))})`.as('history')
+export const historyColumn = () => sql<History | null>`(select ${sql.raw(historySql)})`.as('history')
 
 /** A row of a page. */
 export interface MarkedRow {
@@ -42,12 +35,10 @@ const markForm = /^[0-9a-f]{12}$/
  * @throws ProblemError `outdated-cursor` for a position of another history; Unavailable as `requirePrimary`
  */
 export async function readMarkedPage<Row extends MarkedRow, Item>(
-  database: Pick<Reads, 'query' | 'isStandby'>,
-  { limit, after: given }: PageRequest,
+  database: Pick<Reads, 'query'>,
+  { limit, after }: PageRequest,
   { read, item, position, isKept }: MarkedList<Row, Item>,
 ): Promise<Page<Item>> {
-  // Servers that read on standbys add the position of the first page. This one may read on the primary alone.
-  const after = isPosition(given?.at(-1)) ? given?.slice(0, -1) : given
   const mark = after?.at(-1)
   if (after && !(typeof mark === 'string' && markForm.test(mark))) throw outdatedCursor()
   const rows = await read(after?.slice(0, -1))
@@ -58,12 +49,10 @@ export async function readMarkedPage<Row extends MarkedRow, Item>(
 }
 
 /** An empty page has no row to tell. */
-const historyOf = async (
-  database: Pick<Reads, 'query' | 'isStandby'>,
-  [first]: readonly MarkedRow[],
-): Promise<History> => (first ? requirePrimary(first.history) : readPresentHistory(database))
+const historyOf = async (database: Pick<Reads, 'query'>, [first]: readonly MarkedRow[]): Promise<History> =>
+  first ? requirePrimary(first.history) : readPresentHistory(database)
 
-/** The refusal of a position of another history, and of release 0.2.0. */
+/** The refusal of a position of another history, and of cursors of servers before 0.3.0. */
 export function outdatedCursor(): ProblemError {
   const message = 'Another PostgreSQL server has taken over since the cursor was made: begin again without it.'
   return new ProblemError('outdated-cursor', message, {

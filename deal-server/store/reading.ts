@@ -2,7 +2,7 @@
 import { and, eq, gte, isNull, or, type SQL, sql } from 'drizzle-orm'
 import type { Reads } from '../../shared/platform/database/database.ts'
 import { statementOf } from '../../shared/platform/database/statement.ts'
-import { type History, historySqlOf, requirePrimary } from '../../shared/platform/history/history.ts'
+import { type History, historySql, requirePrimary } from '../../shared/platform/history/history.ts'
 import { timeOfId } from '../../shared/platform/ids.ts'
 import type { Page, PageRequest, Position } from '../../shared/platform/pagination.ts'
 import type { CommandRecord } from '../commands/ports.ts'
@@ -40,7 +40,7 @@ export function listCommands(
   const read = async (after: Position | undefined) => {
     const [range] = rangesOf(commandOrder, after)
     return database.drizzle
-      .select({ command: sql<CommandRow>`to_json(commands)`, history: historyColumn(database) })
+      .select({ command: sql<CommandRow>`to_json(commands)`, history: historyColumn() })
       .from(commands)
       .where(and(eq(commands.dealId, dealId), range?.condition, isVisible))
       .orderBy(orderOf(commandOrder))
@@ -62,14 +62,14 @@ const ownsDeal = (owner: UserIdentity, dealId: string): SQL =>
 type HistoryRead = Parameters<DealReader['history']>
 
 /** The events of a deal that have a higher sequence. */
-const historyStatement = ([dealId, { limit, after }, owner]: HistoryRead, history: string): SQL => sql`
+const historyStatement = ([dealId, { limit, after }, owner]: HistoryRead): SQL => sql`
   with stored as materialized (
     select * from ${events} ${e}
     where ${e.dealId} = ${dealId}::text::uuid and ${e.bucket} = ${bucketOf(dealId)}::text::smallint
       and ${e.sequence} > ${String(after?.[0] ?? 0)}::text::int and ${owner ? ownsDeal(owner, dealId) : sql`true`}
     order by ${e.sequence} limit ${limit + 1}::text::int
   )
-  select to_json(p) as event, (select ${sql.raw(history)}) as history
+  select to_json(p) as event, (select ${sql.raw(historySql)}) as history
   from (select ${positionOfEvent} as position, e.* from stored e) p order by p.sequence`
 
 /**
@@ -83,7 +83,7 @@ export function readHistory(
 ): Promise<Page<StoredEvent>> {
   type Row = { readonly event: EventRow & { readonly position: number | null }; readonly history: History | null }
   const select = (after: Position | undefined) => {
-    const statement = historyStatement([dealId, { ...page, after }, owner], historySqlOf(database))
+    const statement = historyStatement([dealId, { ...page, after }, owner])
     return database.query<Row>(...statementOf(statement))
   }
   const read = async (after: Position | undefined) => {
@@ -158,7 +158,7 @@ async function readAssignedTasks(database: Reads, [assignee, { limit, after }, o
   })
   const inList = taskOrder({ dueDate: sql`listed.due_date`, id: sql`listed.id`, dealId: sql`listed.deal_id` })
   return database.drizzle
-    .select({ task: sql<AssignedTask>`listed.task`, history: historyColumn(database) })
+    .select({ task: sql<AssignedTask>`listed.task`, history: historyColumn() })
     .from(sql`${listed} listed`)
     .orderBy(orderOf(inList))
     .limit(limit + 1)

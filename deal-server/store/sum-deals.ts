@@ -27,11 +27,9 @@ export interface DealSums {
   summarize(request: DealSummaryRequest): Promise<DealSummary>
 }
 
-/** Permits of the counts and sums on one server, for a process. */
-export const sumPermits = (): Permits => new Permits(runningAtOnce)
-
-/** Makes the counts and sums. Those on one server share `permits`. */
-export function createDealSums(database: Pick<Reads, 'readWithin'>, permits = sumPermits()): DealSums {
+/** Makes the counts and sums, one for each process. */
+export function createDealSums(database: Pick<Reads, 'readWithin'>): DealSums {
+  const permits = new Permits(runningAtOnce)
   const limited = <Row extends object>(statement: SQL, timeoutMs: number): Promise<Row[]> =>
     permits.run(() => database.readWithin<Row>(statement, timeoutMs), {
       timeoutMs: longestWaitMs,

@@ -2,7 +2,6 @@ import type { Cache } from '../../shared/platform/cache/cache.ts'
 import { argon2 } from '../../shared/platform/crypto/argon2-threads.ts'
 import { type Database, databaseWrites } from '../../shared/platform/database/database.ts'
 import type { Dependency } from '../../shared/platform/http/server/health.ts'
-import type { Replica } from '../../shared/platform/postgres/replicas.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { KeyStores } from '../../verify/src/keys/key-stores.ts'
 import type { PrincipalFeed } from '../../verify/src/principals/principal-feed.ts'
@@ -11,7 +10,6 @@ import type { EventStreams } from '../events/event-streams.ts'
 interface DependencyPorts {
   readonly database: Pick<Database, 'ping' | 'checkWrites'>
   readonly cache: Pick<Cache, 'ping'>
-  readonly replicas?: readonly Pick<Replica, 'check'>[]
   readonly keys: KeyStores
   /** Undefined where no feed can be followed. */
   readonly feed: Pick<PrincipalFeed, 'isCurrent'> | undefined
@@ -19,17 +17,9 @@ interface DependencyPorts {
 }
 
 /** The dependencies that `/readyz` reports. */
-export const dependenciesOf = ({
-  database,
-  cache,
-  replicas = [],
-  keys,
-  feed,
-  events,
-}: DependencyPorts): Dependency[] => [
+export const dependenciesOf = ({ database, cache, keys, feed, events }: DependencyPorts): Dependency[] => [
   { name: 'database', required: true, check: () => database.ping() },
   { name: databaseWrites, required: false, check: () => database.checkWrites() },
-  ...replicas.map(({ check }, index) => ({ name: `replica-${index + 1}`, required: false, check })),
   { name: 'cache', required: false, check: () => cache.ping() },
   { name: 'keys', required: true, check: () => requireThat(keys.areThere(), 'keys') },
   { name: 'hashing', required: false, check: () => argon2.check() },

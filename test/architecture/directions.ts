@@ -34,7 +34,6 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     'shared',
     '*',
   ],
-  'deal-server/replicas': ['deal-server/store', 'deal-server/queries', 'shared'],
   'deal-server/webhooks': ['deal-server/events', 'deal-server/domain', 'shared', '*'],
   'deal-server/events': ['deal-server/domain', 'shared', '*'],
   'deal-server/retention': ['deal-server/store', 'deal-server/use-cases', 'deal-server/domain', 'shared', '*'],

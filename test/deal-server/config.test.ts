@@ -4,27 +4,12 @@ import { readDealConfig } from '../../deal-server/config.ts'
 const problemsWith = (name: string, environment: Readonly<Record<string, string>>) =>
   readDealConfig('together', environment).problems.filter(({ variable }) => variable === name)
 
-describe('DEAL_READ_URL', () => {
-  const problemsOf = (environment: Readonly<Record<string, string>>) => problemsWith('DEAL_READ_URL', environment)
-
-  it('needs a PostgreSQL server: the embedded database has no replicas', () => {
-    expect(problemsOf({ DEAL_READ_URL: 'postgres://a/deals' })).toEqual([
-      {
-        variable: 'DEAL_READ_URL',
-        expected: 'must not be set without DEAL_DATABASE_URL: the embedded database has no replicas',
-      },
+describe('DEAL_READ_URL, which is gone,', () => {
+  it('is refused with what to do, and without a word of the password', () => {
+    const problems = problemsWith('DEAL_READ_URL', { DEAL_READ_URL: 'postgres://u:secret@a/deals' })
+    expect(problems).toEqual([
+      { variable: 'DEAL_READ_URL', expected: 'must be unset: all reads go to the database of DEAL_DATABASE_URL' },
     ])
-    expect(problemsOf({ DEAL_READ_URL: 'postgres://a,b/deals', DEAL_DATABASE_URL: 'postgres://c/deals' })).toEqual([])
-  })
-
-  it('refuses a pooler, without a word of the password', () => {
-    const urls = {
-      DEAL_READ_URL: 'postgres://u:secret@a/deals?pgbouncer=true',
-      DEAL_DATABASE_URL: 'postgres://c/deals',
-    }
-    const problems = problemsOf(urls)
-    expect(problems.map(({ expected }) => expected)).toEqual([expect.stringContaining('without pgbouncer')])
-    expect(JSON.stringify(problems)).not.toContain('secret')
   })
 })
 

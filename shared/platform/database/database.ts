@@ -4,7 +4,6 @@
  */
 import type { SQL } from 'drizzle-orm'
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core'
-import type { Position } from '../history/position.ts'
 import { Unavailable } from '../problems/errors.ts'
 
 /** Drizzle as repositories see it: the common type of both drivers. */
@@ -103,22 +102,12 @@ export interface Database {
   /** False on an engine with a single session (the embedded one): a second transaction waits for the first. */
   readonly concurrentSessions: boolean
 
-  /**
-   * From now on, `note` gets a position with every `query` and `write`, before its result is given: not before any
-   * change that the statement showed or made. It is read behind the statement, without a round trip more. The embedded
-   * engine has no such positions.
-   */
-  readonly followPositions?: (note: (position: Position) => void) => void
-
   /** Waits for running statements, then closes the connections. */
   close(): Promise<void>
 }
 
-/** Reads of a database, or of a standby of it. */
-export interface Reads extends Pick<Database, 'query' | 'queryAll' | 'drizzle' | 'readWithin'> {
-  /** True for a standby. */
-  readonly isStandby?: boolean
-}
+/** Reads of a database. */
+export type Reads = Pick<Database, 'query' | 'queryAll' | 'drizzle' | 'readWithin'>
 
 /** The text of a statement and its parameters. */
 export type Statement = readonly [text: string, parameters: readonly Parameter[]]

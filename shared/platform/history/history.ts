@@ -7,9 +7,8 @@
 import { hash } from 'node:crypto'
 import { Unavailable } from '../problems/errors.ts'
 
-/** What reads a database; a standby of it where `isStandby` is set. */
+/** What reads a database. */
 interface Reads {
-  readonly isStandby?: boolean
   query<Row extends object>(text: string): Promise<Row[]>
 }
 
@@ -19,9 +18,8 @@ export type History = string
 const cluster = '(pg_control_system()).system_identifier'
 const hexadecimal = (number: string): string => `upper(lpad(to_hex(${number}), 8, '0'))`
 
-/** SQL for the number of the timeline of a primary, and for the one that a standby follows. */
-export const primaryTimelineSql = 'left(pg_walfile_name(pg_current_wal_lsn()), 8)'
-export const standbyTimelineSql = hexadecimal('(pg_control_recovery()).min_recovery_end_timeline')
+/** SQL for the number of the timeline of a primary. */
+const primaryTimelineSql = 'left(pg_walfile_name(pg_current_wal_lsn()), 8)'
 
 /**
  * SQL for the present history: the system identifier of the cluster, and the timeline as the names of WAL files have
@@ -31,12 +29,6 @@ export const standbyTimelineSql = hexadecimal('(pg_control_recovery()).min_recov
  * functions are open to every role, unless somebody has revoked that.
  */
 export const historySql = `(case when not pg_is_in_recovery() then ${cluster} || '.' || ${primaryTimelineSql} end)`
-
-/**
- * SQL for the history that a standby follows; null on a primary. After a promotion elsewhere, a standby that changes to
- * the new timeline says so at its next restart point; until then it names the former one.
- */
-const followedHistorySql = `(case when pg_is_in_recovery() then ${cluster} || '.' || ${standbyTimelineSql} end)`
 
 /** SQL for the number of the present history: each promotion has a higher one. Null on a standby. */
 export const historyNumberSql = `('x' || split_part(${historySql}, '.', 2))::bit(32)::int`
@@ -53,13 +45,9 @@ export function requirePrimary<Found>(found: Found | null | undefined): Found {
   throw new Unavailable('database', { cause: new Error('the PostgreSQL server is a standby') })
 }
 
-/** SQL for the history that these reads show; null when the server is not what it was taken for. */
-export const historySqlOf = ({ isStandby }: Pick<Reads, 'isStandby'>): string =>
-  isStandby ? followedHistorySql : historySql
-
-/** Reads this history. @throws Unavailable as `requirePrimary`; DatabaseError when the role may not read it */
+/** Reads the present history. @throws Unavailable as `requirePrimary`; DatabaseError when the role may not read it */
 export async function readPresentHistory(reads: Reads): Promise<History> {
-  const [row] = await reads.query<{ history: History | null }>(`select ${historySqlOf(reads)} as history`)
+  const [row] = await reads.query<{ history: History | null }>(`select ${historySql} as history`)
   return requirePrimary(row?.history)
 }
 

@@ -6,13 +6,12 @@
 import { drizzle } from 'drizzle-orm/postgres-js'
 import { DatabaseError, type Drizzle } from '../database/database.ts'
 import { translateErrors } from '../database/translated-drizzle.ts'
-import type { Runner } from './framed-session.ts'
 import type { PostgresClient } from './postgres-client.ts'
 import type { PostgresSession } from './postgres-session.ts'
 import type { Pass } from './write-gate.ts'
 
 /** Lends a session to `work` until it settles. */
-export type Lend<Session = PostgresSession> = <Result>(work: (session: Session) => Promise<Result>) => Promise<Result>
+export type Lend = <Result>(work: (session: PostgresSession) => Promise<Result>) => Promise<Result>
 
 type Arguments = Parameters<PostgresClient['unsafe']>
 type Work<Result> = (client: unknown) => Promise<Result>
@@ -21,7 +20,7 @@ type Work<Result> = (client: unknown) => Promise<Result>
  * A query builder whose statements and transactions run on borrowed sessions and reject with the errors of the port.
  * Each commit of a transaction passes `commit` on its way.
  */
-export function drizzleOver(lend: Lend<Runner>, commit: Pass = free): Drizzle {
+export function drizzleOver(lend: Lend, commit: Pass = free): Drizzle {
   return drizzleWith({
     unsafe: (...statement) => unsafe(lend, statement),
     begin: (work) => lend((session) => transact(session, work, commit)),
@@ -73,7 +72,7 @@ export function adaptToDrizzle(client: PostgresClient): void {
  * Like `unsafe` of postgres.js: a promise of rows as objects, or of rows as arrays if `values()` is called in the same
  * tick.
  */
-function unsafe(lend: Lend<Runner>, statement: Arguments) {
+function unsafe(lend: Lend, statement: Arguments) {
   let asArrays = false
   const rows = Promise.resolve().then(() =>
     lend((session) =>
@@ -90,12 +89,12 @@ function unsafe(lend: Lend<Runner>, statement: Arguments) {
   return Object.assign(rows, { values })
 }
 
-async function command(session: Runner, text: string): Promise<string> {
+async function command(session: PostgresSession, text: string): Promise<string> {
   const result = await session.run((client) => client.unsafe(text))
   return result.command
 }
 
-async function transact<Result>(session: Runner, work: Work<Result>, commit: Pass): Promise<Result> {
+async function transact<Result>(session: PostgresSession, work: Work<Result>, commit: Pass): Promise<Result> {
   await command(session, 'begin')
   // A session with an open transaction must not be lent again: end it if it cannot roll back.
   const rollBack = () =>
@@ -121,7 +120,7 @@ async function transact<Result>(session: Runner, work: Work<Result>, commit: Pas
   return result
 }
 
-function transactionClient(session: Runner) {
+function transactionClient(session: PostgresSession) {
   let savepoints = 0
   const client = {
     unsafe: (...statement: Arguments) => unsafe((work) => work(session), statement),

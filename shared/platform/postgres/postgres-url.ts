@@ -65,23 +65,6 @@ const loginOf = (parts: Readonly<Record<string, string>>): DatabaseAddress['logi
       .map(([name, text]) => [name, decoded(text)]),
   )
 
-/** The forms of a URL of replicas. */
-export const replicaUrlForms =
-  'a URL beginning with postgres:// or postgresql:// whose hosts are standbys, several with commas between, without ' +
-  `pgbouncer and target_session_attrs, its sslmode, if any, one of ${sslModes.join(', ')}`
-
-/**
- * Reads the URL of replicas: each host is one, and any state will do. A pooler is refused, which may send statements of
- * one session to different servers. @throws TypeError that does not repeat `url`
- */
-export function parseReplicaUrl(url: string): DatabaseAddress {
-  const address = parseDatabaseUrl(url)
-  if (address.isPooled || /[?&]target_session_attrs=/i.test(url)) {
-    throw new TypeError(`expected ${replicaUrlForms}`)
-  }
-  return { ...address, target: 'any' }
-}
-
 /** True if data for this database stays on this machine, or is encrypted for hosts with a verified certificate. */
 export const isVerifiedDatabaseUrl = (url: string): boolean =>
   parseDatabaseUrl(url).servers.every(

@@ -13,14 +13,11 @@ import {
   type MaintenanceWork,
   type Parameter,
   parameterText,
-  type Reads,
   type RowsOfEach,
   type StatementsFor,
 } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
 import { retryConflicts } from '../database/transaction-retry.ts'
-import { type Position, primaryPositionSql, standbyPositionSql } from '../history/position.ts'
-import { type Frame, framed, prepared } from './framed-session.ts'
 import type { PostgresClient } from './postgres-client.ts'
 import { adaptToDrizzle, drizzleOver } from './postgres-drizzle.ts'
 import { runExclusively, runExclusivelyIfFree } from './postgres-exclusive.ts'
@@ -28,7 +25,7 @@ import { requireSuitable } from './postgres-pooler.ts'
 import { PostgresServers } from './postgres-servers.ts'
 import { PostgresSession } from './postgres-session.ts'
 import { SessionPool } from './postgres-session-pool.ts'
-import { type DatabaseAddress, parseDatabaseUrl } from './postgres-url.ts'
+import { parseDatabaseUrl } from './postgres-url.ts'
 import { maxWrites, type Pass, WriteGate } from './write-gate.ts'
 
 /** The sessions and the limits of a database. */
@@ -55,18 +52,11 @@ export interface PostgresOptions {
  * @throws TypeError when `url` is not the address of one PostgreSQL server, or of several of which one is the primary
  */
 export function openPostgres(url: string, options: PostgresOptions = {}): Database {
-  return openPostgresAt(parseDatabaseUrl(url), options)
+  return new PostgresDatabase(new PostgresServers(parseDatabaseUrl(url)), options)
 }
 
-/** A database that may be a standby. */
-export interface StandbyDatabase extends Database {
-  /** Reads on a standby. `note` gets its positions behind and before each statement. */
-  standbyReads(note: Frame['note']): Reads
-}
-
-/** The same for an address that was read before. */
-export const openPostgresAt = (address: DatabaseAddress, options: PostgresOptions = {}): StandbyDatabase =>
-  new PostgresDatabase(new PostgresServers(address), options)
+/** Without `simple: false`, postgres.js never prepares a statement without parameters. Its types lack the option. */
+const prepared = { prepare: true, simple: false }
 
 const probeIntervalMs = 250
 
@@ -77,7 +67,7 @@ const waitingSql = `select pid || ' ' || query_start as commit from pg_stat_acti
 /** Writes a record to the log of PostgreSQL, and nothing to a table. Every role may do so. */
 const probeSql = "select pg_logical_emit_message(true, 'keyhold', '')::text as position"
 
-class PostgresDatabase implements StandbyDatabase {
+class PostgresDatabase implements Database {
   readonly concurrentSessions = true
   readonly drizzle: Drizzle
   readonly #servers: PostgresServers
@@ -95,8 +85,6 @@ class PostgresDatabase implements StandbyDatabase {
   /** The session for probes. */
   #probeSession: PostgresSession | undefined
   #next = 0
-  /** Set when positions are followed. */
-  #position: Frame | undefined
 
   constructor(servers: PostgresServers, options: PostgresOptions) {
     const { pipelines = 4, sessions = 4, writes = maxWrites, responseTimeoutMs = 5000 } = options
@@ -123,39 +111,28 @@ class PostgresDatabase implements StandbyDatabase {
     this.drizzle = drizzleOver((work) => this.#lend(this.#builders, work))
   }
 
-  query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> {
-    return this.#query(text, parameters, this.#position)
+  async query<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
+    this.#availability.check()
+    const values = parameters.map(parameterText)
+    return this.#pipeline().run((client) => client.unsafe<Row[]>(text, values, prepared))
   }
 
-  queryAll<Rows extends readonly object[]>(statements: StatementsFor<Rows>): Promise<RowsOfEach<Rows>> {
-    return this.#queryAll(statements, this.#position)
+  async queryAll<Rows extends readonly object[]>(statements: StatementsFor<Rows>): Promise<RowsOfEach<Rows>> {
+    this.#availability.check()
+    const all = statements.map(
+      (statement) => statement && { text: statement[0], values: statement[1].map(parameterText) },
+    )
+    const rows = await this.#pipeline().run((client) =>
+      Promise.all(all.map((statement) => (statement ? client.unsafe(statement.text, statement.values, prepared) : []))),
+    )
+    return rows as unknown as RowsOfEach<Rows>
   }
 
   readWithin<Row extends object>(statement: SQL, timeoutMs: number): Promise<Row[]> {
-    return readWithin(this.drizzle, statement, timeoutMs)
-  }
-
-  standbyReads(note: Frame['note']): Reads {
-    const frame: Frame = { text: standbyPositionSql, isAround: true, note }
-    // Each of these costs some objects of Drizzle: most reads need none.
-    let drizzle: Drizzle | undefined
-    const builder = () => {
-      drizzle ??= drizzleOver((work) => this.#lend(this.#builders, (session) => work(framed(session, frame))))
-      return drizzle
-    }
-    return {
-      isStandby: true,
-      get drizzle() {
-        return builder()
-      },
-      query: (text, parameters) => this.#query(text, parameters, frame),
-      queryAll: (statements) => this.#queryAll(statements, frame),
-      readWithin: (statement, timeoutMs) => readWithin(builder(), statement, timeoutMs),
-    }
-  }
-
-  followPositions(note: (position: Position) => void): void {
-    this.#position = { text: primaryPositionSql, isAround: false, note: (position) => position && note(position) }
+    return this.drizzle.transaction(async (transaction) => {
+      await transaction.execute(sql.raw(`set local statement_timeout = ${timeoutMs}`))
+      return [...((await transaction.execute(statement)) as unknown as Row[])]
+    })
   }
 
   write<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
@@ -217,31 +194,7 @@ class PostgresDatabase implements StandbyDatabase {
   async #write<Row extends object>(text: string, parameters: readonly Parameter[]): Promise<Row[]> {
     const values = parameters.map(parameterText)
     this.#availability.check()
-    return framed(this.#writer(), this.#position).run((client) => client.unsafe<Row[]>(text, values, prepared))
-  }
-
-  async #query<Row extends object>(
-    text: string,
-    parameters: readonly Parameter[] = [],
-    frame: Frame | undefined,
-  ): Promise<Row[]> {
-    this.#availability.check()
-    const values = parameters.map(parameterText)
-    return framed(this.#pipeline(), frame).run((client) => client.unsafe<Row[]>(text, values, prepared))
-  }
-
-  async #queryAll<Rows extends readonly object[]>(
-    statements: StatementsFor<Rows>,
-    frame: Frame | undefined,
-  ): Promise<RowsOfEach<Rows>> {
-    this.#availability.check()
-    const all = statements.map(
-      (statement) => statement && { text: statement[0], values: statement[1].map(parameterText) },
-    )
-    const rows = await framed(this.#pipeline(), frame).run((client) =>
-      Promise.all(all.map((statement) => (statement ? client.unsafe(statement.text, statement.values, prepared) : []))),
-    )
-    return rows as unknown as RowsOfEach<Rows>
+    return this.#writer().run((client) => client.unsafe<Row[]>(text, values, prepared))
   }
 
   async #lend<Result>(pool: SessionPool, work: (session: PostgresSession) => Promise<Result>): Promise<Result> {
@@ -321,12 +274,6 @@ class PostgresDatabase implements StandbyDatabase {
     for (const session of [...this.#sessions]) session.giveUp(reason)
   }
 }
-
-const readWithin = <Row extends object>(drizzle: Drizzle, statement: SQL, timeoutMs: number): Promise<Row[]> =>
-  drizzle.transaction(async (transaction) => {
-    await transaction.execute(sql.raw(`set local statement_timeout = ${timeoutMs}`))
-    return [...((await transaction.execute(statement)) as unknown as Row[])]
-  })
 
 /**
  * Parameters are texts. postgres.js must not convert them, as it does with times, JSON and booleans, because of the

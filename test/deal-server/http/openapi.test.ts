@@ -110,7 +110,7 @@ const servedRoutes = (): string[] => {
     refuseCrossSite: nothing,
     executeCommand: nothing,
     batches: { maxOfUser: 1, maxInAll: 1 },
-    withReader: nothing,
+    reader: nothing,
     events: nothing,
     webhooks: nothing,
     requireRecentProof: nothing,

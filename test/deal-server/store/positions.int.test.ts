@@ -1,14 +1,12 @@
-/** Positions where no stream brings them: in histories, and in cursors of release 0.2.0. */
+/** Positions where no stream brings them: in histories, and in cursors of servers before release 0.3.0. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { beginning } from '../../../deal-server/events/position.ts'
-import { createDealReads, createDealRepository } from '../../../deal-server/store/deals.ts'
+import { createDealRepository } from '../../../deal-server/store/deals.ts'
 import { createEventLog } from '../../../deal-server/store/event-log.ts'
 import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
-import { createDealSums } from '../../../deal-server/store/sum-deals.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { markOf, readPresentHistory } from '../../../shared/platform/history/history.ts'
 import type { Position } from '../../../shared/platform/pagination.ts'
-import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { Backend } from '../../support/stores/backends.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
@@ -53,17 +51,7 @@ describeDealStores('positions of events', (openBackend) => {
     expect(events.map(({ dealId }) => dealId)).toEqual(deals.map(({ id }) => id))
   })
 
-  it('are not made up by a replica, which cannot give them: it leaves such a history to the primary', async () => {
-    const store = createDealRepository(database)
-    const deal = newDeal()
-    await store.commit(commitOf(deal))
-    const { history } = createDealReads(database, createDealSums(database))
-    await expect(history(deal.id, { limit: 20, after: undefined })).rejects.toThrow(Unavailable)
-    await createEventLog(database).state()
-    expect((await history(deal.id, { limit: 20, after: undefined })).items).toHaveLength(1)
-  })
-
-  it('are not read into cursors of release 0.2.0, which are outdated', async () => {
+  it('are not read into cursors of servers before release 0.3.0, which are outdated', async () => {
     const store = createDealRepository(database)
     const deal = newDeal()
     await store.commit(commitOf(deal))
@@ -78,6 +66,7 @@ describeDealStores('positions of events', (openBackend) => {
         [null, mark],
         [null, '57', mark],
         ['1', mark],
+        ['1', mark, '00000001.0000000000000100.aaaaaaaa'],
       ]) {
         await expect(list([key, deal.id, ...former])).rejects.toMatchObject({ code: 'outdated-cursor' })
       }

@@ -24,7 +24,6 @@ import { createIdSource } from '../../../shared/platform/ids.ts'
 import { createLog, type Log } from '../../../shared/platform/log/log.ts'
 import { observeCertificate } from '../../../shared/platform/metrics/certificate-metrics.ts'
 import { createMetrics, type Metrics, type ServerName } from '../../../shared/platform/metrics/metrics.ts'
-import { openReplicas } from '../../../shared/platform/postgres/replicas.ts'
 import { openTracing } from '../../../shared/platform/tracing/opentelemetry/open-tracing.ts'
 import { sharedProblems } from '../../../shared/protocol/problems/both-servers.ts'
 import { type Exchange, type Reply, type Sent, secretsIn, send } from '../clients/http-client.ts'
@@ -302,10 +301,8 @@ export async function startDealServer(common: Common, own: OwnResources = {}): P
     instance: ids.uuid(),
     log,
   })
-  const replicas = openReplicas(config.readUrl)
   const server = createDealServer(config, {
     database,
-    replicas,
     cache,
     clock,
     ids,
@@ -333,7 +330,7 @@ export async function startDealServer(common: Common, own: OwnResources = {}): P
     await listening.drain(atOnce)
     await server.stop()
     await tracing?.close()
-    await Promise.all([database, cache, ...replicas].map((part) => part.close()))
+    await Promise.all([database, cache].map((part) => part.close()))
   }
   const exchange = common.inProcess ? exchangeWith(server.app) : undefined
   return {

@@ -46,7 +46,6 @@ export function traceDatabase(database: Database, spans: Spans): Database {
       ),
     exclusively: (name, work, options) => database.exclusively(name, work, options),
     exclusivelyIfFree: (name, work) => database.exclusivelyIfFree(name, work),
-    followPositions: (note) => database.followPositions?.(note),
     checkWrites: () => database.checkWrites(),
     ping: () => database.ping(),
     requireSuitable: () => database.requireSuitable(),

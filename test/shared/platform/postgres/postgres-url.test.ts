@@ -1,11 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  isVerifiedDatabaseUrl,
-  nameOf,
-  parseDatabaseUrl,
-  parseReplicaUrl,
-} from '../../../../shared/platform/postgres/postgres-url.ts'
+import { isVerifiedDatabaseUrl, nameOf, parseDatabaseUrl } from '../../../../shared/platform/postgres/postgres-url.ts'
 
 const serversOf = (url: string) => parseDatabaseUrl(url).servers.map(nameOf)
 
@@ -37,14 +32,6 @@ describe('the URL of a database', () => {
       const url = `postgres://${hosts}/db?target_session_attrs=${target}`
       expect(parseDatabaseUrl(url)).toMatchObject({ target, sent: {}, ignored: [] })
     }
-  })
-
-  it('names replicas, of which any state will do, without a pooler and without a state that is looked for', () => {
-    expect(parseReplicaUrl('postgres://a:1,b/db?sslmode=require')).toMatchObject({ target: 'any', isPooled: false })
-    for (const parameter of ['pgbouncer=true', 'target_session_attrs=any', 'Target_Session_Attrs=primary']) {
-      expect(() => parseReplicaUrl(`postgres://u:secret@a,b/db?${parameter}`)).toThrow(TypeError)
-    }
-    expect(() => parseReplicaUrl('http://a/db')).toThrow(TypeError)
   })
 
   it('says whether a pooler stands between', () => {

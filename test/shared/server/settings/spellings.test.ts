@@ -125,7 +125,6 @@ const meanings: Readonly<Record<string, Meaning>> = {
   OTEL_SDK_DISABLED: flag,
   AUTH_DATABASE_URL: database,
   DEAL_DATABASE_URL: database,
-  DEAL_READ_URL: database,
   AUTH_URL: url,
   ACCESS_TOKEN_TTL: whole(1, 86_400),
   REFRESH_TOKEN_TTL: whole(1, 31_536_000),
