@@ -144,6 +144,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   RECORD_MAX_AGE: whole(0, 86_400),
   EVENT_STREAMS_PER_USER: whole(1, 100_000),
   EVENT_STREAMS: whole(1, 100_000),
+  PURGED_EVENTS_DAYS: whole(31, 36_500),
   WEBHOOK_TIMEOUT: whole(1, 60),
   WEBHOOK_RETRY_SECONDS: seconds,
   WEBHOOK_ALLOWED_NETWORKS: (text) =>
