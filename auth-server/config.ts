@@ -4,6 +4,7 @@ import { userInfo } from 'node:os'
 import * as z from 'zod'
 import {
   anyText,
+  goneSettings,
   integer,
   listOf,
   oneOf,
@@ -15,13 +16,11 @@ import {
   text,
   url,
 } from '../shared/platform/settings/settings.ts'
-import { withoutLineEnd } from '../shared/platform/terminal/options.ts'
 import { accessTokenAlgs } from '../shared/protocol/access-token/access-token.ts'
 import {
   commonSettings,
   databaseUrl,
   halfCertificate,
-  isLoopbackHost,
   type Mode,
   missingSecrets,
   missingSettings,
@@ -111,20 +110,26 @@ export const operatorSettings = {
   DEAL_DATABASE_URL: databaseUrl(
     "the deal server's PostgreSQL database, for what the tool says and does about storage",
   ),
-  AUTH_URL: url('where the tool finds the auth server; by default its public origin'),
+  AUTH_URL: url('where the tool finds the auth server, to verify the published keys; by default its public origin'),
   KEYHOLD_OPERATOR: text(
     'the name of the operator in the audit log, for commands that work without a login; by default the user of the ' +
       'operating system',
     undefined,
   ),
-  KEYHOLD_ADMIN_USER: text('who the tool logs in as', undefined),
-  KEYHOLD_ADMIN_PASSWORD: text("that user's password, spaces included", undefined, anyText),
-  KEYHOLD_ADMIN_CODE: text('the one-time code or recovery code of that user, who needs a second factor', undefined),
   FORMER_SECRETS_KEYS: listOf('keys that SECRETS_KEY held formerly, for nothing but checks of the audit log', {
     expected: 'keys as in SECRETS_KEY, with commas between',
     fallback: [],
     part: z.string().refine(isSecretsKey),
   }),
+}
+
+const insteadOfLogin = 'must be unset: keyhold login and keyhold api do what the tool did over HTTP'
+
+/** Settings of the tool in former releases. */
+const formerOperatorSettings = {
+  KEYHOLD_ADMIN_USER: insteadOfLogin,
+  KEYHOLD_ADMIN_PASSWORD: insteadOfLogin,
+  KEYHOLD_ADMIN_CODE: insteadOfLogin,
 }
 
 const dayMs = 86_400_000
@@ -192,9 +197,6 @@ const operatorProblems = (operator: string | undefined): SettingProblem[] =>
 export function readOperatorConfig(environment: Readonly<Record<string, string | undefined>> = process.env) {
   const { config, problems } = readAuthConfig('together', { ...environment, NODE_ENV: undefined, WORKERS: undefined })
   const { values, problems: ofTool } = readSettings(operatorSettings, environment)
-  // Not trimmed: spaces around a password belong to it.
-  const password = withoutLineEnd(environment.KEYHOLD_ADMIN_PASSWORD ?? '') || undefined
-  const { KEYHOLD_ADMIN_USER: username, KEYHOLD_ADMIN_CODE: code, FORMER_SECRETS_KEYS: formerSecretsKeys } = values
   const operator = values.KEYHOLD_OPERATOR ?? config.operator
   const keyRing = {
     directory: config.keysDir,
@@ -202,10 +204,13 @@ export function readOperatorConfig(environment: Readonly<Record<string, string |
     rules: config.keyRules,
   }
   const authUrl = (values.AUTH_URL ?? config.publicOrigin).replace(/\/+$/, '')
-  const isPrivate = !authUrl.startsWith('http:') || isLoopbackHost(new URL(authUrl).hostname)
-  const admin = { username, password, code, mayTravel: isPrivate || config.transport.allowInsecureHttp }
-  const all = [...problems, ...ofTool, ...operatorProblems(values.KEYHOLD_OPERATOR)]
-  const dealDatabaseUrl = values.DEAL_DATABASE_URL
-  const own = { keyRing, authUrl, admin, operator, formerSecretsKeys, dealDatabaseUrl }
+  const all = [
+    ...problems,
+    ...ofTool,
+    ...operatorProblems(values.KEYHOLD_OPERATOR),
+    ...goneSettings(formerOperatorSettings, environment),
+  ]
+  const { FORMER_SECRETS_KEYS: formerSecretsKeys, DEAL_DATABASE_URL: dealDatabaseUrl } = values
+  const own = { keyRing, authUrl, operator, formerSecretsKeys, dealDatabaseUrl }
   return { config: { ...config, ...own }, problems: all }
 }

@@ -9,6 +9,7 @@ import { createTerminal } from '../shared/platform/terminal/terminal.ts'
 import type { CallerConfig } from './context/config.ts'
 import type { CallerPorts, CallerStreams } from './context/ports.ts'
 import { NoLogin, openLoginFile } from './login/login-file.ts'
+import { printable } from './terminal/printable.ts'
 import type { DealServer } from './transfer/deal-server.ts'
 
 /** Nobody is logged in, or the login has ended. */
@@ -45,7 +46,7 @@ async function runOps(parameters: readonly string[], streams: CallerStreams): Pr
  */
 export async function createProgram(config: CallerConfig, streams: CallerStreams, parameters: readonly string[] = []) {
   const program = new Command('keyhold')
-    .description('Keyhold for callers: deals and tasks at the command line.')
+    .description('Keyhold for callers: deals, tasks and every route of both servers at the command line.')
     .version(projectVersion())
     .option('--json', 'print JSON')
     .option('--profile <name>', 'the login to use; KEYHOLD_PROFILE, or else "default"', config.profile)
@@ -97,7 +98,9 @@ const explainProblem: Explain = (error) => {
   if (endedLogin.includes(code)) return [notLoggedIn, `Your login has ended. Log in again: keyhold login (${code})`]
   return [
     exitCodes.refused,
-    `Refused: ${error.message}${errors.map(({ pointer, message }) => `\n  ${pointer}: ${message}`).join('')}`,
+    [`Refused: ${error.message}`, ...errors.map(({ pointer, message }) => `  ${pointer}: ${message}`)]
+      .map(printable)
+      .join('\n'),
   ]
 }
 
@@ -135,6 +138,10 @@ const groups: readonly Group[] = [
   {
     names: ['tasks'],
     add: async (program, ports) => (await import('./commands/tasks.ts')).addTasks(program, ports),
+  },
+  {
+    names: ['api'],
+    add: async (program, ports) => (await import('./api/api-command.ts')).addApi(program, ports),
   },
   {
     names: ['completion'],

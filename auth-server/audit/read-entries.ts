@@ -27,7 +27,7 @@ const journalPartSql = sql`json_build_object('writer', ${a.writer}, 'first', ${a
     'mac', ${a.writerMac})`
 
 /** SQL of an entry as JSON. */
-export const entrySql = sql`case when ${a.writer} is not null
+const entrySql = sql`case when ${a.writer} is not null
     then json_build_object(${membersSql}, 'journal', ${journalPartSql})
   when ${a.changes} is null then json_build_object(${membersSql})
   else json_build_object(${membersSql}, 'changes', ${a.changes}) end`
@@ -83,7 +83,7 @@ export interface AuditPage {
 export const readTimeoutMs = 10_000
 
 /** The numbers that entries of a span of time can have, both ends included. */
-export interface NumberRange {
+interface NumberRange {
   readonly first: number
   readonly last: number
 }
@@ -155,7 +155,7 @@ async function nearEnd(database: Pick<Database, 'query'>, range: NumberRange, or
 const countSql = textOf(sql`select ${auditHead.count}::text as count from ${auditHead}`)
 
 /** The number of entries, which is also the number of the last one. @throws Unavailable */
-export async function countEntries(database: Pick<Database, 'query'>): Promise<number> {
+async function countEntries(database: Pick<Database, 'query'>): Promise<number> {
   const [row] = await database.query<{ count: string }>(countSql)
   return Number(row?.count ?? 0)
 }
@@ -165,15 +165,14 @@ export async function countEntries(database: Pick<Database, 'query'>): Promise<n
  * Times do not follow the order of numbers: servers have clocks of their own, and some entries wait for their turn.
  * `+ 0` makes PostgreSQL read the index of times alone. @throws Unavailable
  */
-export async function numbersWithin(
+async function numbersWithin(
   database: Pick<Database, 'readWithin'>,
   { from, to }: Pick<AuditFilter, 'from' | 'to'>,
-  timeoutMs = readTimeoutMs,
 ): Promise<NumberRange | undefined> {
   const rows = await database.readWithin<{ range: { first: number | null; last: number | null } }>(
     sql`select json_build_object('first', min(${a.seq} + 0), 'last', max(${a.seq} + 0)) as range from ${auditEntries}
       where ${conditionOf({ from, to })}`,
-    timeoutMs,
+    readTimeoutMs,
   )
   const { first = null, last = null } = rows[0]?.range ?? {}
   return first === null || last === null ? undefined : { first, last }
@@ -196,11 +195,11 @@ async function select(
 }
 
 /** SQL: the number of an entry lies in this range. */
-export const withinRange = ({ first, last }: NumberRange): SQL =>
+const withinRange = ({ first, last }: NumberRange): SQL =>
   sql`${a.seq} between ${String(first)}::text::bigint and ${String(last)}::text::bigint`
 
 /** SQL: an entry has what the filter says. Its parts have the form of the indexes of the table. */
-export function conditionOf({ actor, action, target, outcome, from, to }: AuditFilter): SQL {
+function conditionOf({ actor, action, target, outcome, from, to }: AuditFilter): SQL {
   const parts = [
     actor !== undefined && sql`lower(${a.actor} collate "C") = ${foldUsername(actor)}::text`,
     action !== undefined && actionIs(action),

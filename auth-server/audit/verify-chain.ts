@@ -167,7 +167,7 @@ async function walk(ports: VerifyPorts, { from, count, known }: Walk): Promise<W
 }
 
 /** The fault of an entry behind a sound part of the log; undefined when it belongs there. */
-export function faultOf(
+function faultOf(
   { keyId, mac, ...entry }: ChainedEntry,
   sound: AuditHead,
   macs: ReadonlyMap<string, Mac>,

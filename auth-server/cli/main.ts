@@ -4,5 +4,5 @@ import { readOperatorConfig } from '../config.ts'
 import { runCli } from './program.ts'
 
 refuseDebugger()
-const { stdin: input, stdout: output, stderr: errors } = process
-process.exitCode = await runCli(process.argv.slice(2), readOperatorConfig(), { input, output, errors })
+const { stdout: output, stderr: errors } = process
+process.exitCode = await runCli(process.argv.slice(2), readOperatorConfig(), { output, errors })

@@ -7,32 +7,34 @@ import { systemClock } from '../../shared/platform/clock.ts'
 import { createIdSource } from '../../shared/platform/ids.ts'
 import { projectVersion } from '../../shared/platform/project-folder.ts'
 import { InvalidSettings } from '../../shared/platform/settings/settings.ts'
-import { createOutcome, type Explain, exitCodes, type Outcome } from '../../shared/platform/terminal/outcome.ts'
-import { createTerminal, type TerminalStreams } from '../../shared/platform/terminal/terminal.ts'
+import {
+  createOutcome,
+  type Explain,
+  exitCodes,
+  type Outcome,
+  type OutcomeStreams,
+} from '../../shared/platform/terminal/outcome.ts'
 import type { readOperatorConfig } from '../config.ts'
 import { StepError } from '../key-ring/life-cycle.ts'
-import { createWithAdmin } from './http/admin-client.ts'
 import type { OpenAuthData } from './offline/auth-data.ts'
 import type { OpenStoredData } from './offline/stored-data.ts'
 import { withText } from './terminal/help.ts'
 
 type Configuration = ReturnType<typeof readOperatorConfig>
 
-/** The streams of the tool: answers of the person, results, and everything else. */
-export interface CliStreams {
-  readonly input: TerminalStreams['input']
-  readonly output: NodeJS.WritableStream
-  readonly errors: TerminalStreams['output']
-}
-
 /** Runs one command and resolves to the exit code. */
 export async function runCli(
   parameters: readonly string[],
   { config, problems }: Configuration,
-  streams: CliStreams,
+  streams: OutcomeStreams,
 ): Promise<number> {
   if (problems.length > 0) {
     streams.errors.write(`${new InvalidSettings(problems).message}\n`)
+    return exitCodes.wrongUsage
+  }
+  const gone = insteadOf(parameters)
+  if (gone !== undefined) {
+    streams.errors.write(`${gone}\n`)
     return exitCodes.wrongUsage
   }
   const { program, outcome } = await createProgram(config, streams, parameters)
@@ -51,7 +53,7 @@ export async function runCli(
  */
 export async function createProgram(
   config: Configuration['config'],
-  streams: CliStreams,
+  streams: OutcomeStreams,
   parameters: readonly string[] = [],
 ) {
   const program = new Command('ops')
@@ -68,14 +70,14 @@ export async function createProgram(
     })
   withText(
     program,
-    'Commands that work over HTTP log in as KEYHOLD_ADMIN_USER with KEYHOLD_ADMIN_PASSWORD, or ask for them at the\n' +
-      'terminal, and log out in the end. They call AUTH_URL, or else AUTH_PUBLIC_ORIGIN. NODE_EXTRA_CA_CERTS names\n' +
-      'the PEM file of a private certificate authority.',
+    '`keyhold api` does over HTTP what an administrator may do: users, API keys, services, logins, the audit log.\n' +
+      'Only `keys verify` asks a server, at AUTH_URL or else AUTH_PUBLIC_ORIGIN. NODE_EXTRA_CA_CERTS names the PEM file\n' +
+      'of a private certificate authority.',
     'Exit codes: 0 done, 1 refused or failed, with the reason, 2 wrong usage or settings.',
   )
   const outcome = createOutcome(streams, () => program.opts().json === true, explainStep)
   const named = groups.find(({ name }) => name === parameters.find((parameter) => !parameter.startsWith('-')))
-  const ports = portsOf(config, { streams, outcome })
+  const ports = portsOf(config, outcome)
   for (const { add } of named ? [named] : groups) await add(program, ports)
   return { program, outcome }
 }
@@ -83,6 +85,24 @@ export async function createProgram(
 /** A step that the key ring does not allow now. */
 const explainStep: Explain = (error) =>
   error instanceof StepError ? [exitCodes.refused, `Refused: ${error.message}`] : undefined
+
+/** What stands for groups of former releases, and the commands that are left of them. */
+const overHttp: Readonly<Record<string, { readonly left: readonly string[]; readonly path: string }>> = {
+  users: { left: ['recover-admin'], path: '/users' },
+  'api-keys': { left: [], path: '/api-keys' },
+  services: { left: [], path: '/services' },
+  sessions: { left: [], path: '/users/NAME/sessions' },
+  audit: { left: ['verify', 'drop'], path: '/audit' },
+}
+
+/** The sentence about a command that the tool has no more. */
+function insteadOf(parameters: readonly string[]): string | undefined {
+  const [group = '', command] = parameters.filter((parameter) => !parameter.startsWith('-'))
+  const known = Object.hasOwn(overHttp, group) ? overHttp[group] : undefined
+  if (!known || (command === undefined ? known.left.length > 0 : known.left.includes(command))) return undefined
+  const words = [group, ...(command === undefined ? [] : [command])].join(' ')
+  return `There is no ops ${words}: log in by keyhold login, then see keyhold api --help and keyhold api GET ${known.path}.`
+}
 
 /** Moves ids of keys to the end, behind `--`. One id in 64 begins with a hyphen and would be read as an option. */
 function keyIdsLast(parameters: readonly string[]): readonly string[] {
@@ -95,14 +115,10 @@ function keyIdsLast(parameters: readonly string[]): readonly string[] {
 type GroupPorts = ReturnType<typeof portsOf>
 
 /** Gathers the services that the commands use. */
-function portsOf(
-  config: Configuration['config'],
-  { streams, outcome }: { readonly streams: CliStreams; readonly outcome: Outcome },
-) {
-  const { authUrl, admin } = config
+function portsOf(config: Configuration['config'], outcome: Outcome) {
+  const { authUrl } = config
   const { fetch } = globalThis
   const clock = systemClock
-  const terminal = createTerminal({ input: streams.input, output: streams.errors })
   const openAuthData: OpenAuthData = async (work) => {
     const { createOpenAuthData } = await import('./offline/auth-data.ts')
     return createOpenAuthData(config)(work)
@@ -124,9 +140,6 @@ function portsOf(
     fetch,
     clock,
     ids: createIdSource(clock),
-    terminal,
-    output: streams.output,
-    withAdmin: createWithAdmin({ ...outcome, authUrl, fetch, clock, admin, terminal }),
     openAuthData,
     readKeys: keys,
     openStoredData,
@@ -147,23 +160,7 @@ const groups: readonly Group[] = [
   },
   {
     name: 'users',
-    add: async (program, ports) => {
-      const users = (await import('./commands/users.ts')).addUserCommands(program, ports)
-      const { addRecovery } = await import('./commands/recovery.ts')
-      addRecovery(users, ports)
-    },
-  },
-  {
-    name: 'api-keys',
-    add: async (program, ports) => (await import('./commands/api-keys.ts')).addApiKeyCommands(program, ports),
-  },
-  {
-    name: 'services',
-    add: async (program, ports) => (await import('./commands/services.ts')).addServiceCommands(program, ports),
-  },
-  {
-    name: 'sessions',
-    add: async (program, ports) => (await import('./commands/sessions.ts')).addSessionCommands(program, ports),
+    add: async (program, ports) => (await import('./commands/recovery.ts')).addRecovery(program, ports),
   },
   {
     name: 'audit',

@@ -1,5 +1,6 @@
 /** `keyhold completion`: scripts with which shells complete commands and options. */
 import { Argument, type Command } from 'commander'
+import { methods, pathsWith } from '../api/routes.ts'
 import type { CallerPorts } from '../context/ports.ts'
 
 /** What may follow after some words. */
@@ -30,12 +31,15 @@ export function addCompletion(program: Command, ports: CallerPorts, whole: () =>
     )
 }
 
-/** All commands, the inner ones first: a shell takes the first that fits. */
+/** All commands, the inner ones first: a shell takes the first that fits. Behind a method of `api` are its paths. */
 function entriesOf(command: Command, path: readonly string[] = []): Entry[] {
   const names = [...command.commands.map((inner) => inner.name()), ...(path.length === 0 ? ['ops'] : [])]
   const options = command.options.map(({ long }) => long).filter((long) => long !== undefined)
   const inner = command.commands.flatMap((other) => entriesOf(other, [...path, other.name()]))
-  return [...inner, { path: path.join(' '), words: [...names, ...options, '--help'] }]
+  const choices = command.registeredArguments[0]?.argChoices ?? []
+  const paths = methods.map((method) => ({ path: `api ${method}`, words: [...pathsWith(method), ...options] }))
+  const own = { path: path.join(' '), words: [...names, ...choices, ...options, '--help'] }
+  return [...inner, ...(command.name() === 'api' ? paths : []), own]
 }
 
 const cases = (entries: readonly Entry[], line: (words: string) => string): string =>
@@ -77,7 +81,7 @@ function __keyhold_words
 ${entries
   .map(({ path, words }) => {
     const pattern = path === '' ? `'*'` : `'${path}' '${path} *'`
-    return `    case ${pattern}\n      printf '%s\\n' ${words.join(' ')}`
+    return `    case ${pattern}\n      printf '%s\\n' ${words.map((word) => `'${word}'`).join(' ')}`
   })
   .join('\n')}
   end

@@ -3,7 +3,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { DealComponents, DealPaths } from '../../client/src/index.ts'
 import type { Report } from '../../shared/platform/terminal/report.ts'
 import type { CallerPorts } from '../context/ports.ts'
-import { columns, fields, printable } from '../terminal/tables.ts'
+import { printable } from '../terminal/printable.ts'
+import { columns, fields } from '../terminal/tables.ts'
 
 type Schemas = DealComponents['schemas']
 type ListQuery = NonNullable<DealPaths['/rest/v1/deals']['get']['parameters']['query']>

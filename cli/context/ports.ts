@@ -7,6 +7,7 @@ import type { CallerConfig } from './config.ts'
 
 /** The streams of the program: answers of the person, results, and everything else. */
 export interface CallerStreams extends OutcomeStreams {
+  readonly output: OutcomeStreams['output'] & { readonly isTTY?: boolean }
   readonly input: TerminalStreams['input']
   readonly errors: TerminalStreams['output']
 }

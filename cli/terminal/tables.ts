@@ -1,5 +1,6 @@
 /** Tables for people. */
 import Table from 'cli-table3'
+import { printable } from './printable.ts'
 
 const none = { top: '', 'top-mid': '', 'top-left': '', 'top-right': '', bottom: '', 'bottom-mid': '' }
 const plain = {
@@ -18,7 +19,7 @@ const plain = {
 /** Rows as aligned columns below their titles. Wide characters count as two columns. */
 export function columns(titles: readonly string[], rows: readonly (readonly string[])[]): string {
   const style = { head: [], border: [], 'padding-left': 0, 'padding-right': 0 }
-  const table = new Table({ head: [...titles], chars: plain, style })
+  const table = new Table({ head: titles.map(printable), chars: plain, style })
   table.push(...rows.map((row) => row.map(printable)))
   return withoutBlanks(table.toString())
 }
@@ -27,11 +28,8 @@ export function columns(titles: readonly string[], rows: readonly (readonly stri
 export function fields(values: readonly (readonly [name: string, value: string])[]): string {
   const style = { head: [], border: [], 'padding-left': 0, 'padding-right': 0 }
   const table = new Table({ chars: plain, style })
-  table.push(...values.map(([name, value]) => [name, printable(value)]))
+  table.push(...values.map(([name, value]) => [printable(name), printable(value)]))
   return withoutBlanks(table.toString())
 }
 
 const withoutBlanks = (text: string): string => text.replace(/(?<! ) +$/gm, '')
-
-/** A text on one line, without characters that could control the terminal: other people chose it. */
-export const printable = (text: string): string => text.replace(/\p{Cc}+/gu, ' ').replace(/\p{Cf}/gu, '')

@@ -116,8 +116,9 @@ async function* pagesOf(get: LooseCall, path: string, init: LooseInit = {}): Asy
   do {
     const query = { ...init.params?.query, ...(cursor !== undefined && { cursor }) }
     const { data, response } = await get(path, { ...init, params: { ...init.params, query } })
-    const items = Array.isArray(data) ? data : ((data as { items?: unknown[] } | undefined)?.items ?? [])
-    cursor = cursorIn(response.headers.get('link'))
+    const page: { items?: unknown[]; nextCursor?: string | null } = Array.isArray(data) ? { items: data } : (data ?? {})
+    const { items = [], nextCursor = cursorIn(response.headers.get('link')) } = page
+    cursor = nextCursor ?? undefined
     yield { items, nextCursor: cursor }
   } while (cursor !== undefined)
 }

@@ -1,7 +1,17 @@
 /** The typed client against both servers: refresh, lost answers, pages, problems. */
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { bearer, createKeyhold, isProblem, KeyholdProblem, KeyholdUnreachable } from '../../client/src/index.ts'
+import {
+  accessToken,
+  bearer,
+  createKeyhold,
+  isProblem,
+  KeyholdProblem,
+  KeyholdUnreachable,
+} from '../../client/src/index.ts'
 import { describeEmbedded } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 import { type LossyProxy, startLossyProxy } from './lossy-proxy.ts'
@@ -104,6 +114,12 @@ describeEmbedded('the typed client', (openBackend) => {
     for await (const { items } of keyhold.deals.pages('/query/Deals/{selection}', { params })) sizes.push(items.length)
     expect(sizes.slice(0, -1).every((size) => size === 3)).toBe(true)
     expect(sizes.length).toBeGreaterThan(1)
+    const numbers: number[] = []
+    for await (const { seq } of clientOf('admin').auth.items('/audit', { params: { query: { limit: 2 } } })) {
+      numbers.push(seq)
+      if (numbers.length === 5) break
+    }
+    expect(numbers).toEqual([1, 2, 3, 4, 5])
   })
 
   it('throws refusals as typed errors', async () => {
@@ -134,6 +150,21 @@ describeEmbedded('the typed client', (openBackend) => {
     expect([again.response.status, again.data]).toEqual([304, undefined])
     const away = createKeyhold({ authUrl: 'http://127.0.0.1:1', dealUrl: 'http://127.0.0.1:1', retries: 0 })
     await expect(away.auth.GET('/healthz')).rejects.toThrow('http://127.0.0.1:1 cannot be reached: ')
+  })
+
+  it('follows no redirect, so no credential goes elsewhere', async () => {
+    const asked: string[] = []
+    const server = createServer(({ url = '' }, response) => {
+      asked.push(url)
+      response.writeHead(302, { location: '/elsewhere' }).end()
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const keyhold = createKeyhold({ authUrl: url, dealUrl: url, credential: accessToken(() => 'a.b.c') })
+    const refusal = await keyhold.auth.GET('/me').catch((error: unknown) => error)
+    server.close()
+    expect(isProblem(refusal, 'no-problem-document') && refusal.status).toBe(302)
+    expect(asked).toEqual(['/me'])
   })
 
   it('logs out', async () => {

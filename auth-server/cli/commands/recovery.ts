@@ -1,3 +1,4 @@
+/** `ops users recover-admin`. Users are administered by `keyhold api`. */
 import type { Command } from 'commander'
 import type { Report, ReportAction } from '../../../shared/platform/terminal/report.ts'
 import type { OpenAuthData } from '../offline/auth-data.ts'
@@ -10,8 +11,9 @@ export interface RecoveryPorts extends Omit<RecoverAdminPorts, 'database' | 'sec
   readonly report: ReportAction
 }
 
-/** Adds `recover-admin` to the group `users`. */
-export function addRecovery(users: Command, { report, ...ports }: RecoveryPorts): void {
+/** Adds the group to the program. */
+export function addRecovery(program: Command, { report, ...ports }: RecoveryPorts): void {
+  const users = program.command('users').description('users, when nobody can log in')
   const command = users
     .command('recover-admin')
     .description('when no administrator can log in any more: make one, or let one in again, with a new password')

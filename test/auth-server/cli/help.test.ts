@@ -5,8 +5,8 @@ import { readOperatorConfig } from '../../../auth-server/config.ts'
 import { projectVersion } from '../../../shared/platform/project-folder.ts'
 import { opsWith } from '../../support/processes/operators/ops.ts'
 
-const { stdin: input, stdout: output, stderr: errors } = process
-const { program } = await createProgram(readOperatorConfig({}).config, { input, output, errors })
+const { stdout: output, stderr: errors } = process
+const { program } = await createProgram(readOperatorConfig({}).config, { output, errors })
 
 const leaves = (command: Command, path: readonly string[] = []): { command: Command; path: readonly string[] }[] =>
   command.commands.length === 0
@@ -19,25 +19,8 @@ it('has the commands of the contract', () => {
   )
   expect(groups).toEqual({
     keys: ['status', 'generate', 'promote', 'rotate', 'retire', 'revoke', 'verify'],
-    users: [
-      'add',
-      'list',
-      'show',
-      'roles',
-      'rights',
-      'enable',
-      'disable',
-      'unlock',
-      'logout',
-      'password',
-      'reset-second-factors',
-      'password-reset',
-      'recover-admin',
-    ],
-    'api-keys': ['add', 'list', 'rotate', 'revoke'],
-    services: ['add', 'list', 'rotate', 'remove'],
-    sessions: ['list', 'end'],
-    audit: ['tail', 'verify', 'export', 'drop'],
+    users: ['recover-admin'],
+    audit: ['verify', 'drop'],
     secrets: ['generate', 'reencrypt'],
     deals: ['check'],
   })
@@ -47,6 +30,29 @@ it('says its version', async () => {
   const { code, out, err } = await opsWith({})(['--version'])
   expect({ code, out, err }).toEqual({ code: 0, out: `${projectVersion()}\n`, err: '' })
 })
+
+it.each([
+  ['users list', '/users'],
+  ['users unlock erin', '/users'],
+  ['--json api-keys', '/api-keys'],
+  ['services rotate --help', '/services'],
+  ['sessions end erin 1', '/users/NAME/sessions'],
+  ['audit export', '/audit'],
+])('ops %s says in one sentence what stands in its place', async (line, path) => {
+  const { code, out, err } = await opsWith({})(line.split(' '))
+  expect({ code, out }).toEqual({ code: 2, out: '' })
+  expect(err).toMatch(/^There is no ops [^\n]*\n$/)
+  expect(err).toContain(`keyhold api GET ${path}.`)
+})
+
+it.each(['KEYHOLD_ADMIN_USER', 'KEYHOLD_ADMIN_PASSWORD', 'KEYHOLD_ADMIN_CODE'])(
+  'refuses the former %s',
+  async (name) => {
+    const { code, out, err } = await opsWith({ [name]: 'x' })(['keys', 'status'])
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toMatch(new RegExp(`${name}: must be unset: keyhold login and keyhold api`))
+  },
+)
 
 it.each(leaves(program).map(({ path }) => path.join(' ')))(
   'ops %s explains itself, with examples that can be run',
@@ -60,7 +66,7 @@ it.each(leaves(program).map(({ path }) => path.join(' ')))(
       const words = [...example.replace(/ <.*/, '').matchAll(/"([^"]*)"|(\S+)/g)].map(
         ([word, quoted]) => quoted ?? word,
       )
-      // Everything is known and complete: what is missing is only somebody who logs in, or a file or database.
+      // Everything is known and complete: what is missing is only a file or a database.
       const ran = await opsWith({ DATA_DIR: '/nowhere', KEYS_DIR: '/nowhere', AUTH_URL: 'http://127.0.0.1:9' })(words)
       expect(ran.err, example).not.toMatch(/^error: |Usage: /)
     }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { expectProblem, rememberSecret } from '../../support/clients/http-client.ts'
+import { rememberSecret } from '../../support/clients/http-client.ts'
 import { compiled } from '../../support/processes/compiled.ts'
 import { opsProcess, opsWith } from '../../support/processes/operators/ops.ts'
 import { selfSigned } from '../../support/processes/self-signed.ts'
@@ -16,14 +16,14 @@ import { withinASecond } from '../../support/worlds/within-a-second.ts'
 const root = join(import.meta.dirname, '../../..')
 const hasScript = spawnSync('script', ['--version']).status === 0
 
+const home = mkdtempSync(join(tmpdir(), 'keyhold-terminal-'))
 let stack: Stack
 const children: ChildProcessWithoutNullStreams[] = []
 
-const environmentOf = () => ({ ...stack.environment, AUTH_URL: stack.auth.url })
-const asAdmin = () => ({
-  ...environmentOf(),
-  KEYHOLD_ADMIN_USER: 'admin',
-  KEYHOLD_ADMIN_PASSWORD: passwordOf('admin'),
+const environmentOf = () => ({
+  XDG_CONFIG_HOME: home,
+  KEYHOLD_AUTH_URL: stack.auth.url,
+  KEYHOLD_DEAL_URL: stack.deal.url,
 })
 
 /** A process whose output can be waited for. */
@@ -39,13 +39,15 @@ function run(command: readonly [string, ...string[]], environment: Readonly<Reco
   return { child, says, out: () => out, err: () => err, ended: async () => (await closed)[0] as number }
 }
 
-const main = [compiled('auth-server/cli/main.ts')]
+const main = compiled('cli/main.ts')
 
 const endAll = () => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
 }
 
-describeEmbedded("the operators' tool at a terminal", (openBackend) => {
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+describeEmbedded('the command line at a terminal', (openBackend) => {
   beforeAll(async () => {
     rememberSecret(passwordOf('admin'))
     stack = await openStack(openBackend)
@@ -54,80 +56,43 @@ describeEmbedded("the operators' tool at a terminal", (openBackend) => {
   afterAll(() => stack.close())
 
   const atTerminal = (...parameters: string[]) =>
-    run(['script', '-qec', [process.execPath, ...main, ...parameters].join(' '), '/dev/null'], {
+    run(['script', '-qec', [process.execPath, main, ...parameters].join(' '), '/dev/null'], {
       ...environmentOf(),
       TERM: 'dumb',
     })
 
-  it.skipIf(!hasScript)('asks who logs in, and shows no password that is typed', async () => {
-    const { child, says, out, ended } = atTerminal('users', 'password', 'dave', '--ask-password')
-    const password = 'typed by hand, twice'
-    await says(/Administrator: $/)
+  it.skipIf(!hasScript)('asks who logs in, shows no password that is typed, and calls a route then', async () => {
+    const { child, says, out, ended } = atTerminal('login')
+    await says(/User: $/)
     child.stdin.write('admin\n')
     await says(/Password of admin: $/)
     child.stdin.write(`${passwordOf('admin')}\n`)
-    await says(/New password: $/)
-    child.stdin.write(`${password}\n`)
-    await says(/The same again: $/)
-    child.stdin.write(`${password}\n`)
     expect(await ended()).toBe(0)
-    expect(out()).toMatch(/The password of dave was changed\.\s*$/)
-    for (const secret of [password, passwordOf('admin')]) expect(out()).not.toContain(secret)
-    expect((await stack.logIn('dave', password)).access).toMatch(/./)
+    expect(out()).toMatch(/You are logged in as admin\.\s*$/)
+    expect(out()).not.toContain(passwordOf('admin'))
+    const called = atTerminal('api', 'GET', '/users/bob')
+    expect(await called.ended()).toBe(0)
+    expect(called.out()).toMatch(/username +bob\s/)
   })
 
-  it.skipIf(!hasScript)('changes nothing when two passwords differ, nor after Ctrl-C', async () => {
-    const first = atTerminal('users', 'add', 'nobody', '--ask-password')
-    await first.says(/Administrator: $/)
-    first.child.stdin.write('admin\n')
-    await first.says(/Password of admin: $/)
-    first.child.stdin.write(`${passwordOf('admin')}\n`)
-    await first.says(/New password: $/)
-    first.child.stdin.write('one password\n')
-    await first.says(/The same again: $/)
-    first.child.stdin.write('another password\n')
-    expect(await first.ended()).toBe(2)
-    expect(first.out()).toContain('The two passwords differ; nothing was changed.')
-    const second = atTerminal('users', 'list')
-    await second.says(/Administrator: $/)
-    second.child.stdin.write('\x03')
-    expect(await second.ended()).toBe(130)
-    const { access: token } = await stack.logIn('admin')
-    expectProblem(await stack.auth.send('/users/nobody', { token }), 404, 'not-found')
-  })
-
-  it('follows the audit log until it is interrupted, and then logs out', async () => {
-    const { child, says, out, err, ended } = run(
-      [process.execPath, ...main, 'audit', 'tail', '--follow', '--json', '--limit', '1'],
-      asAdmin(),
+  it.skipIf(!hasScript)('ends at Ctrl-C, at a question and in a stream', async () => {
+    const asking = atTerminal('login')
+    await asking.says(/User: $/)
+    asking.child.stdin.write('\x03')
+    expect(await asking.ended()).toBe(130)
+    const following = run(
+      [process.execPath, main, 'api', 'GET', '/rest/v1/events', '-H', 'Last-Event-ID: 0'],
+      environmentOf(),
     )
-    await says(/"login.started"/)
-    await stack.auth.send('/login', { json: { username: 'bob', password: 'not his password' } })
-    await says(/"target":"bob","outcome":"invalid-credentials"/)
-    child.kill('SIGINT')
-    expect(await ended()).toBe(0)
-    expect(err()).toBe('')
-    const entries = out()
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-    expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, index) => entries[0].seq + index))
-    const { out: after } = await opsWith(asAdmin())(['audit', 'tail', '--json', '--limit', '2'])
-    expect(JSON.parse(after)[0]).toMatchObject({ actor: 'admin', action: 'login.ended', outcome: 'succeeded' })
-  })
-
-  it('goes on with another access token when its own expires', async () => {
-    const { says, child, ended } = run([process.execPath, ...main, 'audit', 'tail', '--follow', '--json'], asAdmin())
-    await says(/"login.started"/)
-    stack.clock.advanceSeconds(1801)
-    await says(/"action":"token.refreshed","target":"[^"]+","outcome":"succeeded"/)
-    child.kill('SIGINT')
-    expect(await ended()).toBe(0)
+    await following.says(/^retry: /)
+    following.child.kill('SIGINT')
+    expect(await following.ended()).toBe(130)
+    expect(following.err()).toBe('Interrupted.\n')
   })
 })
 
-describeEmbedded("the operators' tool over TLS", (openBackend) => {
-  const folder = mkdtempSync(join(tmpdir(), 'keyhold-ops-tls-'))
+describeEmbedded('the command line over TLS', (openBackend) => {
+  const folder = mkdtempSync(join(tmpdir(), 'keyhold-tls-'))
   const [TLS_CERT, TLS_KEY] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
 
   beforeAll(async () => {
@@ -142,11 +107,18 @@ describeEmbedded("the operators' tool over TLS", (openBackend) => {
   })
 
   it('trusts a private authority that it is told of, and no other', async () => {
-    const stranger = await opsProcess(asAdmin())(['users', 'list'])
-    expect(stranger).toMatchObject({ code: 1, out: '' })
-    expect(stranger.err).toMatch(/^Failed: .* its certificate is not trusted .* NODE_EXTRA_CA_CERTS\.\n$/)
-    const told = await opsProcess({ ...asAdmin(), NODE_EXTRA_CA_CERTS: TLS_CERT })(['users', 'show', 'alice'])
-    expect(told).toMatchObject({ code: 0, err: '' })
+    const login = (more: Readonly<Record<string, string>>) =>
+      run([process.execPath, main, 'login', 'admin'], {
+        ...environmentOf(),
+        KEYHOLD_PASSWORD: passwordOf('admin'),
+        ...more,
+      })
+    const stranger = login({})
+    expect(await stranger.ended()).toBe(1)
+    expect(stranger.err()).toMatch(/^Failed: .* cannot be reached: \w*(CERT|SIGN)\w*\n$/)
+    const told = login({ NODE_EXTRA_CA_CERTS: TLS_CERT })
+    expect(await told.ended()).toBe(0)
+    expect(told.out()).toBe('You are logged in as admin.\n')
   })
 })
 

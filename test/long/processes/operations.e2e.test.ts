@@ -86,14 +86,13 @@ describe.skipIf(missingForOperators)(
     })
 
     it('says what a restored auth database needs: a new id, by which running deal servers too drop what they held', async () => {
-      const words = blocks
-        .filter(({ script }) => /^(AUTH=|PASSWORD=.*\nlogin)/.test(script))
-        .map(({ script }) => script)
+      const words = blocks.filter(({ script }) => /^(AUTH=|login\(\))/m.test(script)).map(({ script }) => script)
       const definitions = words.flatMap((script) =>
         script.split('\n').filter((line) => /^(AUTHS?=|\w+\(\))/.test(line)),
       )
       const admin =
-        'export KEYHOLD_ADMIN_USER=admin KEYHOLD_ADMIN_PASSWORD=$(ops --json users recover-admin | json it.password)'
+        'export KEYHOLD_AUTH_URL=$AUTH KEYHOLD_DEAL_URL=$DEAL KEYHOLD_USER=admin\n' +
+        'export KEYHOLD_PASSWORD=$(ops --json users recover-admin | json it.password)'
       const facts = await shell.run([...definitions, admin, restoredDatabase].join('\n'))
       expect(facts.trimEnd().split('\n')).toEqual([
         'before: 200 200',

@@ -62,9 +62,10 @@ logs() {
 ops() {
   local settings
   settings_of auth
-  for name in KEYHOLD_ADMIN_USER KEYHOLD_ADMIN_PASSWORD; do settings+=("$name=${!name:-}"); done
   env -i "${settings[@]}" "AUTH_PORT=$(port_of auth)" node "$FOLDER/dist/auth-server/cli/main.js" "$@"
 }
+
+keyhold() { node "$FOLDER/dist/cli/main.js" "$@"; }
 
 pg() {
   local tool=$1 database=$2

@@ -1,7 +1,7 @@
 /** The operators' tool under test: in this process, or as one of its own. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { PassThrough, Readable } from 'node:stream'
+import { PassThrough } from 'node:stream'
 import { runCli } from '../../../../auth-server/cli/program.ts'
 import { readOperatorConfig } from '../../../../auth-server/config.ts'
 import { compiled } from '../compiled.ts'
@@ -14,14 +14,14 @@ export interface CliOutcome {
 }
 
 /** Runs a command. */
-export type Ops = (parameters: readonly string[], stdin?: string) => Promise<CliOutcome>
+export type Ops = (parameters: readonly string[]) => Promise<CliOutcome>
 
 /** In this process, with this environment. */
 export const opsWith =
   (environment: Readonly<Record<string, string>>): Ops =>
-  async (parameters, stdin = '') => {
+  async (parameters) => {
     const [output, errors] = [collector(), collector()]
-    const streams = { input: Readable.from([stdin]), output: output.stream, errors: errors.stream }
+    const streams = { output: output.stream, errors: errors.stream }
     const code = await runCli(parameters, readOperatorConfig(environment), streams)
     return { code, out: output.text(), err: errors.text() }
   }
@@ -38,12 +38,11 @@ const root = join(import.meta.dirname, '../../../..')
 /** As a process. */
 export const opsProcess =
   (environment: Readonly<Record<string, string>>): Ops =>
-  (parameters, stdin = '') =>
+  (parameters) =>
     new Promise((resolve) => {
       const env = { PATH: process.env.PATH, ...environment }
       const command = [compiled('auth-server/cli/main.ts'), ...parameters]
-      const child = execFile(process.execPath, command, { cwd: root, env }, (error, out, err) => {
+      execFile(process.execPath, command, { cwd: root, env }, (error, out, err) => {
         resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err })
       })
-      child.stdin?.end(stdin)
     })

@@ -12,10 +12,12 @@ restore() {
 feed() { ready "$AUTH" | grep principal-feed; }
 
 start auth deal-1
-PASSWORD=$(ops --json users password erin | json it.password)
+keyhold login >/dev/null
+PASSWORD=$(secret)
+keyhold api PUT /users/erin/password newPassword=@- <<<"$PASSWORD"
 TOKEN=$(login)
 pg pg_dump auth --format=custom >older.dump
-NEWER=$(ops --json api-keys add --kind hmac --user erin)
+NEWER=$(keyhold --json api POST /api-keys kind=hmac username=erin)
 sign() { signed "$(json it.id <<<"$NEWER")" "$(json it.secret <<<"$NEWER")"; }
 sleep 1
 echo "before: $(try "$DEAL/rest/v1/deals") $(sign)"
