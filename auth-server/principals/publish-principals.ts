@@ -5,14 +5,13 @@
  * The published version is an entry of the cache. It says that in this run of the cache every record is at least as new
  * as that version. No record is put into a cache without a published version, so a run without one holds no record, and
  * every version is true of it. A later run only holds what was read from the database after the run began, so it
- * includes everything published before. In a Redis Cluster that is so for each node
- * (docs/revocation.md#records-in-a-cluster).
+ * includes everything published before.
  */
 
 import { randomUUID } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import { type Cache, type CacheTime, runsOf } from '../../shared/platform/cache/cache.ts'
+import type { Cache, CacheTime } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { textOf } from '../../shared/platform/database/statement.ts'
@@ -149,7 +148,7 @@ export async function publishPrincipals(ports: PublishPorts, start: PublicationS
   const upTo = batch.counter
   await putPublishedVersion(cache, { instanceId, version: upTo }, { since })
   const ageMs = Math.min(clock.monotonic() - readAt + feedMessageTransitMs, feedMessageMaxAgeMs)
-  const span = { after, upTo, ageMs, runs: runsOf(since), keys: ports.publishedKeys() }
+  const span = { after, upTo, ageMs, keys: ports.publishedKeys() }
   const changes = changesOf(batch)
   const fresh = { since: readTime, maxAgeMs: ageMs }
   if (series.parts > 0) await series.end(changes, span, fresh)
@@ -201,8 +200,8 @@ async function putRecords(
   const put = async (one: Facts) => {
     const [name, record] = [nameOf(one), isCatalogue(one) ? one : toStoredPrincipal(one)]
     if (await putRecord(cache, { instanceId, name, record }, since)) return
-    // A newer one is there, or the node of this record has begun another run.
-    const present = await cache.getVersioned(principalKey(instanceId, name), { runs: runsOf(since) })
+    // A newer one is there, or the cache has begun another run.
+    const present = await cache.getVersioned(principalKey(instanceId, name))
     if (present === undefined || present.version < record.version) throw new Unavailable('cache')
   }
   await Promise.all(facts.map(put))

@@ -3,8 +3,7 @@
  * because readers also read at an interval. NOTIFY in the commit is not used: PostgreSQL lets transactions with NOTIFY
  * commit only one after another, which reduced 32 writers from 14,300 to 4,000 commits a second.
  */
-import type { Cache, CacheTime } from '../../shared/platform/cache/cache.ts'
-import { feedKey } from '../../shared/platform/cache/lanes.ts'
+import { type Cache, type CacheTime, cacheKey } from '../../shared/platform/cache/cache.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 
 /** The parts that wake-ups use. */
@@ -27,7 +26,7 @@ export interface WakeUps {
   stop(): Promise<void>
 }
 
-const channel = feedKey('deal-events')
+const channel = cacheKey('deal-events')
 /** A late wake-up does no harm, so the cache time is not read for each message. */
 const maxAgeMs = 60_000
 

@@ -41,8 +41,6 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/platform/concurrency/in-order.ts': 'under way, as many as may be ahead',
   'shared/platform/concurrency/permits.ts': 'under way',
   'shared/platform/concurrency/share-calls.ts': 'under way',
-  'shared/platform/redis/redis-cache.ts': 'uses of one batch, by lane',
-  'shared/platform/redis/redis-connections.ts': 'one key for each node of a Redis Cluster',
   'shared/platform/postgres/postgres-servers.ts': 'the servers in a URL',
   'shared/platform/postgres/postgres-session-pool.ts': 'under way',
   'shared/platform/postgres/postgres-session.ts': 'under way',

@@ -3,13 +3,12 @@ import { createHash } from 'node:crypto'
 
 /**
  * The rights of the servers' user as an ACL rule: only keys and channels of Keyhold, no commands for operators, and no
- * commands that show names of other keys. Scripts need INFO and TIME to find out the cache run. In a Redis Cluster,
- * clients need CLUSTER SLOTS to find keys, and sharded channels (Redis 7).
+ * commands that show names of other keys. Scripts need INFO and TIME to find out the cache run.
  */
 export const redisRights = [
   'resetkeys ~{keyhold:*}:* resetchannels &{keyhold:*}:*',
   '-@all +@read +@write +@connection -@dangerous -scan -randomkey -dbsize',
-  '+info +time +eval +evalsha +@pubsub -pubsub -psubscribe +cluster|slots',
+  '+info +time +eval +evalsha +@pubsub -pubsub -psubscribe',
 ].join(' ')
 
 /**

@@ -4,8 +4,7 @@
  * while it does not answer.
  */
 
-import type { Cache } from '../../../shared/platform/cache/cache.ts'
-import { laneKey, laneOf } from '../../../shared/platform/cache/lanes.ts'
+import { type Cache, cacheKey } from '../../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../../shared/platform/clock.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { type InternalCaller, internalToleranceSeconds } from '../../../shared/protocol/internal-api/requests.ts'
@@ -34,7 +33,7 @@ const lifeSeconds = 2 * internalToleranceSeconds + 1
 /** After a failure the cache is not used for this time, in milliseconds. So requests do not all wait for it. */
 const pauseMs = 1_000
 
-const keyOf = (nonce: string): string => laneKey(laneOf(nonce), `internal-nonce:${nonce}`)
+const keyOf = (nonce: string): string => cacheKey(`internal-nonce:${nonce}`)
 
 /** Takes at most 16 MB for the pair and 5 MB for a service: a nonce has at most 64 characters. */
 const maxOfPair = 100_000

@@ -5,7 +5,7 @@
  *
  * A *run* of the cache lasts while one Redis process is the master without interruption. After a restart from a dump,
  * or when a replica takes over, Redis may hold older data than was once written. Therefore data of one run is never
- * used in another run. In a Redis Cluster each node has runs of its own; `lanes.ts` says which keys stand where.
+ * used in another run.
  */
 
 import type { Listener } from './channel-listeners.ts'
@@ -16,23 +16,11 @@ export interface Versioned {
   readonly value: string
 }
 
-/**
- * A point on the clock of the cache within one run, in a Cluster within one run of each node. `Cache.time` makes it:
- * `RUN:MILLISECONDS`, or `RUN@RUN,RUN:MILLISECONDS` with the run of the node of the channels first.
- */
+/** A point on the clock of the cache within one run. `Cache.time` makes it: `RUN:MILLISECONDS`. */
 export type CacheTime = string
 
-/**
- * The runs in which the entries of a cache count, as a message of the feed says. Undefined runs: one node holds all
- * keys, so the message came from there.
- */
-export interface CacheRuns {
-  readonly runs: string | undefined
-}
-
-/** The runs of a time, for a message; undefined unless the cache is a Cluster. */
-export const runsOf = (time: CacheTime): string | undefined =>
-  time.includes('@') ? time.slice(0, time.lastIndexOf(':')) : undefined
+/** The key or channel `name`. All have one prefix, to which a user of Redis can be restricted. */
+export const cacheKey = (name: string): string => `{keyhold:all}:${name}`
 
 /** The life of an entry, and conditions for keeping it. */
 export interface PutOptions {
@@ -41,7 +29,7 @@ export interface PutOptions {
   readonly ifAbsent?: boolean
   /**
    * Keep the entry only if the run of the cache is still the same: data that was read from the database before may be
-   * outdated. In a Cluster: only if the run of the key's node is. The entry then counts with these runs only.
+   * outdated.
    */
   readonly since?: CacheTime
 }
@@ -113,20 +101,16 @@ export interface Cache {
    */
   putVersioned(key: string, entry: Versioned, options: PutOptions): Promise<boolean>
 
-  /**
-   * The entry; undefined when there is none that was written in this run of the cache. With `among`: in a Cluster, only
-   * an entry that was put since a time of those runs, and while they last. @throws Unavailable
-   */
-  getVersioned(key: string, among?: CacheRuns): Promise<Versioned | undefined>
+  /** The entry; undefined when there is none that was written in this run of the cache. @throws Unavailable */
+  getVersioned(key: string): Promise<Versioned | undefined>
 
   /** The present point in time, for a later `putVersioned` or `publish`. @throws Unavailable */
   time(): Promise<CacheTime>
 
   /**
-   * Sends `message` to every present subscriber of `channel`, if the run of the channels' node is still that of
-   * `since`, and at most `maxAgeMs` have passed on the clock of the cache: a delayed message must not arrive as fresh.
-   * Answers false when it was too late. Delivery is at most once; a subscriber that is away misses the message.
-   * @throws Unavailable
+   * Sends `message` to every present subscriber of `channel`, if the run of the cache is still that of `since`, and
+   * at most `maxAgeMs` have passed on the clock of the cache: a delayed message must not arrive as fresh. Answers false
+   * when it was too late. Delivery is at most once; a subscriber that is away misses the message. @throws Unavailable
    */
   publish(channel: string, message: string, fresh: { since: CacheTime; maxAgeMs: number }): Promise<boolean>
 

@@ -29,24 +29,17 @@ export function createAdvice(onAdvice: (sentence: string) => void): Advice {
   }
 }
 
+/** For an address that is a node of a Cluster. */
+export const nodeOfCluster =
+  'this is a node of a Redis Cluster, which is not used: name one Redis, or Sentinels by redis+sentinel://'
+
 const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
   [
-    /^CLUSTERDOWN/,
-    'the Redis Cluster is down, because a slot has no node or most masters are away: ' +
-      'redis-cli --cluster check HOST:PORT says which, redis-cli --cluster fix HOST:PORT covers slots',
-  ],
-  [
     /NOPERM|ACL failure in script|can't (?:run this command|access at least one of the (?:keys|channels))/,
-    'the user in the address lacks a right: a Redis Cluster needs more than one server, and ' +
-      'docs/operations/stores.md#redis has the line with all rights',
+    'the user in the address lacks a right: docs/operations/stores.md#redis has the line with all rights',
   ],
-  [/SELECT is not allowed in cluster mode/, 'a Redis Cluster has no database but 0: leave the number out'],
+  [/SELECT is not allowed in cluster mode/, nodeOfCluster],
 ]
-
-/** For an address that is one node of a Cluster. */
-export const oneNodeOfCluster =
-  'this is one node of a Redis Cluster, and the whole Cluster is used: name several nodes with commas between, ' +
-  'so that a start does not depend on this one'
 
 /** For an address that is a Sentinel's. */
 export const isSentinel = 'this is a Sentinel: write redis+sentinel://host:port,host:port/MASTER'

@@ -4,14 +4,13 @@ import {
   assertVersion,
   attemptLifeMs,
   type Cache,
-  type CacheRuns,
   type CacheTime,
+  cacheKey,
   type LimitedKey,
   type Listening,
   lifetimeMs,
   type NumberUse,
   type PutOptions,
-  runsOf,
   type Versioned,
 } from '../cache/cache.ts'
 import { type CacheSeals, createCacheSeals, type Opened } from '../cache/cache-seals.ts'
@@ -25,7 +24,6 @@ import { Unavailable } from '../problems/errors.ts'
 import { type Advice, createAdvice } from './redis-advice.ts'
 import { connectRedis, type RedisConnections } from './redis-connections.ts'
 import type { CacheScripts } from './redis-scripts.ts'
-import { slotOf } from './redis-slots.ts'
 import { RedisSubscriber } from './redis-subscriber.ts'
 
 /** The clock, the secrets and the limits of a cache in Redis. */
@@ -50,12 +48,13 @@ export interface RedisCacheOptions {
 /** Pause between two probes of a Redis that does not answer, in milliseconds. */
 const probeIntervalMs = 100
 
+/** The scripts need a key, although those of the time use none. */
+const timeKey = cacheKey('time')
+
 /**
- * The cache in Redis 5 or newer: one server (`redis://`, `rediss://`), a Redis Cluster if several nodes are given,
- * separated by commas, or the master that Sentinels name (`redis+sentinel://`). Opening returns at once. While Redis is
- * away, calls fail, at first within `commandTimeoutMs`, then at once; the same object works again when Redis is back.
- * In a Cluster, keys stand on all nodes, as their names say (`lanes.ts`). All channels and the keys of one call of
- * attempts have the same tag. While a node of it does not answer, the cache has no present point in time.
+ * The cache in Redis 5 or newer: one server (`redis://`, `rediss://`), or the master that Sentinels name
+ * (`redis+sentinel://`). Opening returns at once. While Redis is away, calls fail, at first within `commandTimeoutMs`,
+ * then at once; the same object works again when Redis is back. A node of a Redis Cluster is not used: calls fail.
  * @throws Error when `url` is not an address of Redis
  */
 export function openRedisCache(url: string, options: RedisCacheOptions): Cache {
@@ -108,18 +107,18 @@ class RedisCache implements Cache {
   }
 
   async beginAttempt(keys: readonly LimitedKey[], id: string): Promise<AttemptVerdict> {
-    const argv = [...this.#redisKeysOf(keys), ...countsOf(keys), id, String(attemptLifeMs)]
+    const argv = [...redisKeysOf(keys), ...countsOf(keys), id, String(attemptLifeMs)]
     return verdictOf(await this.#ask((redis) => redis.keyholdBeginAttempt(2 * keys.length, ...argv)))
   }
 
   async endAttempt(keys: readonly LimitedKey[], { id, failed }: { id: string; failed: boolean }): Promise<void> {
     const windows = keys.map(({ limit }) => String(limit.seconds * 1000))
-    const argv = [...this.#redisKeysOf(keys), ...windows, id, failed ? '1' : '0']
+    const argv = [...redisKeysOf(keys), ...windows, id, failed ? '1' : '0']
     await this.#ask((redis) => redis.keyholdEndAttempt(2 * keys.length, ...argv))
   }
 
   async allowsAttempt(keys: readonly LimitedKey[]): Promise<AttemptVerdict> {
-    const argv = [...this.#redisKeysOf(keys), ...countsOf(keys)]
+    const argv = [...redisKeysOf(keys), ...countsOf(keys)]
     return verdictOf(await this.#ask((redis) => redis.keyholdAllowsAttempt(2 * keys.length, ...argv)))
   }
 
@@ -134,20 +133,16 @@ class RedisCache implements Cache {
     await this.#ask((redis) => redis.keyholdStartNumbers(key, ...argv))
   }
 
-  async putVersioned(name: string, entry: Versioned, options: PutOptions): Promise<boolean> {
+  async putVersioned(key: string, entry: Versioned, options: PutOptions): Promise<boolean> {
     assertVersion(entry.version)
-    const key = name
     const sealed = this.#seals.sealEntry(key, entry, options.ttlSeconds)
-    const conditions = [options.ifAbsent ? '1' : '0', this.#timeHere(options.since ?? '')]
+    const conditions = [options.ifAbsent ? '1' : '0', options.since ?? '']
     const argv = [String(entry.version), sealed, String(lifetimeMs(options.ttlSeconds)), ...conditions]
     return (await this.#ask((redis) => redis.keyholdPutVersioned(key, ...argv))) === 1
   }
 
-  async getVersioned(name: string, among?: CacheRuns): Promise<Versioned | undefined> {
-    // A message without runs came from one server, where other records were put.
-    if (this.#connections.isCluster && among && among.runs === undefined) return undefined
-    const key = name
-    const stored = await this.#ask((redis) => redis.keyholdGetVersioned(key, among?.runs ?? ''))
+  async getVersioned(key: string): Promise<Versioned | undefined> {
+    const stored = await this.#ask((redis) => redis.keyholdGetVersioned(key))
     if (stored === null) return undefined
     const version = Number(stored[0])
     const opened = this.#seals.openEntry(key, { version, value: stored[1] })
@@ -158,27 +153,18 @@ class RedisCache implements Cache {
   }
 
   async time(): Promise<CacheTime> {
-    const isCluster = this.#connections.isCluster
-    const times = await this.#ask((redis) => this.#timesOfNodes(redis))
-    const [first = '', ...others] = times
-    if (!isCluster) return first
-    const [run = '', milliseconds = ''] = first.split(':')
-    const runs = new Set(others.map((time) => time.slice(0, time.indexOf(':'))))
-    runs.delete(run)
-    return `${run}@${[...runs].join(',')}:${milliseconds}`
+    return this.#ask((redis) => redis.keyholdTime(timeKey))
   }
 
   async publish(
-    name: string,
+    channel: string,
     message: string,
     { since, maxAgeMs }: { since: CacheTime; maxAgeMs: number },
   ): Promise<boolean> {
-    const channel = name
-    const conditions = [this.#timeHere(since), String(maxAgeMs), this.#connections.isCluster ? '1' : '0']
-    const argv = [channel, this.#seals.sealMessage(channel, message), ...conditions]
-    const isPublished = (await this.#ask((redis) => redis.keyholdPublish(channel, ...argv))) === 1
+    const argv = [channel, this.#seals.sealMessage(channel, message), since, String(maxAgeMs)]
+    const isPublished = (await this.#ask((redis) => redis.keyholdPublish(timeKey, ...argv))) === 1
     // Redis sends a message to all subscribers before it reads another command; those here read it in this turn.
-    await this.#ask((redis) => redis.keyholdTime(channel))
+    await this.time()
     await nextTurn()
     return isPublished
   }
@@ -210,36 +196,10 @@ class RedisCache implements Cache {
     return typeof opened === 'object' ? opened.value : undefined
   }
 
-  /** The time for the scripts; one of no run, if it is of one server that has turned out to be a Cluster since. */
-  #timeHere(time: CacheTime): CacheTime {
-    const isOver = time !== '' && this.#connections.isCluster && runsOf(time) === undefined
-    return isOver ? 'over:0' : time
-  }
-
-  #redisKeysOf(keys: readonly LimitedKey[]): string[] {
-    return keys.flatMap(({ key }) => ['failures', 'in-flight'].map((what) => `${key}:${what}`))
-  }
-
-  /** One script for each lane: the keys of a script must be on one node. */
-  async #useNumbers(uses: readonly UseOfKey[]): Promise<number[]> {
-    const answers = new Map<UseOfKey, number>()
-    const use = async (ofLane: readonly UseOfKey[]) => {
-      const keys = ofLane.map(({ key }) => key)
-      const argv = ofLane.flatMap(({ number, ttlSeconds }) => [String(number), String(lifetimeMs(ttlSeconds))])
-      const answered = await this.#ask((redis) => redis.keyholdUseNumbers(keys.length, ...keys, ...argv))
-      for (const [at, one] of ofLane.entries()) answers.set(one, answered[at] ?? -1)
-    }
-    const lanes = new Map<number, UseOfKey[]>()
-    for (const one of uses) {
-      const slot = this.#connections.isCluster ? slotOf(one.key) : 0
-      lanes.set(slot, [...(lanes.get(slot) ?? []), one])
-    }
-    await Promise.all([...lanes.values()].map(use))
-    return uses.map((one) => answers.get(one) ?? -1)
-  }
-
-  #timesOfNodes(redis: CacheScripts): Promise<string[]> {
-    return Promise.all(this.#connections.nodeKeys().map((key) => redis.keyholdTime(key)))
+  #useNumbers(uses: readonly UseOfKey[]): Promise<number[]> {
+    const keys = uses.map(({ key }) => key)
+    const argv = uses.flatMap(({ number, ttlSeconds }) => [String(number), String(lifetimeMs(ttlSeconds))])
+    return this.#ask((redis) => redis.keyholdUseNumbers(keys.length, ...keys, ...argv))
   }
 
   /** Runs a command. After a time-out, all calls fail at once until a probe is answered. */
@@ -259,7 +219,7 @@ class RedisCache implements Cache {
   }
 
   async #probe(): Promise<void> {
-    await withDeadline(this.#timesOfNodes(this.#connections.commands), this.#timeoutMs)
+    await withDeadline(this.#connections.commands.keyholdTime(timeKey), this.#timeoutMs)
   }
 
   // Errors of ioredis carry the command with its arguments, and those of Redis may quote them: only the message text is
@@ -272,6 +232,8 @@ class RedisCache implements Cache {
   }
 }
 
+const redisKeysOf = (keys: readonly LimitedKey[]): string[] =>
+  keys.flatMap(({ key }) => [`${key}:failures`, `${key}:in-flight`])
 const countsOf = (keys: readonly LimitedKey[]): string[] => keys.map(({ limit }) => String(limit.count))
 
 function verdictOf(answer: number): AttemptVerdict {

@@ -1,12 +1,10 @@
 /**
- * Connects the Redis cache: options that make ioredis fail fast instead of queueing, and the choice between one server,
- * a Cluster and a master that Sentinels watch.
+ * Connects the Redis cache: options that make ioredis fail fast instead of queueing, and the choice between one server
+ * and a master that Sentinels watch.
  */
-import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import { feedKey, laneCount, laneKey } from '../cache/lanes.ts'
-import { type Advice, isSentinel, oneNodeOfCluster, sentinelLogin, unknownMaster } from './redis-advice.ts'
+import { Redis, type RedisOptions } from 'ioredis'
+import { type Advice, isSentinel, nodeOfCluster, sentinelLogin, unknownMaster } from './redis-advice.ts'
 import { type CacheScripts, cacheScripts } from './redis-scripts.ts'
-import { slotOf } from './redis-slots.ts'
 import { parseRedisUrl, type RedisAddress, type RedisNode, type WatchedMaster } from './redis-url.ts'
 
 /** The connections of a Redis cache. */
@@ -15,36 +13,15 @@ export interface RedisConnections {
    * Runs the scripts. Reconnects by itself and refuses commands while it is not connected. Read it anew for each
    * command.
    */
-  readonly commands: (Redis | Cluster) & CacheScripts
-  /** True for a Cluster. It may become true when a server has answered that it is a node of one. */
-  readonly isCluster: boolean
-  /** A key on each node that holds keys of Keyhold, as far as known. The first is on the node of the channels. */
-  nodeKeys(): readonly string[]
+  readonly commands: Redis & CacheScripts
   /**
-   * Opens a connection for subscriptions to the node of the channels. It does not reconnect: open another one when it
-   * has ended. Undefined while that node is not known.
+   * Opens a connection for subscriptions. It does not reconnect: open another one when it has ended. Undefined when the
+   * server is a node of a Cluster.
    */
   openSubscriber(): Redis | undefined
-  /** False when the channels are now on another node than the one that `subscriber` is connected to. */
+  /** False when `subscriber` is connected to a master that another one has replaced. */
   isCurrent(subscriber: Redis): boolean
-  /** Finds out anew which node has the channels. */
-  lookAgain(): void
 }
-
-/** A key on the node of the channels. */
-const timeKey = feedKey('time')
-
-/** The hash slot of the channels. */
-export const feedSlot = slotOf(timeKey)
-
-/** A key of each tag of which entries count with a cache time, and its slot. */
-const places = [timeKey, ...Array.from({ length: laneCount }, (_, lane) => laneKey(lane, 'time'))].map((key) => ({
-  key,
-  slot: slotOf(key),
-}))
-
-/** On one server. */
-const onlyNode = { isCluster: false, nodeKeys: () => [timeKey], lookAgain: () => undefined }
 
 /** A connection is closed if a request on it has no answer for this time, in milliseconds. */
 export const deadAfterMs = 1000
@@ -81,14 +58,16 @@ export interface ConnectionObserver {
 export function connectRedis(url: string, observer: ConnectionObserver): RedisConnections {
   const address = parseRedisUrl(url)
   if (address.master !== undefined) return connectMaster(address, address.master, observer)
-  return address.cluster ? connectCluster(address, observer) : connectServer(address.nodes[0], observer)
+  return connectServer(address.nodes[0], observer)
 }
 
-/** Connects to one server. When it is a node of a Cluster, the connections become those of the Cluster. */
+/**
+ * Connects to one server. A node of a Cluster is not used: it has a part of the keys alone, and a run of its own.
+ */
 function connectServer(node: RedisNode, { onError, advice }: ConnectionObserver): RedisConnections {
   const options = { ...failFast, ...login(node), host: node.host, port: node.port, db: node.db }
   const commands = new Redis({ ...options, scripts: cacheScripts, retryStrategy: retryDelayMs })
-  let cluster: RedisConnections | undefined
+  let isRefused = false
   commands.on('error', (error) => {
     if (isOfSelect(error)) commands.disconnect(true)
     // Commands that follow fail because of the first error: their errors say nothing new.
@@ -97,25 +76,19 @@ function connectServer(node: RedisNode, { onError, advice }: ConnectionObserver)
   commands.on('ready', async () => {
     const mode = await modeOf(commands)
     if (mode === 'sentinel') advice.give(isSentinel)
-    if (mode !== 'cluster' || cluster !== undefined) return
-    advice.give(oneNodeOfCluster)
-    cluster = connectCluster({ cluster: true, nodes: [node] }, { onError, advice })
+    if (mode !== 'cluster') return
+    isRefused = true
+    advice.give(nodeOfCluster)
+    onError(new Error(nodeOfCluster))
     commands.disconnect()
   })
   return {
     get commands() {
-      if (cluster !== undefined) return cluster.commands
       gatherWrites(commands.stream)
       return withScripts(commands)
     },
-    get isCluster() {
-      return cluster !== undefined
-    },
-    nodeKeys: () => (cluster ?? onlyNode).nodeKeys(),
-    openSubscriber: () =>
-      cluster === undefined ? new Redis({ ...options, retryStrategy: null }) : cluster.openSubscriber(),
-    isCurrent: (subscriber) => cluster?.isCurrent(subscriber) ?? true,
-    lookAgain: () => cluster?.lookAgain(),
+    openSubscriber: () => (isRefused ? undefined : new Redis({ ...options, retryStrategy: null })),
+    isCurrent: () => !isRefused,
   }
 }
 
@@ -169,7 +142,6 @@ function connectMaster(
     if (!saysNothing && !error.message.includes('enableOfflineQueue')) onError(error)
   })
   return {
-    ...onlyNode,
     get commands() {
       gatherWrites(commands.stream)
       return withScripts(commands)
@@ -196,48 +168,8 @@ function gatherWrites(socket: Redis['stream'] | undefined): void {
   setImmediate(() => socket.uncork())
 }
 
-function connectCluster(address: RedisAddress, { onError }: ConnectionObserver): RedisConnections {
-  const { enableOfflineQueue, ...nodeOptions } = failFast
-  const [first] = address.nodes
-  const commands = new Cluster([...address.nodes.map(({ host, port }) => ({ host, port }))], {
-    redisOptions: { ...nodeOptions, ...login(first) },
-    scripts: cacheScripts,
-    enableOfflineQueue,
-    clusterRetryStrategy: retryDelayMs,
-    maxRedirections: 4,
-    // A Cluster that is down refuses commands: its words say more than a Cluster that is not ready.
-    enableReadyCheck: false,
-    retryDelayOnClusterDown: 0,
-    slotsRefreshTimeout: 500,
-    slotsRefreshInterval: 2000,
-    // Certificates contain names: keep names instead of resolving them.
-    ...(first.tls && { dnsLookup: (host, done) => done(null, host) }),
-  })
-  commands.on('error', onError)
-  commands.on('node error', onError)
-  const ownerOf = (slot: number) => commands.slots[slot]?.[0]
-  return {
-    commands: withScripts(commands),
-    isCluster: true,
-    nodeKeys: () => {
-      const keys = new Map<string | undefined, string>()
-      for (const { key, slot } of places) if (!keys.has(ownerOf(slot))) keys.set(ownerOf(slot), key)
-      return [...keys.values()]
-    },
-    openSubscriber: () => {
-      const owner = commands.nodes('master').find((node) => nodeKey(node) === ownerOf(feedSlot))
-      return owner?.duplicate({ enableOfflineQueue, lazyConnect: false, retryStrategy: null })
-    },
-    isCurrent: (subscriber) => nodeKey(subscriber) === ownerOf(feedSlot),
-    lookAgain: () => commands.refreshSlotsCache(),
-  }
-}
-
 // ioredis defines the methods of `scripts` at run time; its types do not have them.
-const withScripts = <Client extends Redis | Cluster>(client: Client): Client & CacheScripts =>
-  client as Client & CacheScripts
-
-const nodeKey = (node: Redis): string => `${node.options.host}:${node.options.port}`
+const withScripts = (client: Redis): Redis & CacheScripts => client as Redis & CacheScripts
 
 function login(node: RedisNode): Pick<RedisOptions, 'username' | 'password' | 'tls'> {
   return {

@@ -25,23 +25,10 @@ local function milliseconds()
 end
 `
 
-const entries = `${prelude}
--- The name under which an entry is kept: the run of this node. On another node than that of the channels, the run of
--- the latter is put before it. RUNS: as in a moment. Nil when they do not name the run of this node.
-local function run_within(runs, here)
-  local first, others = runs:match('^([^@]+)@?(.*)$')
-  if first == here then return here end
-  for other in others:gmatch('[^,]+') do
-    if other == here then return first .. '/' .. here end
-  end
-end
-`
-
 // KEYS: the entry. ARGV: version, value, time to live in milliseconds, '1' for only if absent, moment or ''.
-const putVersioned = `${entries}
+const putVersioned = `${prelude}
 local here = current_run()
-if ARGV[5] ~= '' then here = run_within(ARGV[5]:match('^(%S+):%d+$') or '-', here) end
-if not here then return 0 end
+if ARGV[5] ~= '' and ARGV[5]:match('^(%S+):%d+$') ~= here then return 0 end
 local stored = redis.call('GET', KEYS[1])
 if stored then
   local run, version = stored:match('^(%S+) (%d+) ')
@@ -51,15 +38,12 @@ redis.call('SET', KEYS[1], here .. ' ' .. ARGV[1] .. ' ' .. ARGV[2], 'PX', ARGV[
 return 1
 `
 
-// KEYS: the entry. ARGV: the runs that a message named, or ''. Returns {version, value} or nil.
-const getVersioned = `${entries}
+// KEYS: the entry. Returns {version, value} or nil.
+const getVersioned = `${prelude}
 local stored = redis.call('GET', KEYS[1])
 if not stored then return false end
 local _, last, run_then, version = stored:find('^(%S+) (%d+) ')
-if not run_then then return false end
-local here = current_run()
-if ARGV[1] ~= '' then here = run_within(ARGV[1], here) end
-if run_then ~= here and (ARGV[1] ~= '' or run_then:match('[^/]+$') ~= here) then return false end
+if run_then ~= current_run() then return false end
 return {version, stored:sub(last + 1)}
 `
 
@@ -70,20 +54,18 @@ if version == ARGV[1] then redis.call('SET', KEYS[1], '', 'PX', 1) end
 return 1
 `
 
-// KEYS: any key of the node asked.
+// KEYS: any key.
 const time = `${prelude}
 return current_run() .. ':' .. string.format('%.0f', milliseconds())
 `
 
-// KEYS: any key of the node asked. ARGV: channel, message, cache time, greatest age in milliseconds, '1' in a Cluster:
-// from Redis 7 on, the channel is then one of this node alone.
+// KEYS: any key. ARGV: channel, message, cache time, greatest age in milliseconds.
 const publish = `${prelude}
-local then_run, then_milliseconds = ARGV[3]:match('^([^:@]+)[^:]*:(%d+)$')
+local then_run, then_milliseconds = ARGV[3]:match('^(%S+):(%d+)$')
 if then_run ~= current_run() then return 0 end
 local age = milliseconds() - tonumber(then_milliseconds)
 if age < 0 or age > tonumber(ARGV[4]) then return 0 end
-local is_sharded = ARGV[5] == '1' and tonumber(redis.call('INFO', 'server'):match('redis_version:(%d+)')) >= 7
-redis.call(is_sharded and 'SPUBLISH' or 'PUBLISH', ARGV[1], ARGV[2])
+redis.call('PUBLISH', ARGV[1], ARGV[2])
 return 1
 `
 
@@ -181,7 +163,7 @@ export const cacheScripts = {
 /** The methods that ioredis adds to a client for `cacheScripts`. */
 export interface CacheScripts {
   keyholdPutVersioned(key: string, ...argv: string[]): Promise<number>
-  keyholdGetVersioned(key: string, runs: string): Promise<[version: string, value: string] | null>
+  keyholdGetVersioned(key: string): Promise<[version: string, value: string] | null>
   keyholdRemoveVersion(key: string, version: string): Promise<number>
   keyholdTime(key: string): Promise<string>
   keyholdPublish(key: string, ...argv: string[]): Promise<number>

@@ -34,9 +34,6 @@ interface OpenPing {
  * connection by a new one that subscribes to all channels again: the resubscription of ioredis loses its channels when
  * a connection is lost before the answer to SUBSCRIBE, and leaves a rejection unhandled.
  *
- * In a Cluster from Redis 7 on, the channels are sharded ones, as the script that publishes decides by the same node:
- * messages then do not travel to the other nodes.
- *
  * A regular PING measures the connection, and makes a broken one fail by its socket timeout. Redis answers in order: a
  * message that arrives after the answer to a PING was published after that PING was sent. So no message is older than
  * the last answered PING.
@@ -44,9 +41,6 @@ interface OpenPing {
 export class RedisSubscriber {
   readonly #parts: RedisSubscriberParts
   #connection: Redis | undefined
-  /** Of the present connection: whether it is to a node of a Cluster, and whether it subscribes to sharded channels. */
-  #inCluster = false
-  #isSharded = false
   /** Why Redis refused the last subscription; each reason is reported once. */
   #refusal: string | undefined
   #reconnect: NodeJS.Timeout | undefined
@@ -82,8 +76,7 @@ export class RedisSubscriber {
     return async () => {
       remove()
       if (this.#parts.listeners.channels().includes(channel) || this.#connection?.status !== 'ready') return
-      const { sunsubscribe, unsubscribe } = this.#connection
-      await this.#settled((this.#isSharded ? sunsubscribe : unsubscribe).call(this.#connection, channel))
+      await this.#settled(this.#connection.unsubscribe(channel))
     }
   }
 
@@ -113,8 +106,6 @@ export class RedisSubscriber {
     this.#publishedAfter = this.#parts.clock.monotonic()
     const connection = this.#parts.connections.openSubscriber()
     this.#connection = connection
-    this.#inCluster = this.#parts.connections.isCluster
-    this.#isSharded = this.#inCluster
     this.#check ??= setInterval(() => this.#checkConnection(), pingIntervalMs)
     if (connection === undefined) this.#connectLater()
     else this.#attend(connection)
@@ -122,10 +113,7 @@ export class RedisSubscriber {
 
   #attend(connection: Redis): void {
     connection.on('error', this.#parts.onError)
-    for (const event of ['message', 'smessage'])
-      connection.on(event, (channel: string, text: string) => this.#onMessage(channel, text))
-    // The node has ended the subscriptions, because another one has the channels now.
-    connection.on('moved', () => this.#leave(connection))
+    connection.on('message', (channel: string, text: string) => this.#onMessage(channel, text))
     connection.on('ready', () => this.#subscribeAll(connection))
     connection.on('end', () => this.#connectLater())
   }
@@ -135,11 +123,6 @@ export class RedisSubscriber {
     const message = open(channel, text)
     if (message === undefined) return
     listeners.addressees(channel)(message, clock.monotonic() - this.#publishedAfter)
-  }
-
-  #leave(connection: Redis): void {
-    this.#parts.connections.lookAgain()
-    connection.disconnect()
   }
 
   #connectLater(): void {
@@ -161,35 +144,21 @@ export class RedisSubscriber {
       (error: Error) => {
         if (error.name === 'ReplyError' && error.message !== this.#refusal) this.#parts.onError(error)
         this.#refusal = error.message
-        this.#leave(connection)
+        connection.disconnect()
       },
     )
     this.#ping(connection)
   }
 
   async #listenTo(connection: Redis, channels: readonly string[]): Promise<void> {
-    try {
-      await (this.#isSharded ? connection.ssubscribe(...channels) : connection.subscribe(...channels))
-      this.#noteSubscribed(connection)
-    } catch (error) {
-      const isOlder = this.#isSharded && error instanceof Error && /unknown command/.test(error.message)
-      if (!isOlder || connection !== this.#connection) throw error
-      this.#isSharded = false
-      await connection.subscribe(...channels)
-      this.#noteSubscribed(connection)
-    }
-  }
-
-  #noteSubscribed(connection: Redis): void {
+    await connection.subscribe(...channels)
     if (connection === this.#connection) this.#subscribedAt = this.#parts.clock.monotonic()
   }
 
   #checkConnection(): void {
     const connection = this.#connection
     if (connection?.status !== 'ready') return
-    const { connections } = this.#parts
-    const isCurrent = connections.isCluster === this.#inCluster && connections.isCurrent(connection)
-    if (isCurrent) this.#ping(connection)
+    if (this.#parts.connections.isCurrent(connection)) this.#ping(connection)
     else connection.disconnect()
   }
 

@@ -7,7 +7,7 @@ export interface RedisNode {
   readonly tls: boolean
   readonly username?: string
   readonly password?: string
-  /** Number of the logical database; a Cluster has only 0. */
+  /** Number of the logical database. */
   readonly db: number
 }
 
@@ -20,11 +20,10 @@ export interface WatchedMaster {
 }
 
 /**
- * The nodes of a `REDIS_URL`. All nodes use the credentials and the TLS choice of the first one. With a `master` the
- * nodes are Sentinels, and the credentials are those of the master.
+ * One server as a `REDIS_URL` names it. With a `master` the nodes are Sentinels, and the credentials are those of the
+ * master.
  */
 export interface RedisAddress {
-  readonly cluster: boolean
   readonly nodes: readonly [RedisNode, ...RedisNode[]]
   readonly master?: WatchedMaster
 }
@@ -34,29 +33,23 @@ export const noRedis = 'none'
 
 /** The forms of an address, for settings and errors. */
 export const redisUrlForms =
-  'redis://host:port or rediss://host:port, several with commas between for a Cluster, or ' +
+  'redis://host:port or rediss://host:port (no Redis Cluster, which is not used), or ' +
   'redis+sentinel://host:port,host:port/MASTER for Sentinels'
 
 /**
- * Reads `redis://…`, `rediss://…`, a comma-separated list of nodes, or `redis+sentinel://s1,s2,s3/MASTER`. A list is a
- * Redis Cluster, and so is a single node with a comma behind it. The scheme may be left out after the first node.
+ * Reads `redis://…`, `rediss://…` or `redis+sentinel://s1,s2,s3/MASTER`. A list of nodes would be a Redis Cluster.
  * @throws Error whose message contains nothing of `url`, since `url` may contain a password
  */
 export function parseRedisUrl(url: string): RedisAddress {
   const [, secure, rest] = /^redis(s?)\+sentinel:\/\/(.*)$/s.exec(url.trim()) ?? []
   if (rest !== undefined) return parseSentinels(rest, secure === 's')
-  const [first, ...others] = url
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
-    .map((part, index) => parseNode(index > 0 && !part.includes('://') ? `redis://${part}` : part))
-  if (first === undefined) throw invalid()
-  return { cluster: url.includes(','), nodes: [first, ...others] }
+  if (url.includes(',')) throw invalid()
+  return { nodes: [parseNode(url.trim())] }
 }
 
 /** True if data for this Redis stays on this machine, or is encrypted for a host with a verified certificate. */
 export const isVerifiedRedisUrl = (url: string): boolean =>
-  parseRedisUrl(url).nodes.every(({ host, tls }, _, [first]) => isLoopbackHost(host) || (first?.tls ?? tls))
+  parseRedisUrl(url).nodes.every(({ host, tls }) => isLoopbackHost(host) || tls)
 
 /** `[user:password@]host[:port],…/MASTER[/db][?sentinelUsername=…&sentinelPassword=…]` */
 function parseSentinels(rest: string, tls: boolean): RedisAddress {
@@ -67,7 +60,7 @@ function parseSentinels(rest: string, tls: boolean): RedisAddress {
   const nodes = hosts.split(',').map((host) => parseNode(`${scheme}://${login}${host.trim()}/${db}`, 26_379))
   const [first, ...others] = nodes
   if (first === undefined) throw invalid()
-  return { cluster: false, nodes: [first, ...others], master: { name: decoded(name), ...sentinelLogin } }
+  return { nodes: [first, ...others], master: { name: decoded(name), ...sentinelLogin } }
 }
 
 /** Parameters that are known, each once. A plus is a plus in a password, not a space as in a form. */

@@ -36,8 +36,6 @@ const span = {
   upTo: z.number().int(),
   /** The largest possible age of the database read when the message reached the channel, in milliseconds. */
   ageMs: z.number().nonnegative(),
-  /** In which runs of a Redis Cluster the cache holds all that; absent where one node holds it (`CacheRuns`). */
-  runs: z.string().optional(),
   /** The digests of the published keys (`shared/protocol/internal-api/published-keys.ts`). */
   keys: z.string(),
 }

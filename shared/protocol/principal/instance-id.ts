@@ -4,14 +4,10 @@
  * of the one before it.
  */
 import * as z from 'zod'
-import { feedKey, laneKey, laneOf } from '../../platform/cache/lanes.ts'
+import { cacheKey } from '../../platform/cache/cache.ts'
 
 /** The form of the id of an instance. */
 export const instanceIdSchema = z.uuid()
 
-/** A key or channel of this instance, on the node of a Redis Cluster that has the channels. */
-export const instanceKey = (instanceId: string, name: string): string => feedKey(`${instanceId}:${name}`)
-
-/** The key of one of many `owners` of this instance, such as users: they spread over all nodes of a Redis Cluster. */
-export const ownerKey = (instanceId: string, kind: string, owner: string): string =>
-  laneKey(laneOf(owner), `${instanceId}:${kind}:${owner}`)
+/** A key or channel of this instance. */
+export const instanceKey = (instanceId: string, name: string): string => cacheKey(`${instanceId}:${name}`)

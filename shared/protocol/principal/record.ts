@@ -4,7 +4,7 @@
  * cache or the auth server. It is stored with roles and direct rights; the catalogue makes effective rights of them.
  */
 import * as z from 'zod'
-import { ownerKey } from './instance-id.ts'
+import { instanceKey } from './instance-id.ts'
 
 /** The form of the record in the cache and on the wire. */
 export const storedPrincipalSchema = z.object({
@@ -90,7 +90,7 @@ export const isAnonymous = (username: string): boolean => foldUsername(username)
 
 /** The cache key of the record of a user. Records before layout 2 have other keys: the same version may be of both. */
 export const principalKey = (instanceId: string, username: string): string =>
-  ownerKey(instanceId, 'principal2', foldUsername(username))
+  instanceKey(instanceId, `principal2:${foldUsername(username)}`)
 
 /** Reads a stored record from its JSON text; undefined when this version of the software does not know its form. */
 export function parseStoredPrincipal(text: string): StoredPrincipal | undefined {

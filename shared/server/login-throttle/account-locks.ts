@@ -4,8 +4,7 @@
  */
 import { createHmac } from 'node:crypto'
 import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
-import type { Cache } from '../../platform/cache/cache.ts'
-import { laneKey, laneOf } from '../../platform/cache/lanes.ts'
+import { type Cache, cacheKey } from '../../platform/cache/cache.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { deriveKey } from '../../platform/crypto/derive-key.ts'
 import { Unavailable } from '../../platform/problems/errors.ts'
@@ -58,7 +57,7 @@ export function createAccountLocks({ cache, clock, secrets, ...options }: Accoun
     hmacKeys.map((hmacKey) => {
       const parts = JSON.stringify([foldUsername(account), generation])
       const name = createHmac('sha256', hmacKey).update(parts).digest('base64url')
-      return laneKey(laneOf(name), `locked:${name}`)
+      return cacheKey(`locked:${name}`)
     })
   const generationOf = async (account: string) => (await options.throttleGenerationOf?.(account)) ?? 1
   /** The ends that this process has noted, by key. */

@@ -1,7 +1,6 @@
 /** Under which keys an attempt is counted. */
 import { createHmac } from 'node:crypto'
-import type { AttemptLimit, LimitedKey } from '../../platform/cache/cache.ts'
-import { attemptKey, laneKey, laneOf } from '../../platform/cache/lanes.ts'
+import { type AttemptLimit, cacheKey, type LimitedKey } from '../../platform/cache/cache.ts'
 import { createMemo } from '../../platform/cache/memo.ts'
 import { deriveKey } from '../../platform/crypto/derive-key.ts'
 import { clientPrefix, sitePrefix } from '../../platform/http/client-prefix.ts'
@@ -63,11 +62,9 @@ export function createAttemptKeys(
   const hmacKeys = secrets.map((secret) => deriveKey(secret, 'limits on guessing'))
   const names = (parts: readonly string[]): string[] =>
     hmacKeys.map((hmacKey) => createHmac('sha256', hmacKey).update(JSON.stringify(parts)).digest('base64url'))
-  // Not in lanes: an attempt begins under all of its keys or under none, which takes one script on one node.
   const limited = (limit: AttemptLimit, ...parts: string[]): LimitedKey[] =>
-    names(parts).map((name) => ({ key: attemptKey(name), limit }))
-  const loggedIn = (...parts: string[]): string[] =>
-    names(parts).map((name) => laneKey(laneOf(name), `logged-in:${name}`))
+    names(parts).map((name) => ({ key: cacheKey(`attempts:${name}`), limit }))
+  const loggedIn = (...parts: string[]): string[] => names(parts).map((name) => cacheKey(`logged-in:${name}`))
   function make(name: string): AttemptKeys {
     const [address = '', account = '', secret = '', service = '', generation = ''] = name.split(' ')
     const [prefix, site] = [clientPrefix(address), sitePrefix(address)]

@@ -48,8 +48,7 @@ export const commonSettings = {
   AUDIENCE: text('the audience of the auth server and the deal server: the claim aud of their access tokens', 'deals'),
   DATA_DIR: text('where the embedded database, generated secrets and demo data are kept', './data'),
   REDIS_URL: text(
-    'the cache: one Redis, comma-separated nodes of a Redis Cluster, or a master that Sentinels watch; none: no Redis ' +
-      'on purpose, deal servers ask the auth server',
+    'the cache: one Redis, or a master that Sentinels watch; none: no Redis on purpose, deal servers ask the auth server',
     undefined,
     readableBy((url) => url === noRedis || parseRedisUrl(url), `${redisUrlForms}, or none`),
   ),

@@ -81,7 +81,7 @@ it.skipIf(!redisServerInstalled)(
     ] as const
     for (const [name, ...parameters] of refused)
       await expect(servers.call(name, ...parameters), name).rejects.toThrow(/NOPERM|permission|can't access/)
-    await expect(nobody.get('{keyhold:0}:x')).rejects.toThrow(/NOAUTH|permission/)
+    await expect(nobody.get('{keyhold:all}:x')).rejects.toThrow(/NOAUTH|permission/)
     for (const client of [servers, nobody]) client.disconnect()
     expect(await redis.command('ACL', 'WHOAMI')).toBe('operator')
     await redis.dispose()
@@ -90,13 +90,13 @@ it.skipIf(!redisServerInstalled)(
 
 /** Everything that a cache is used for. */
 async function useAll(cache: Cache): Promise<void> {
-  const key = '{keyhold:feed}:instance:entry'
+  const key = '{keyhold:all}:instance:entry'
   const heard: string[] = []
-  const end = await cache.subscribe('{keyhold:feed}:instance:channel', (message) => heard.push(message))
+  const end = await cache.subscribe('{keyhold:all}:instance:channel', (message) => heard.push(message))
   await expect
     .poll(async () => {
       const since = await cache.time()
-      await cache.publish('{keyhold:feed}:instance:channel', 'said', { since, maxAgeMs: 10_000 })
+      await cache.publish('{keyhold:all}:instance:channel', 'said', { since, maxAgeMs: 10_000 })
       return heard
     })
     .toContain('said')

@@ -15,7 +15,7 @@ import { openStack, type Stack } from '../../support/worlds/stack.ts'
 
 const possible = redisServerInstalled && redisSentinelInstalled
 const rounds = campaign({ short: 1, long: 10 })
-const channel = '{keyhold:feed}:test:channel'
+const channel = '{keyhold:all}:test:channel'
 
 /** Of the Sentinels themselves. */
 const login = '?sentinelPassword=of+sentinels%2F'

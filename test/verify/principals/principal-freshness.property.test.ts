@@ -30,7 +30,6 @@ const recordMaxAgeMs = 5_000
 
 const place = fc.nat(1)
 const authPlace = fc.nat(2)
-const cachePlace = fc.nat(2)
 const username = fc.oneof({ weight: 4, arbitrary: fc.constant('alice') }, fc.constantFrom(...usernames))
 const direction = fc.constantFrom('requests' as const, 'answers' as const)
 const shortMs = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 1_200 }))
@@ -118,11 +117,6 @@ const steps = fc.oneof(
     world.cacheServer.kill()
     world.time.after(milliseconds, () => world.cacheServer.start())
   }),
-  step('dumpNode', [cachePlace], (world, at) => world.cacheServer.dump(at)),
-  step('restartNode', [cachePlace, shortMs], (world, at, milliseconds) => {
-    world.cacheServer.kill(at)
-    world.time.after(milliseconds, () => world.cacheServer.start(at))
-  }),
   step('evict', [username], (world, name) => world.cacheServer.evict(principalKey(world.principals.instanceId, name))),
   { weight: 3, arbitrary: step('deafen', [place, shortMs], (world, at, ms) => world.deals[at]?.cache.deafen(ms)) },
   step('cutDealFromCache', [place, longMs], (world, at, ms) => {
@@ -157,7 +151,6 @@ const run = fc.record({
   authServers: fc.constantFrom(1, 2, 3),
   dealServers: fc.constantFrom(1, 2),
   streams: fc.boolean(),
-  cacheNodes: fc.constantFrom(1, 3),
   steps: fc.array(fc.tuple(steps, pause), { minLength: 5, maxLength: 60, size: 'max' }),
 })
 

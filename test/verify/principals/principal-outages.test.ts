@@ -1,8 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { laneOf } from '../../../shared/platform/cache/lanes.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import {
-  mayHold,
   mayNothing,
   openSituation,
   recordMaxAgeMs,
@@ -76,52 +74,6 @@ describe('when the cache loses its data', () => {
     at.first.kill()
     at.world.startAuth(0)
     expect(await at.rightsAfterRestart('alice')).toEqual([])
-  })
-})
-
-describe('when one of three nodes of the cache loses its data', () => {
-  /** The node of the channels and of the published version, and the one of alice's record. */
-  const [ofFeed, ofAlice] = [0, laneOf('alice') % 3]
-  beforeEach(async () => {
-    at = await openSituation(3)
-  })
-
-  it('does not believe records of another node that outlive the published version', async () => {
-    expect(ofAlice).not.toBe(ofFeed)
-    await at.time.until(at.first.publisher.stop())
-    at.killAuthServers()
-    at.world.principals.change('alice', () => mayNothing)
-    at.world.cacheServer.kill(ofFeed)
-    at.world.cacheServer.start(ofFeed)
-    at.world.startAuth(0)
-    expect(await at.rightsAfterRestart('alice')).toEqual([])
-  })
-
-  it('does not believe an old dump of that node, and goes on with the records of the others', async () => {
-    at.world.cacheServer.dump()
-    await at.time.until(at.world.change(at.first, 'alice', () => mayNothing))
-    at.world.cacheServer.kill(ofAlice)
-    at.world.cacheServer.start(ofAlice)
-    expect(await at.rightsAfterRestart('alice')).toEqual([])
-    const [deal] = at.world.deals
-    const before = deal?.asked
-    expect(laneOf('bob') % 3).not.toBe(ofAlice)
-    expect((await at.time.until(deal?.records.get('bob')))?.directRights).toEqual(mayHold.rights)
-    expect(deal?.asked).toBe(before)
-  })
-
-  it('announces nothing while that node is away, and everything when it is back', async () => {
-    at.world.cacheServer.kill(ofAlice)
-    void at.world.change(at.first, 'bob', () => mayNothing)
-    await at.time.pass(1_100)
-    expect(await at.rights('bob')).toEqual([])
-    expect(at.first.publisher.health().problem).toBe('cache is not available')
-    at.world.cacheServer.start(ofAlice)
-    await at.time.pass(1_000)
-    expect(at.first.publisher.health()).toMatchObject({ upTo: 3, problem: undefined })
-    expect(await at.rights('bob')).toEqual([])
-    expect(await at.rightsAfterRestart('bob')).toEqual([])
-    expect(at.world.deals[0]?.asked).toBe(0)
   })
 })
 

@@ -8,7 +8,7 @@
  * reading fails. A record below its minimum version is never used, nor one of another instance than the feed follows.
  */
 import { createBoundedCache } from '../../../shared/platform/cache/bounded-cache.ts'
-import type { Cache, Versioned } from '../../../shared/platform/cache/cache.ts'
+import type { Cache } from '../../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../../shared/platform/clock.ts'
 import { createSharedCalls, type SharedCalls } from '../../../shared/platform/concurrency/share-calls.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
@@ -122,10 +122,9 @@ export class FollowedRecords<Stored extends Numbered> {
    * version, or an auth server is reached and may know of changes that are not heard of here.
    */
   async #useKnown(name: string, error: unknown): Promise<KnownRecord<Stored>> {
-    const { feed, cache, clock, recordMaxAgeMs } = this.#ports
+    const { feed, clock, recordMaxAgeMs } = this.#ports
     // Whatever messages told: a newer record is nearer to the truth than the known one.
-    const read = (key: string) => cache.getVersioned(key)
-    const cached = this.#known.has(name) ? await readRecord(this.#ports, name, read) : undefined
+    const cached = this.#known.has(name) ? await readRecord(this.#ports, name) : undefined
     const known = this.#known.get(name)
     const mayMiss = error instanceof CannotSay && !(known?.epoch === feed.epoch() && feed.hears())
     if (known?.record && !mayMiss) {
@@ -153,7 +152,7 @@ async function fetchRecord<Stored extends Numbered>(
   const before = feed.instanceId()
   const epoch = feed.epoch()
   const asOf = clock.monotonic()
-  const cached = feed.isCacheCurrent() ? await readRecord(ports, name, (key) => feed.readCache(key)) : undefined
+  const cached = feed.isCacheCurrent() ? await readRecord(ports, name) : undefined
   const canBelieve = cached && versionOf(cached.record) >= minVersion && feed.isCurrent() && feed.epoch() === epoch
   if (canBelieve) return { ...cached, minVersion, isOutdated: false, epoch, asOf, goodUntil: asOf }
   const answer = await ports.ask(name, traceContext)
@@ -166,14 +165,13 @@ async function fetchRecord<Stored extends Numbered>(
 
 /** The cached record; undefined also when the cache does not respond, so that the auth server is asked next. */
 async function readRecord<Stored extends Numbered>(
-  { feed, parse }: Pick<FollowedRecordsPorts<Stored>, 'feed' | 'parse'>,
+  { feed, cache, parse }: Pick<FollowedRecordsPorts<Stored>, 'feed' | 'cache' | 'parse'>,
   name: string,
-  read: (key: string) => Promise<Versioned | undefined>,
 ): Promise<InstanceRecord<Stored> | undefined> {
   const instanceId = feed.instanceId()
   if (instanceId === undefined) return undefined
   try {
-    const entry = await read(principalKey(instanceId, name))
+    const entry = await cache.getVersioned(principalKey(instanceId, name))
     const record = entry && parse(entry.value)
     return record && { instanceId, record }
   } catch {

@@ -13,7 +13,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ZodType } from 'zod'
-import type { Cache, CacheRuns, Versioned } from '../../../shared/platform/cache/cache.ts'
+import type { Cache } from '../../../shared/platform/cache/cache.ts'
 import type { Listener } from '../../../shared/platform/cache/channel-listeners.ts'
 import type { Clock } from '../../../shared/platform/clock.ts'
 import type { Log } from '../../../shared/platform/log/log.ts'
@@ -52,8 +52,6 @@ export interface PrincipalFeed {
   isCurrent(): boolean
   /** True while entries of the cache can be believed, too. */
   isCacheCurrent(): boolean
-  /** An entry of the cache that counts by the last message of Redis. @throws Unavailable */
-  readCache(key: string): Promise<Versioned | undefined>
   /** When the feed was current last, on the monotonic clock; minus infinity when never. */
   lastCurrentAt(): number
   /**
@@ -139,8 +137,6 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
   #followedUpTo: number | undefined
   /** All records in the cache are at least as new as this version. */
   #cacheUpTo = 0
-  /** Where entries of the cache count, as the last message of Redis told. */
-  #cacheRuns: CacheRuns['runs']
   #epoch = 0
   /** Up to this time a stream has told all that was announced after the last read. */
   #announcedAt = Number.NEGATIVE_INFINITY
@@ -189,10 +185,6 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
 
   isCacheCurrent(): boolean {
     return this.#isRedisCurrent() && this.#cacheUpTo >= (this.#followedUpTo ?? 0)
-  }
-
-  readCache(key: string): Promise<Versioned | undefined> {
-    return this.#ports.cache.getVersioned(key, { runs: this.#cacheRuns })
   }
 
   #isRedisCurrent(): boolean {
@@ -292,7 +284,6 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     this.#announcedAt = never.stream
     this.#followedUpTo = undefined
     this.#cacheUpTo = 0
-    this.#cacheRuns = undefined
     this.#beganAt = this.#ports.clock.monotonic()
     this.#minVersions.clear()
     this.#series.clear()
@@ -343,7 +334,6 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
 
   #advanceCache(span: Omit<FeedMessage, 'changes'>, heldUpMs: number): void {
     this.#cacheUpTo = Math.max(this.#cacheUpTo, span.upTo)
-    this.#cacheRuns = span.runs
     this.#advance(span, 'redis', this.#ports.clock.monotonic() - heldUpMs - span.ageMs)
   }
 

@@ -22,7 +22,7 @@ export function traceCache(cache: Cache, spans: Spans): Cache {
     useNumber: traced('useNumber', (key, use) => cache.useNumber(key, use)),
     startNumbers: traced('startNumbers', (key, use) => cache.startNumbers(key, use)),
     putVersioned: traced('putVersioned', (key, entry, options) => cache.putVersioned(key, entry, options)),
-    getVersioned: traced('getVersioned', (key, among) => cache.getVersioned(key, among)),
+    getVersioned: traced('getVersioned', (key) => cache.getVersioned(key)),
     time: traced('time', () => cache.time()),
     publish: traced('publish', (channel, message, fresh) => cache.publish(channel, message, fresh)),
     subscribe: (channel, listener) => cache.subscribe(channel, listener),

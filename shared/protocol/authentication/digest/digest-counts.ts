@@ -10,8 +10,7 @@
  */
 import { sql } from 'drizzle-orm'
 import { alias, pgSchema } from 'drizzle-orm/pg-core'
-import type { Cache } from '../../../platform/cache/cache.ts'
-import { laneKey, laneOf } from '../../../platform/cache/lanes.ts'
+import { type Cache, cacheKey } from '../../../platform/cache/cache.ts'
 import { windowWidth } from '../../../platform/cache/number-window.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { namesOf, textOf } from '../../../platform/database/statement.ts'
@@ -108,7 +107,7 @@ export function createDigestCounts({ cache, database, schema, history }: DigestC
     use: async ({ text, expiresAt, issuedAt, mark }, count) => {
       // More than the column holds, and more than any client can send during the lifetime of a nonce.
       if (count > 0x7fff_ffff) return 'stale'
-      const key = laneKey(laneOf(text), `digest:${schema}:${text}`)
+      const key = cacheKey(`digest:${schema}:${text}`)
       const ttlSeconds = (expiresAt - issuedAt + rememberedMs) / 1000
       const cached = await useCached(key, count, ttlSeconds)
       if (cached === 'used' || cached === 'refused') return cached

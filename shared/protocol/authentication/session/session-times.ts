@@ -1,7 +1,7 @@
 /** Session keys, and the computation of session times, as both servers do it. */
 import { hash } from 'node:crypto'
 import * as z from 'zod'
-import { ownerKey } from '../../principal/instance-id.ts'
+import { instanceKey } from '../../principal/instance-id.ts'
 
 /** A session that has not been ended. Times in milliseconds since the epoch. */
 export const knownSessionSchema = z.object({
@@ -35,7 +35,8 @@ export const isSessionKey = (text: string): boolean => /^[A-Za-z0-9_-]{43}$/.tes
 export const sessionKeyHash = (key: string): string => hash('sha256', key, 'base64url')
 
 /** The cache key of a session. */
-export const sessionCacheKey = (instanceId: string, keyHash: string): string => ownerKey(instanceId, 'session', keyHash)
+export const sessionCacheKey = (instanceId: string, keyHash: string): string =>
+  instanceKey(instanceId, `session:${keyHash}`)
 
 /** True when the session was unused for too long, or has reached its longest lifetime. */
 export const isOver = ({ lastUsedAt, expiresAt }: KnownSession, now: number, idleTtlMs: number): boolean =>

@@ -1,21 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Cache } from '../../../../shared/platform/cache/cache.ts'
-import { feedKey } from '../../../../shared/platform/cache/lanes.ts'
+import { type Cache, cacheKey } from '../../../../shared/platform/cache/cache.ts'
 import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
-import { deadAfterMs, feedSlot } from '../../../../shared/platform/redis/redis-connections.ts'
+import { deadAfterMs } from '../../../../shared/platform/redis/redis-connections.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { startFreezableProxy } from '../../../support/processes/proxies/freezable-proxy.ts'
 import {
   type RedisServer,
   redisServerInstalled,
-  startRedisCluster,
   startRedisServer,
 } from '../../../support/processes/stores/redis-server.ts'
 import { openTestCache } from '../../../support/stores/redis-cache.ts'
 
 const possible = process.env.TEST_REDIS_URL !== undefined && redisServerInstalled
-const [key, channel] = [feedKey('test:key'), feedKey('test:channel')]
+const [key, channel] = [cacheKey('test:key'), cacheKey('test:channel')]
 const ttlSeconds = 60
 const maxAgeMs = 500
 
@@ -314,68 +312,29 @@ describe.skipIf(!possible)('a Redis server that fails (needs TEST_REDIS_URL and 
   })
 })
 
-describe.skipIf(!possible)('a Redis Cluster (needs TEST_REDIS_URL and redis-server)', () => {
-  it('is used through each of its nodes, and delivers messages again after a restart of the node that owns the keys', async () => {
-    const servers = await startRedisCluster(3)
-    closers.push(...servers.map((node) => () => node.dispose()))
-    const [first, second, third] = servers
-    if (!first || !second || !third) throw new Error('unreachable')
-    expect(await first.command('CLUSTER', 'KEYSLOT', key)).toBe(feedSlot)
-
-    const [reader, writer] = [open(`${third.url},`), open(`${first.url},${second.url}`)]
-    const heard: string[] = []
-    await working(reader)
-    await working(writer)
-    await reader.subscribe(channel, (message) => heard.push(message))
-    await heardAgain(writer, heard)
-    const since = await writer.time()
-    expect(await writer.putVersioned(key, { version: 5, value: 'x' }, { ttlSeconds, since })).toBe(true)
-    expect(await reader.getVersioned(key)).toEqual({ version: 5, value: 'x' })
-
-    const owner = servers[Math.floor(feedSlot / Math.ceil(16384 / 3))]
-    await owner?.kill()
-    await eventually(async () => expect(await slowestFailure(writer)).toBeLessThan(failureMs))
-    await owner?.start()
-    await working(writer)
-    await heardAgain(writer, heard)
-    expect(await writer.putVersioned(key, { version: 1, value: 'x' }, { ttlSeconds, since })).toBe(false)
-    expect(await writer.putVersioned(key, { version: 1, value: 'x' }, { ttlSeconds })).toBe(true)
-  })
-
-  it('is followed by its subscribers when another node takes over the keys', async () => {
-    const servers = await startRedisCluster(2)
-    closers.push(...servers.map((node) => () => node.dispose()))
-    const [former, next] = servers
-    if (!former || !next) throw new Error('unreachable')
-    const cache = open(`${former.url},`)
-    const heard: string[] = []
-    await working(cache)
-    await cache.subscribe(channel, (message) => heard.push(message))
-    await eventually(async () => expect(await former.command('CLIENT', 'LIST', 'TYPE', 'pubsub')).toContain('addr='))
-    const nextId = String(await next.command('CLUSTER', 'MYID'))
-    for (const node of [next, former]) await node.command('CLUSTER', 'SETSLOT', feedSlot, 'NODE', nextId)
-    const moved = async () => expect(await next.command('CLIENT', 'LIST', 'TYPE', 'pubsub')).toContain('addr=')
-    await eventually(moved)
-    expect(await former.command('CLIENT', 'LIST', 'TYPE', 'pubsub')).toBe('')
-    await heardAgain(cache, heard)
-  })
-
-  it('is found again by the same object after all of its nodes were away', async () => {
-    const servers = await startRedisCluster(1)
-    closers.push(...servers.map((node) => () => node.dispose()))
-    const [only] = servers
-    const cache = open(`${only?.url},`)
-    const heard: string[] = []
-    await cache.subscribe(channel, (message) => heard.push(message))
-    await working(cache)
-    await only?.kill()
-    expect(await slowestFailure(cache)).toBeLessThan(failureMs)
-    await sleep(1000)
-    expect(await slowestFailure(cache)).toBeLessThan(failureMs)
-    await only?.start()
-    await working(cache)
-    await heardAgain(cache, heard)
-  })
+describe.skipIf(!possible)('a node of a Redis Cluster (needs TEST_REDIS_URL and redis-server)', () => {
+  it.each(['', '/1'])(
+    'is not used, also when it has all slots, and one line says what to name (%j)',
+    async (database) => {
+      const node = await startRedisServer(['--cluster-enabled', 'yes'])
+      closers.push(() => node.dispose())
+      await node.command('CLUSTER', 'ADDSLOTSRANGE', 0, 16383)
+      const said: string[] = []
+      const cache = openTestCache(node.url + database, { onAdvice: (sentence) => said.push(sentence) })
+      closers.push(() => cache.close())
+      await eventually(() =>
+        expect(said).toEqual([expect.stringMatching(/^this is a node of a Redis Cluster, .*name one Redis/)]),
+      )
+      await cache.subscribe(channel, () => expect.unreachable('it is not used'))
+      await sleep(1_500)
+      expect(await slowestFailure(cache)).toBeLessThan(atOnceMs)
+      const cause = await cache.ping().catch((error) => error.cause)
+      expect(cause.message).toMatch(/Redis Cluster|cluster mode/)
+      expect(cache.listening()).toBeUndefined()
+      expect(await node.command('DBSIZE')).toBe(0)
+      expect(said).toHaveLength(1)
+    },
+  )
 })
 
 /** How often the server has run the commands whose names match `pattern`. */

@@ -5,14 +5,12 @@ import { isVerifiedRedisUrl, parseRedisUrl } from '../../../../shared/platform/r
 describe('the address of Redis', () => {
   it('is one server without a comma', () => {
     expect(parseRedisUrl('redis://cache.example')).toEqual({
-      cluster: false,
       nodes: [{ host: 'cache.example', port: 6379, tls: false, db: 0 }],
     })
   })
 
   it('carries TLS, credentials in percent-encoding and the number of a database', () => {
     expect(parseRedisUrl('rediss://user:p%40ss@[::1]:7000/3')).toEqual({
-      cluster: false,
       nodes: [{ host: '::1', port: 7000, tls: true, username: 'user', password: 'p@ss', db: 3 }],
     })
   })
@@ -29,6 +27,7 @@ describe('the address of Redis', () => {
 
   it.each([
     ['redis://a/1?db=2', /with one database/],
+    ['redis://a,b', /no Redis Cluster, which is not used/],
     ['redis://a/two', /must be redis:/],
     ['redis://a?db=1s3cret', /must be redis:/],
     ['redis://a?family=0', /without family: it may have db$/],
@@ -44,22 +43,11 @@ describe('the address of Redis', () => {
     expect(() => parseRedisUrl(url)).not.toThrow(/s3cret/)
   })
 
-  it('is a Cluster with a comma, whose later nodes need no scheme', () => {
-    const { cluster, nodes } = parseRedisUrl('redis://a:7000, redis://b:7001,c:7002')
-    expect(cluster).toBe(true)
-    expect(nodes.map(({ host, port }) => `${host}:${port}`)).toEqual(['a:7000', 'b:7001', 'c:7002'])
-  })
-
-  it('is a Cluster of one known node when a comma follows it', () => {
-    expect(parseRedisUrl('redis://a,')).toMatchObject({ cluster: true, nodes: [{ host: 'a' }] })
-  })
-
   it('is a master that Sentinels watch, with the logins of both', () => {
     const address = parseRedisUrl(
       'rediss+sentinel://user:p%40ss@s1,s2:26380,[::1]:7/my%20master/3?sentinelUsername=u&sentinelPassword=a+b%26c',
     )
     expect(address).toMatchObject({
-      cluster: false,
       master: { name: 'my master', sentinelUsername: 'u', sentinelPassword: 'a+b&c' },
     })
     expect(address.nodes.map(({ host, port }) => [host, port])).toEqual([
@@ -72,7 +60,6 @@ describe('the address of Redis', () => {
     }
     const plain = parseRedisUrl('redis+sentinel://s1/deals')
     expect(plain).toEqual({
-      cluster: false,
       nodes: [{ host: 's1', port: 26_379, tls: false, db: 0 }],
       master: { name: 'deals' },
     })
@@ -110,6 +97,8 @@ describe('the address of Redis', () => {
   it.each([
     '',
     ',',
+    'redis://a:7000,b:7001,c:s3cret',
+    'redis://a,',
     'cache:6379',
     'http://s3cret@a',
     'redis://',

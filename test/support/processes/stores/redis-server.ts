@@ -74,43 +74,6 @@ export async function startRedisServer(settings: readonly string[] = [], operato
   return server
 }
 
-/**
- * Starts `size` servers and makes them one Redis Cluster in which each holds an equal share of the slots. With
- * `replicas` as many more follow, one for each, in the same order.
- */
-export async function startRedisCluster(size: number, replicas = false): Promise<RedisServer[]> {
-  // A node that has never met another does not know its own address otherwise.
-  const settings = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1', '--cluster-node-timeout', '2000']
-  const count = replicas ? 2 * size : size
-  const servers = await Promise.all(Array.from({ length: count }, () => startRedisServer(settings)))
-  const share = Math.ceil(16384 / size)
-  for (const [index, server] of servers.entries()) {
-    const last = Math.min((index + 1) * share, 16384) - 1
-    if (index < size) await server.command('CLUSTER', 'ADDSLOTSRANGE', index * share, last)
-    if (index > 0) await servers[0]?.command('CLUSTER', 'MEET', '127.0.0.1', server.port)
-  }
-  await Promise.all(servers.map((server) => clusterFormed(server, size)))
-  await Promise.all(servers.slice(size).map((replica, index) => replicate(replica, servers[index])))
-  return servers
-}
-
-async function replicate(replica: RedisServer, master: RedisServer | undefined): Promise<void> {
-  await replica.command('CLUSTER', 'REPLICATE', String(await master?.command('CLUSTER', 'MYID')))
-  await until(async () => String(await replica.command('INFO', 'replication')).includes('master_link_status:up'))
-}
-
-async function clusterFormed(server: RedisServer, size: number): Promise<void> {
-  await until(async () => {
-    const info = String(await server.command('CLUSTER', 'INFO'))
-    return info.includes('cluster_state:ok') && info.includes(`cluster_size:${size}`)
-  })
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 15_000; Date.now() < end; await sleep(50)) if (await isSo()) return
-  throw new Error('the Redis Cluster did not form')
-}
-
 async function command(url: string, [name = 'PING', ...args]: readonly string[]): Promise<unknown> {
   const client = new Redis(url, { retryStrategy: null, disconnectTimeout: 50 })
   client.on('error', () => undefined)

@@ -12,8 +12,8 @@ export type Situation = Awaited<ReturnType<typeof openSituation>>
  * Two auth servers, the first of which is asked, and a deal server; alice may hold deals, and her record is in the
  * cache.
  */
-export async function openSituation(cacheNodes = 1) {
-  const world = new FreshnessWorld({ authServers: 2, dealServers: 1, cacheNodes, recordMaxAgeMs, seed: 1 })
+export async function openSituation() {
+  const world = new FreshnessWorld({ authServers: 2, dealServers: 1, recordMaxAgeMs, seed: 1 })
   const [first, second] = world.auth
   const [deal] = world.deals
   if (!first || !second || !deal) throw new Error('unreachable')

@@ -22,8 +22,6 @@ export interface WorldOptions {
   readonly recordMaxAgeMs: number
   /** Whether deal servers open streams of the change feed while Redis brings nothing; they do not when left out. */
   readonly streams?: boolean
-  /** How many nodes the cache has; one when left out. */
-  readonly cacheNodes?: number
   /** Of the jitter of the network. */
   readonly seed: number
 }
@@ -55,7 +53,7 @@ export class FreshnessWorld {
   constructor(options: WorldOptions) {
     this.#options = options
     useVirtualTime(this.time)
-    this.cacheServer = new SimulatedCacheServer(this.time, options.cacheNodes)
+    this.cacheServer = new SimulatedCacheServer(this.time)
     const { time, cacheServer, principals } = this
     this.#around = { time, cacheServer, principals, latencyMs: jitter(options.seed) }
     this.auth = Array.from({ length: options.authServers }, () => new AuthProcess(this.#around))

@@ -6,7 +6,6 @@ import { AttemptCounts } from '../../../../shared/platform/cache/attempt-counts.
 import type {
   AttemptVerdict,
   Cache,
-  CacheRuns,
   CacheTime,
   LimitedKey,
   Listening,
@@ -21,117 +20,91 @@ import type { VirtualTime } from './virtual-time.ts'
 type Subscriber = (channel: string, message: string) => void
 
 interface Entry extends Versioned {
-  /** The run of its node, on another node than the first one behind the run of that. */
   readonly run: string
   readonly expiresAt: number
 }
 
-interface CacheNode {
-  entries: Map<string, Entry>
-  dump: Map<string, Entry>
-  run: string
-  running: boolean
-}
-
-/**
- * The server. Like the scripts of the Redis cache, it believes nothing across runs. With several nodes it is a Cluster:
- * the first one has the channels and what belongs to them, the lanes spread over all.
- */
+/** The server. Like the scripts of the Redis cache, it believes nothing across runs. */
 export class SimulatedCacheServer {
   readonly #time: VirtualTime
   readonly #subscribers = new Map<Subscriber, () => void>()
-  readonly #nodes: readonly CacheNode[]
-  readonly #first: CacheNode
-  #runs = 0
+  #entries = new Map<string, Entry>()
+  #dump = new Map<string, Entry>()
+  #isRunning = true
+  #runs = 1
   readonly attempts: AttemptCounts
   /** When it forgot something last. */
   lastLossAt = Number.NEGATIVE_INFINITY
 
-  constructor(time: VirtualTime, nodes = 1) {
+  constructor(time: VirtualTime) {
     this.#time = time
     this.attempts = new AttemptCounts(time)
-    this.#first = this.#newNode()
-    this.#nodes = [this.#first, ...Array.from({ length: nodes - 1 }, () => this.#newNode())]
   }
 
-  /** Each of these methods is about all nodes, or about the one at a place. */
-  dump(at?: number): void {
-    for (const node of this.#at(at)) node.dump = new Map(node.entries)
+  dump(): void {
+    this.#dump = new Map(this.#entries)
   }
 
-  kill(at?: number): void {
+  kill(): void {
     this.lastLossAt = this.#time.monotonic()
-    for (const node of this.#at(at)) node.running = false
-    if (this.#first.running) return
+    this.#isRunning = false
     const lost = [...this.#subscribers.values()]
     this.#subscribers.clear()
     for (const tell of lost) tell()
   }
 
   /** Starts it with what the last dump holds. */
-  start(at?: number): void {
-    for (const node of this.#at(at)) {
-      if (node.running) continue
-      node.entries = new Map(node.dump)
-      node.run = this.#newRun()
-      node.running = true
-    }
+  start(): void {
+    if (this.#isRunning) return
+    this.#entries = new Map(this.#dump)
+    this.#runs += 1
+    this.#isRunning = true
   }
 
   evict(key: string): void {
     this.lastLossAt = this.#time.monotonic()
-    this.#nodeOf(key).entries.delete(key)
+    this.#entries.delete(key)
   }
 
   /** The version that a reader would find; 0 when it would find none. */
   versionOf(key: string): number {
-    const node = this.#nodeOf(key)
-    const present = node.running ? this.#present(key) : undefined
-    const isBelieved = present && (present.run === node.run || present.run === `${this.#first.run}/${node.run}`)
-    return isBelieved ? present.version : 0
+    const present = this.#isRunning ? this.#present(key) : undefined
+    return present?.version ?? 0
   }
 
   put(key: string, { version, value }: Versioned, options: PutOptions): boolean {
-    const node = this.#running(this.#nodeOf(key))
-    const run = options.since === undefined ? node.run : runWithin(runsIn(options.since), node.run)
-    if (run === undefined) return false
+    this.#requireRunning()
+    if (options.since !== undefined && runOf(options.since) !== this.#run) return false
     const present = this.#present(key)
-    if (present?.run === run && (options.ifAbsent || present.version > version)) return false
+    if (present && (options.ifAbsent || present.version > version)) return false
     const expiresAt = this.#time.monotonic() + options.ttlSeconds * 1000
-    node.entries.set(key, { version, value, run, expiresAt })
+    this.#entries.set(key, { version, value, run: this.#run, expiresAt })
     return true
   }
 
-  get(key: string, among: CacheRuns | undefined): Versioned | undefined {
-    const node = this.#running(this.#nodeOf(key))
-    if (this.#nodes.length > 1 && among && among.runs === undefined) return undefined
+  get(key: string): Versioned | undefined {
+    this.#requireRunning()
     const present = this.#present(key)
-    const isBelieved =
-      among?.runs === undefined
-        ? present?.run.split('/').at(-1) === node.run
-        : present?.run === runWithin(among.runs, node.run)
-    return present && isBelieved ? { version: present.version, value: present.value } : undefined
+    return present && { version: present.version, value: present.value }
   }
 
   time(): CacheTime {
-    const [first, ...others] = this.#nodes.map((node) => this.#running(node).run)
-    const runs = others.length === 0 ? first : `${first}@${others.join(',')}`
-    return `${runs}:${this.#time.monotonic()}`
+    this.#requireRunning()
+    return `${this.#run}:${this.#time.monotonic()}`
   }
 
-  publish(channel: string, message: string, fresh: { since: CacheTime; maxAgeMs: number }): boolean {
-    this.#running(this.#first)
-    const [run] = runsIn(fresh.since).split('@')
-    const at = Number(fresh.since.slice(fresh.since.lastIndexOf(':') + 1))
-    if (run !== this.#first.run || this.#time.monotonic() - at > fresh.maxAgeMs) return false
+  publish(channel: string, message: string, { since, maxAgeMs }: { since: CacheTime; maxAgeMs: number }): boolean {
+    this.#requireRunning()
+    const at = Number(since.slice(since.lastIndexOf(':') + 1))
+    if (runOf(since) !== this.#run || this.#time.monotonic() - at > maxAgeMs) return false
     for (const subscriber of this.#subscribers.keys()) subscriber(channel, message)
     return true
   }
 
   /** False when it is not running; `onLost` is called when it stops doing so. */
   attach(subscriber: Subscriber, onLost: () => void): boolean {
-    if (this.#first.running) this.#subscribers.set(subscriber, onLost)
-    return this.#first.running
+    if (this.#isRunning) this.#subscribers.set(subscriber, onLost)
+    return this.#isRunning
   }
 
   detach(subscriber: Subscriber): void {
@@ -142,44 +115,22 @@ export class SimulatedCacheServer {
     return this.#subscribers.has(subscriber)
   }
 
-  #at(at: number | undefined): readonly CacheNode[] {
-    return at === undefined ? this.#nodes : this.#nodes.slice(at % this.#nodes.length).slice(0, 1)
-  }
-
-  #nodeOf(key: string): CacheNode {
-    const lane = Number(/^\{keyhold:(\d+)\}/.exec(key)?.[1] ?? 0)
-    return this.#nodes[lane % this.#nodes.length] ?? this.#first
-  }
-
-  /** What stands under the key, believed or not. */
-  #present(key: string): Entry | undefined {
-    const entry = this.#nodeOf(key).entries.get(key)
-    return entry && entry.expiresAt > this.#time.monotonic() ? entry : undefined
-  }
-
-  #newRun(): string {
-    this.#runs += 1
+  get #run(): string {
     return `run${this.#runs}`
   }
 
-  #newNode(): CacheNode {
-    return { entries: new Map(), dump: new Map(), run: this.#newRun(), running: true }
+  /** The entry of the present run. */
+  #present(key: string): Entry | undefined {
+    const entry = this.#entries.get(key)
+    return entry?.run === this.#run && entry.expiresAt > this.#time.monotonic() ? entry : undefined
   }
 
-  #running(node: CacheNode): CacheNode {
-    if (!node.running) throw new Unavailable('cache')
-    return node
+  #requireRunning(): void {
+    if (!this.#isRunning) throw new Unavailable('cache')
   }
 }
 
-const runsIn = (time: CacheTime): string => time.slice(0, time.lastIndexOf(':'))
-
-/** As in the scripts. */
-function runWithin(runs: string, here: string): string | undefined {
-  const [first, others = ''] = runs.split('@')
-  if (first === here) return here
-  return others.split(',').includes(here) ? `${first}/${here}` : undefined
-}
+const runOf = (time: CacheTime): string => time.slice(0, time.lastIndexOf(':'))
 
 const reconnectMs = 100
 
@@ -261,9 +212,9 @@ export class SimulatedCacheClient implements Cache {
     return this.link.call(() => this.#server.put(key, entry, options))
   }
 
-  getVersioned(key: string, among?: CacheRuns): Promise<Versioned | undefined> {
+  getVersioned(key: string): Promise<Versioned | undefined> {
     this.#reads += 1
-    return this.link.call(() => this.#server.get(key, among))
+    return this.link.call(() => this.#server.get(key))
   }
 
   time(): Promise<CacheTime> {
