@@ -29,17 +29,16 @@ export function createAdvice(onAdvice: (sentence: string) => void): Advice {
   }
 }
 
-/** For an address that is a node of a Cluster. */
-export const nodeOfCluster =
-  'this is a node of a Redis Cluster, which is not used: name one Redis, or Sentinels by redis+sentinel://'
-
 const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
   [
     /NOPERM|ACL failure in script|can't (?:run this command|access at least one of the (?:keys|channels))/,
     'the user in the address lacks a right: docs/operations/stores.md#redis has the line with all rights',
   ],
-  [/SELECT is not allowed in cluster mode/, nodeOfCluster],
 ]
+
+/** For an address that is a node of a Cluster. */
+export const nodeOfCluster =
+  'this is a node of a Redis Cluster, which is not used: name one Redis, or Sentinels by redis+sentinel://'
 
 /** For an address that is a Sentinel's. */
 export const isSentinel = 'this is a Sentinel: write redis+sentinel://host:port,host:port/MASTER'

@@ -68,7 +68,14 @@ function connectServer(node: RedisNode, { onError, advice }: ConnectionObserver)
   const options = { ...failFast, ...login(node), host: node.host, port: node.port, db: node.db }
   const commands = new Redis({ ...options, scripts: cacheScripts, retryStrategy: retryDelayMs })
   let isRefused = false
+  const refuse = () => {
+    isRefused = true
+    advice.give(nodeOfCluster)
+    onError(new Error(nodeOfCluster))
+    commands.disconnect()
+  }
   commands.on('error', (error) => {
+    if (/SELECT is not allowed in cluster mode/.test(error.message)) return refuse()
     if (isOfSelect(error)) commands.disconnect(true)
     // Commands that follow fail because of the first error: their errors say nothing new.
     if (!error.message.includes('enableOfflineQueue')) onError(error)
@@ -76,11 +83,7 @@ function connectServer(node: RedisNode, { onError, advice }: ConnectionObserver)
   commands.on('ready', async () => {
     const mode = await modeOf(commands)
     if (mode === 'sentinel') advice.give(isSentinel)
-    if (mode !== 'cluster') return
-    isRefused = true
-    advice.give(nodeOfCluster)
-    onError(new Error(nodeOfCluster))
-    commands.disconnect()
+    if (mode === 'cluster') refuse()
   })
   return {
     get commands() {

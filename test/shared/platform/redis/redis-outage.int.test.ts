@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { redisRights } from '../../../../auth-server/cli/offline/redis-acl.ts'
 import { type Cache, cacheKey } from '../../../../shared/platform/cache/cache.ts'
 import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
 import { deadAfterMs } from '../../../../shared/platform/redis/redis-connections.ts'
@@ -329,10 +330,39 @@ describe.skipIf(!possible)('a node of a Redis Cluster (needs TEST_REDIS_URL and 
       await sleep(1_500)
       expect(await slowestFailure(cache)).toBeLessThan(atOnceMs)
       const cause = await cache.ping().catch((error) => error.cause)
-      expect(cause.message).toMatch(/Redis Cluster|cluster mode/)
+      expect(cause.message).toMatch(/^this is a node of a Redis Cluster/)
       expect(cache.listening()).toBeUndefined()
       expect(await node.command('DBSIZE')).toBe(0)
       expect(said).toHaveLength(1)
+    },
+  )
+})
+
+describe.skipIf(!possible)('a user of Redis with too few rights (needs TEST_REDIS_URL and redis-server)', () => {
+  it.each([
+    ['the keys and the channels', [' ~{keyhold:*}:*', ' &{keyhold:*}:*'], false],
+    ['the channels alone', [' &{keyhold:*}:*'], true],
+  ])(
+    'is told once of the line with all rights, however often it is tried: without %s',
+    async (_name, parts, answers) => {
+      const { port, command } = await server()
+      const rights = parts.reduce((line, part) => line.replace(part, ''), redisRights)
+      await command('ACL', 'SETUSER', 'former', 'on', '>of-former', ...rights.split(' '))
+      const said: string[] = []
+      const options = { onAdvice: (sentence: string) => said.push(sentence) }
+      const cache = openTestCache(`redis://former:of-former@127.0.0.1:${port}`, options)
+      closers.push(() => cache.close())
+      await cache.subscribe(channel, () => undefined)
+      for (let count = 0; count < 20; count += 1) {
+        await cache.ping().catch(() => undefined)
+        await sleep(50)
+      }
+      if (answers) await cache.ping()
+      else
+        await expect(cache.ping()).rejects.toMatchObject({
+          cause: { message: expect.stringMatching(/NOPERM|permission/i) },
+        })
+      expect(said).toEqual([expect.stringMatching(/lacks a right: docs\/operations\/stores\.md#redis has the line/)])
     },
   )
 })

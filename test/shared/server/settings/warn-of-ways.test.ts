@@ -18,7 +18,7 @@ it.each([
   [`postgres://${credentials}@[::1]/auth`, 'redis://[::1]'],
   [`postgres://${credentials}@%2Fvar%2Frun%2Fpostgresql/auth`, undefined],
   [`postgres://${credentials}@db.example/auth?sslmode=verify-full`, `rediss://${credentials}@db.example`],
-  [undefined, `rediss://${credentials}@db.example,db.example:7001`],
+  [undefined, `rediss+sentinel://${credentials}@db.example,db.example:7001/m`],
 ])('says nothing of a database and a Redis on this machine, or over verified TLS: %s %s', (database, redis) => {
   expect(warned(database, redis)).toEqual([])
 })
@@ -28,7 +28,7 @@ it.each(['', '?sslmode=disable', '?sslmode=prefer', '?sslmode=require', '?sslmod
   (mode) => {
     const database = `postgres://${credentials}@db.example/auth${mode}`
     expect(warned(database, `redis://${credentials}@db.example`)).toEqual(['AUTH_DATABASE_URL', 'REDIS_URL'])
-    expect(warned(undefined, 'redis://127.0.0.1:7000,db.example:7001')).toEqual(['REDIS_URL'])
+    expect(warned(undefined, 'redis+sentinel://127.0.0.1:7000,db.example:7001/m')).toEqual(['REDIS_URL'])
   },
 )
 
