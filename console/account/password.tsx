@@ -5,10 +5,8 @@ import type { AuthPage, AuthVisit } from '../frame/auth-api.ts'
 import type { ShownPage } from '../frame/console.tsx'
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { doneAt, formProblem } from '../parts/forms.ts'
-import { strings } from '../texts/account.ts'
 import { AccountFrame } from './tabs.tsx'
 
-const { password: texts } = strings
 const path = '/account/password'
 
 /** `/account/password`. */
@@ -29,35 +27,43 @@ export const passwordPage = (): AuthPage => ({
   },
 })
 
-const oldPasswordMissing = formProblem({ oldPassword: texts.missing })
+const oldPasswordMissing = formProblem({ oldPassword: 'Enter a value.' })
 
 /** The problem of a new password that is missing, or was not entered twice. */
 export function repeatedPasswordProblem(form: ReadonlyMap<string, string>): ProblemDocument | undefined {
   const password = form.get('newPassword') ?? ''
-  if (password === '') return formProblem({ newPassword: texts.missing })
-  return form.get('again') === password ? undefined : formProblem({ again: texts.differs })
+  if (password === '') return formProblem({ newPassword: 'Enter a value.' })
+  return form.get('again') === password
+    ? undefined
+    : formProblem({ again: 'This is not the same as the new password.' })
 }
 
 /** The fields of a new password. */
 export const newPasswordFields: readonly FieldParts[] = [
-  { name: 'newPassword', label: texts.new, hint: texts.rules },
-  { name: 'again', label: texts.again },
+  {
+    name: 'newPassword',
+    label: 'New password',
+    hint:
+      'At least 8 characters, at most 1024 bytes. Not your user name, not the name of this product, and not one that ' +
+      'is known from breaches. A few words in a row are good.',
+  },
+  { name: 'again', label: 'New password again' },
 ].map((field) => ({ ...field, kind: 'password', isRequired: true, autocomplete: 'new-password' }))
 
 const fields: readonly FieldParts[] = [
-  { name: 'oldPassword', label: texts.old, kind: 'password', isRequired: true, autocomplete: 'current-password' },
+  { name: 'oldPassword', label: 'Old password', kind: 'password', isRequired: true, autocomplete: 'current-password' },
   ...newPasswordFields,
 ]
 
 function passwordForm({ request, caller }: AuthVisit, problem?: ProblemDocument): ShownPage {
   const errors = fieldErrors(problem)
   return {
-    title: texts.title,
+    title: 'Change the password',
     status: problem?.status ?? 200,
     content: (
       <AccountFrame request={request}>
         <section class="panel form">
-          <h2>{texts.title}</h2>
+          <h2>Change the password</h2>
           <ErrorSummary problem={problem} fields={fields} />
           <form method="post" action={path} class="stack">
             {/* Programs that keep passwords need the name of the account. */}
@@ -65,8 +71,8 @@ function passwordForm({ request, caller }: AuthVisit, problem?: ProblemDocument)
             {fields.map((field) => (
               <Field {...field} error={errors[field.name]} />
             ))}
-            <p class="hint">{texts.ends}</p>
-            <button type="submit">{texts.change}</button>
+            <p class="hint">Your other sessions and logins end. This one stays.</p>
+            <button type="submit">Change the password</button>
           </form>
         </section>
       </AccountFrame>

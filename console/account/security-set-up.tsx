@@ -6,7 +6,6 @@ import type { PageResult, ShownPage } from '../frame/console.tsx'
 import { ErrorSummary, Field, fieldErrors } from '../frame/fields.tsx'
 import { doneAt, textOf } from '../parts/forms.ts'
 import { SetUpSecret, totpOf } from '../parts/set-up-secret.tsx'
-import { security as texts } from '../texts/security.ts'
 
 /** The page of the reader's second factors. */
 export const securityPath = '/account/security'
@@ -23,25 +22,25 @@ interface Begun {
 export function totpSetUp({ uri, challenge, problem }: Begun & { readonly uri: string }): ShownPage {
   const totp = totpOf(uri)
   return page(
-    texts.appBegin,
+    'Set up an app',
     problem,
     <>
       {totp && <SetUpSecret {...totp} />}
-      <ErrorSummary problem={problem} fields={[{ name: 'code', label: texts.code }]} />
+      <ErrorSummary problem={problem} fields={[{ name: 'code', label: 'Code of the app' }]} />
       <form method="post" action={securityPath} class="stack">
         <input type="hidden" name="action" value="confirm-totp" />
         <input type="hidden" name="challenge" value={challenge} />
         <input type="hidden" name="uri" value={totp?.uri ?? ''} />
         <Field
           name="code"
-          label={texts.code}
+          label="Code of the app"
           isRequired
           maxLength={100}
           error={fieldErrors(problem).code}
           autocomplete="one-time-code"
         />
         <NameField />
-        <button type="submit">{texts.confirm}</button>
+        <button type="submit">Confirm the code</button>
       </form>
     </>,
   )
@@ -50,10 +49,10 @@ export function totpSetUp({ uri, challenge, problem }: Begun & { readonly uri: s
 /** The page whose script makes the passkey. */
 export const passkeySetUp = ({ publicKey, challenge }: Begun & { readonly publicKey: object }): ShownPage =>
   page(
-    texts.passkeyBegin,
+    'Set up a passkey',
     undefined,
     <>
-      <p>{texts.passkeyIntro}</p>
+      <p>Your device proves itself, by its lock or by a security key. This needs JavaScript.</p>
       <form
         method="post"
         action={securityPath}
@@ -66,13 +65,13 @@ export const passkeySetUp = ({ publicKey, challenge }: Begun & { readonly public
         <input type="hidden" name="challenge" value={challenge} />
         <input type="hidden" name="passkey" value="" />
         <NameField />
-        <button type="submit">{texts.passkeyCreate}</button>
-        <p class="hint" role="status" data-failed={texts.passkeyFailed} />
+        <button type="submit">Make the passkey now</button>
+        <p class="hint" role="status" data-failed="The browser made no passkey. Try again." />
       </form>
     </>,
   )
 
-const NameField = () => <Field name="name" label={texts.name} maxLength={64} />
+const NameField = () => <Field name="name" label="Name" maxLength={64} />
 
 const page = (title: string, problem: ProblemDocument | undefined, content: ShownPage['content']): ShownPage => ({
   title,
@@ -83,7 +82,7 @@ const page = (title: string, problem: ProblemDocument | undefined, content: Show
       <h1>{title}</h1>
       <section class="panel stack">{content}</section>
       <p>
-        <a href={securityPath}>{texts.back}</a>
+        <a href={securityPath}>Back to the second factor</a>
       </p>
     </>
   ),
@@ -103,7 +102,7 @@ export async function confirmFactor(
   if (reply.ok) return doneAt(securityPath, 'factor-added')
   const problem = atFields(reply.problem, { 'second-factor-not-confirmed': 'code', 'too-many-attempts': 'code' })
   if (isTotp) return totpSetUp({ uri: form.get('uri') ?? '', challenge, problem })
-  return page(texts.passkeyBegin, problem, <ErrorSummary problem={problem} fields={[]} />)
+  return page('Set up a passkey', problem, <ErrorSummary problem={problem} fields={[]} />)
 }
 
 /** The answer of the browser as the script wrote it. The API checks it, and refuses what is none. */

@@ -12,7 +12,6 @@ import { ProofField, proofLabel } from '../frame/proof.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { doneAt, textOf } from '../parts/forms.ts'
 import { shownOnce } from '../parts/show-once.tsx'
-import { security as texts } from '../texts/security.ts'
 import { confirmFactor, passkeySetUp, securityPath as path, totpSetUp } from './security-set-up.tsx'
 import { AccountFrame } from './tabs.tsx'
 
@@ -63,51 +62,56 @@ async function act(visit: AuthVisit, action: Action): Promise<PageResult> {
 
 const recoveryCodes = (codes: readonly string[]): ShownPage =>
   shownOnce({
-    title: texts.recoveryMade,
-    warning: texts.recoveryWarning,
-    secrets: [{ label: texts.recovery, value: codes.join('\n'), fileName: texts.recoveryFile }],
-    back: { path, text: texts.back },
+    title: 'Your recovery codes',
+    warning: 'These codes are shown only now. The codes before them no longer work.',
+    secrets: [{ label: 'Recovery codes', value: codes.join('\n'), fileName: 'keyhold-recovery-codes.txt' }],
+    back: { path, text: 'Back to the second factor' },
   })
 
 async function overview({ request, api, reader }: AuthVisit, refused?: Refused): Promise<ShownPage> {
   const state = await api.get('GET /me/second-factors')
   const problemOf = (of: Action) => (refused?.of === of ? refused.problem : undefined)
   return {
-    title: texts.title,
+    title: 'Second factor',
     status: refused?.problem.status ?? 200,
     content: (
       <AccountFrame request={request}>
-        <h2>{texts.title}</h2>
+        <h2>Second factor</h2>
         <p class="hint">
-          {texts.intro} {state.required ? texts.required : texts.notRequired}
+          With one, a sign-in asks for a code of your authenticator app or for a passkey, besides the password.{' '}
+          {state.required ? 'Your sign-ins need a second factor.' : 'Your sign-ins need the password alone.'}
         </p>
         {state.required && (
           <p class="hint">
-            {texts.keysWait} <a href="/account/api-keys">{texts.keys}</a>
+            API keys that were made without one are suspended until you confirm them:{' '}
+            <a href="/account/api-keys">your API keys</a>
           </p>
         )}
-        <Table caption={texts.factors} columns={columns(reader)} rows={state.factors} empty={texts.none} />
+        <Table caption="What is set up" columns={columns(reader)} rows={state.factors} empty="Nothing is set up." />
         <div class="tiles wide">
           <ProofForm
             of="totp"
-            title={texts.app}
-            intro={texts.appIntro}
-            submit={texts.appBegin}
+            title="Authenticator app"
+            intro="An app on your telephone shows a code of six digits. Setting it up anew ends the app before it."
+            submit="Set up an app"
             problem={problemOf('totp')}
           />
           <ProofForm
             of="passkey"
-            title={texts.passkeys}
-            intro={texts.passkeyIntro}
-            submit={texts.passkeyBegin}
+            title="Passkey"
+            intro="Your device proves itself, by its lock or by a security key. This needs JavaScript."
+            submit="Set up a passkey"
             problem={problemOf('passkey')}
           />
           {state.factors.length > 0 && (
             <ProofForm
               of="recovery"
-              title={texts.recovery}
-              submit={texts.recoveryMake}
-              intro={`${texts.recoveryIntro} ${texts.recoveryLeft(state.recoveryCodes)}`}
+              title="Recovery codes"
+              submit="Make new codes"
+              intro={
+                'Each lets you in once when you have lost your second factor. Keep them away from your password. ' +
+                (state.recoveryCodes === 1 ? '1 code is left.' : `${state.recoveryCodes} codes are left.`)
+              }
               problem={problemOf('recovery')}
             />
           )}
@@ -118,18 +122,18 @@ async function overview({ request, api, reader }: AuthVisit, refused?: Refused):
 }
 
 const columns = (reader: Reader): Column<AuthReply<'GET /me/second-factors'>['factors'][number]>[] => [
-  { title: texts.name, cell: ({ name }) => name },
-  { title: texts.kind, cell: ({ kind }) => texts.kinds[kind] },
-  { title: texts.createdAt, cell: ({ createdAt }) => <Time time={createdAt} reader={reader} /> },
+  { title: 'Name', cell: ({ name }) => name },
+  { title: 'Kind', cell: ({ kind }) => (kind === 'totp' ? 'Codes of an app' : 'Passkey') },
+  { title: 'Since', cell: ({ createdAt }) => <Time time={createdAt} reader={reader} /> },
   {
-    title: texts.lastUsedAt,
-    cell: ({ lastUsedAt }) => (lastUsedAt === null ? texts.never : <Time time={lastUsedAt} reader={reader} />),
+    title: 'Last used',
+    cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'Never' : <Time time={lastUsedAt} reader={reader} />),
   },
   {
-    title: texts.action,
+    title: 'Action',
     cell: ({ id, name }) => (
-      <a href={`${path}?${new URLSearchParams({ remove: id })}`} aria-label={texts.removeOne(name)}>
-        {texts.remove}
+      <a href={`${path}?${new URLSearchParams({ remove: id })}`} aria-label={`Remove ${name}`}>
+        Remove
       </a>
     ),
   },
@@ -138,7 +142,7 @@ const columns = (reader: Reader): Column<AuthReply<'GET /me/second-factors'>['fa
 async function removal({ request, api }: AuthVisit, id: string, refused?: Refused): Promise<ShownPage> {
   const { factors } = await api.get('GET /me/second-factors')
   const factor = factors.find((one) => one.id === id)
-  const title = factor ? texts.removeTitle(factor.name) : texts.title
+  const title = factor ? `Remove ${factor.name}?` : 'Second factor'
   return {
     title,
     status: refused?.problem.status ?? (factor ? 200 : 404),
@@ -148,16 +152,16 @@ async function removal({ request, api }: AuthVisit, id: string, refused?: Refuse
           <ProofForm
             of="remove"
             title={title}
-            intro={texts.removeIntro}
-            submit={texts.remove}
+            intro="With the last one, your recovery codes go too."
+            submit="Remove"
             id={id}
             problem={refused?.problem}
           />
         ) : (
-          <p>{texts.missing}</p>
+          <p>There is no such second factor any more.</p>
         )}
         <p>
-          <a href={path}>{texts.back}</a>
+          <a href={path}>Back to the second factor</a>
         </p>
       </AccountFrame>
     ),

@@ -4,10 +4,8 @@ import { problemPage } from '../frame/console.tsx'
 import { Pager } from '../frame/content.tsx'
 import { doneAt } from '../parts/forms.ts'
 import { otherLogins, SessionTable } from '../parts/sessions.tsx'
-import { strings } from '../texts/account.ts'
 import { AccountFrame } from './tabs.tsx'
 
-const { sessions: texts } = strings
 const path = '/account/sessions'
 
 /** `/account/sessions`. */
@@ -29,19 +27,19 @@ export const sessionsPage = (): AuthPage => ({
     const { items, nextCursor } = await api.get('GET /sessions', { query: { cursor } })
     const hasOthers = items.some(({ current }) => !current) || nextCursor !== null
     return {
-      title: texts.title,
+      title: 'Sessions and logins',
       content: (
         <AccountFrame request={request}>
           <div class="head">
             <div>
-              <h2>{texts.title}</h2>
-              <p class="hint">{texts.intro}</p>
+              <h2>Sessions and logins</h2>
+              <p class="hint">Where you are signed in. End what you do not recognise, and then change your password.</p>
             </div>
             {hasOthers && (
               <form method="post" action={path}>
                 <input type="hidden" name="action" value="end-others" />
                 <button type="submit" class="danger">
-                  {texts.endOthers}
+                  End all others
                 </button>
               </form>
             )}

@@ -3,16 +3,15 @@ import type { Child } from 'hono/jsx'
 import { Notice } from '../frame/content.tsx'
 import { type Tab, Tabs } from '../frame/tabs.tsx'
 import { doneText } from '../parts/forms.ts'
-import { strings } from '../texts/account.ts'
 
 /** The tabs, in order. A further page adds its line here. */
 const accountTabs: readonly Tab[] = [
-  { path: '/account', text: strings.tabs.overview },
-  { path: '/account/password', text: strings.tabs.password },
-  { path: '/account/security', text: strings.tabs.security },
-  { path: '/account/sessions', text: strings.tabs.sessions },
-  { path: '/account/api-keys', text: strings.tabs.apiKeys },
-  { path: '/account/tokens', text: strings.tabs.tokens },
+  { path: '/account', text: 'Overview' },
+  { path: '/account/password', text: 'Password' },
+  { path: '/account/security', text: 'Second factor' },
+  { path: '/account/sessions', text: 'Sessions' },
+  { path: '/account/api-keys', text: 'API keys' },
+  { path: '/account/tokens', text: 'Tokens and secrets' },
 ]
 
 interface AccountFrameParts {
@@ -24,8 +23,8 @@ interface AccountFrameParts {
 export function AccountFrame({ request, children }: AccountFrameParts) {
   return (
     <>
-      <h1>{strings.account}</h1>
-      <Tabs label={strings.account} tabs={accountTabs} path={request.path} />
+      <h1>Account</h1>
+      <Tabs label="Account" tabs={accountTabs} path={request.path} />
       <Notice>{doneText(request)}</Notice>
       {children}
     </>

@@ -14,7 +14,7 @@ import { AccountFrame } from './tabs.tsx'
 
 const { tokens: texts } = strings
 const path = '/account/tokens'
-const back = { path, text: texts.back }
+const back = { path, text: 'Back to tokens and secrets' }
 
 /** Which tokens the server issues. */
 export interface ServedTokens {
@@ -44,14 +44,14 @@ export const digestShown = (
   to: { readonly path: string; readonly text: string },
 ): ShownPage =>
   shownOnce({
-    title: texts.digestMade,
-    secrets: [{ label: texts.secret, value: secret }],
+    title: 'The Digest secret is made',
+    secrets: [{ label: 'Secret', value: secret }],
     back: to,
     children: (
       <dl class="facts">
-        <dt>{texts.username}</dt>
+        <dt>User name, spelt exactly so</dt>
         <dd>{username}</dd>
-        <dt>{texts.realm}</dt>
+        <dt>Realm</dt>
         <dd>{realm}</dd>
       </dl>
     ),
@@ -73,23 +73,23 @@ async function makeToken(visit: AuthVisit, serves: ServedTokens): Promise<PageRe
   const { api, caller, form, reader } = visit
   const refused = (problem: ProblemDocument) => tokenForms(visit, serves, { of: 'key-signed', problem })
   const password = textOf(form, 'password')
-  if (password === undefined) return refused(formProblem({ password: strings.password.missing }))
+  if (password === undefined) return refused(formProblem({ password: 'Enter a value.' }))
   const reply = await api.call('POST /key-signed-tokens', {
     body: { username: caller.username, password, include: chosenOf(form, 'include', parts) },
   })
   if (!reply.ok) return refused(atFields(reply.problem))
   const { token, kid, expires_at: expiresAt } = reply.body
   return shownOnce({
-    title: texts.keySignedMade,
-    secrets: [{ label: texts.token, value: token }],
+    title: 'The key-signed token is made',
+    secrets: [{ label: 'Token', value: token }],
     back,
     children: (
       <dl class="facts">
-        <dt>{texts.expiresAt}</dt>
+        <dt>Expires</dt>
         <dd>
           <Time time={new Date(expiresAt * 1000).toISOString()} reader={reader} />
         </dd>
-        <dt>{texts.keyId}</dt>
+        <dt>Signed by the key</dt>
         <dd>
           <code>{kid}</code>
         </dd>
@@ -102,7 +102,7 @@ function tokenForms({ request, form }: AuthVisit, serves: ServedTokens, refused?
   const included = refused?.of === 'key-signed' ? chosenOf(form, 'include', parts) : ['username']
   const problemOf = (of: Refused['of']) => (refused?.of === of ? refused.problem : undefined)
   return {
-    title: strings.tabs.tokens,
+    title: 'Tokens and secrets',
     status: refused?.problem.status ?? 200,
     content: (
       <AccountFrame request={request}>
@@ -119,13 +119,13 @@ function DigestForm({ problem }: { readonly problem: ProblemDocument | undefined
   const form = 'digest'
   return (
     <section class="panel">
-      <h2>{texts.digest}</h2>
-      <p class="hint">{texts.digestIntro}</p>
+      <h2>Digest secret</h2>
+      <p class="hint">For programs that use HTTP Digest instead of a password. A new secret replaces the one before.</p>
       <ErrorSummary problem={problem} fields={[{ name: 'password', label: proofLabel, form }]} />
       <form method="post" action={path} class="stack">
         <input type="hidden" name="action" value="digest" />
         <ProofField form={form} error={fieldErrors(problem).password} />
-        <button type="submit">{texts.digestMake}</button>
+        <button type="submit">Make a new Digest secret</button>
       </form>
     </section>
   )
@@ -140,26 +140,26 @@ function KeySignedForm({ problem, included }: KeySignedFormParts) {
   const form = 'key-signed'
   const { include, password } = fieldErrors(problem)
   const fields = [
-    { name: 'include', label: texts.include, form },
+    { name: 'include', label: 'The token holds', form },
     { name: 'password', label: proofLabel, form },
   ]
   return (
     <section class="panel">
-      <h2>{texts.keySigned}</h2>
-      <p class="hint">{texts.keySignedIntro}</p>
+      <h2>Key-signed token</h2>
+      <p class="hint">A token that every holder of the public key can verify. It needs your password.</p>
       <ErrorSummary problem={problem} fields={fields} />
       <form method="post" action={path} class="stack">
         <input type="hidden" name="action" value="key-signed" />
         <Checkboxes
           name="include"
-          legend={texts.include}
+          legend="The token holds"
           form={form}
           error={include}
           chosen={included}
           groups={[{ title: '', choices: parts }]}
         />
         <ProofField form={form} error={password} isRequired />
-        <button type="submit">{texts.keySignedMake}</button>
+        <button type="submit">Make a token</button>
       </form>
     </section>
   )

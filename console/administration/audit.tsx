@@ -7,11 +7,8 @@ import type { FieldParts } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { SearchForm } from '../parts/search-form.tsx'
 import { strings } from '../texts/account.ts'
-import { administration } from '../texts/administration.ts'
 import { type AuditEntry, auditPath, auditQuery, auditRight, filtersOf } from './audit-query.ts'
 import { userPath, usersRight } from './user-parts.tsx'
-
-const { audit: texts } = administration
 
 /** `/account/audit`. */
 export const auditPage = (): AuthPage => ({
@@ -25,12 +22,12 @@ export const auditPage = (): AuthPage => ({
     const problem = reply.ok ? undefined : reply.problem
     const columns = columnsFor(reader, caller.rights.has(usersRight))
     return {
-      title: texts.title,
+      title: 'Audit log',
       status: problem?.status ?? 200,
       content: (
         <>
           <div class="head">
-            <h1>{texts.title}</h1>
+            <h1>Audit log</h1>
             {reply.ok && reply.body.items.length > 0 && <ExportLinks query={filtersOf(query)} />}
           </div>
           <SearchForm
@@ -38,14 +35,14 @@ export const auditPage = (): AuthPage => ({
             fields={fieldsOf(query)}
             query={query}
             problem={problem}
-            submit={texts.show}
+            submit="Show"
             class="filters wide"
           >
             <Outcomes />
           </SearchForm>
           {reply.ok && (
             <>
-              <Table caption={texts.title} columns={columns} rows={reply.body.items} empty={texts.none} />
+              <Table caption="Audit log" columns={columns} rows={reply.body.items} empty="No entry is like that." />
               <Pager path={auditPath} query={query} nextCursor={reply.body.nextCursor} />
             </>
           )}
@@ -62,15 +59,24 @@ const refusals: ReadonlySet<string> = new Set(explainedProblems(401).map(({ code
 function inWords({ action, outcome }: AuditEntry): string {
   const text = Object.hasOwn(strings.actions, action) ? strings.actions[action] : undefined
   if (text === undefined) return action
-  return refusals.has(outcome) ? strings.tried(text) : strings.inThePast(text)
+  return refusals.has(outcome) ? `tried to ${text}` : strings.inThePast(text)
 }
 
-const families = Object.entries(texts.families).map(([value, text]) => ({ value, text }))
+/** Beginnings of actions. */
+const families = Object.entries({
+  'user.*': 'All about users',
+  'login.*': 'All about logins',
+  'session.*': 'All about sessions',
+  'token.*': 'All about tokens',
+  'key-signed-token.*': 'All about key-signed tokens',
+  'api-key.*': 'All about API keys',
+  'key.*': 'All about signing keys',
+}).map(([value, text]) => ({ value, text }))
 const singles = Object.keys(strings.actions).map((action) => ({ value: action, text: action }))
-const actionOptions = [{ value: '', text: texts.anyAction }, ...families, ...singles]
+const actionOptions = [{ value: '', text: 'Any action' }, ...families, ...singles]
 const orderOptions = [
-  { value: 'desc', text: texts.newest },
-  { value: 'asc', text: texts.oldest },
+  { value: 'desc', text: 'Newest first' },
+  { value: 'asc', text: 'Oldest first' },
 ]
 
 function fieldsOf(query: URLSearchParams): FieldParts[] {
@@ -78,18 +84,18 @@ function fieldsOf(query: URLSearchParams): FieldParts[] {
   const isKnown = actionOptions.some(({ value }) => value === action)
   const kind = 'datetime-local'
   return [
-    { name: 'actor', label: texts.actor, kind: 'search', maxLength: 64 },
+    { name: 'actor', label: 'Actor', kind: 'search', maxLength: 64 },
     {
       name: 'action',
-      label: texts.action,
+      label: 'Action',
       kind: 'select',
       options: isKnown ? actionOptions : [...actionOptions, { value: action, text: action }],
     },
-    { name: 'target', label: texts.target, kind: 'search', maxLength: 64 },
-    { name: 'outcome', label: texts.outcome, kind: 'search', list: 'outcomes', maxLength: 64 },
-    { name: 'from', label: texts.from, kind },
-    { name: 'to', label: texts.to, kind },
-    { name: 'order', label: texts.order, kind: 'select', options: orderOptions },
+    { name: 'target', label: 'Target', kind: 'search', maxLength: 64 },
+    { name: 'outcome', label: 'Outcome', kind: 'search', list: 'outcomes', maxLength: 64 },
+    { name: 'from', label: 'From (UTC)', kind },
+    { name: 'to', label: 'To (UTC)', kind },
+    { name: 'order', label: 'Order', kind: 'select', options: orderOptions },
   ]
 }
 
@@ -102,35 +108,35 @@ const Outcomes = () => (
 )
 
 const columnsFor = (reader: Reader, hasUserPages: boolean): Column<AuditEntry>[] => [
-  { title: texts.time, cell: ({ at }) => <Time time={at} reader={reader} /> },
-  { title: texts.who, cell: ({ actor }) => <UserName name={actor} isLink={hasUserPages} /> },
+  { title: 'Time', cell: ({ at }) => <Time time={at} reader={reader} /> },
+  { title: 'Who', cell: ({ actor }) => <UserName name={actor} isLink={hasUserPages} /> },
   {
-    title: texts.what,
+    title: 'What',
     cell: (entry) => (
       <>
         {inWords(entry)} <span class="hint">{entry.action}</span>{' '}
-        {entry.count > 1 && <span class="badge">{texts.times(reader.number(entry.count))}</span>}{' '}
+        {entry.count > 1 && <span class="badge">{reader.number(entry.count)} times</span>}{' '}
         {entry.reason && <span class="hint">{entry.reason}</span>}
         {entry.changes && <div class="hint">{changesInWords(entry.changes)}</div>}
       </>
     ),
   },
   {
-    title: texts.target,
+    title: 'Target',
     cell: ({ action, target }) => (
       <UserName name={target} isLink={hasUserPages} isTarget isKey={action.startsWith('key.')} />
     ),
   },
   {
-    title: texts.outcome,
+    title: 'Outcome',
     cell: ({ outcome }) => (
       <span class={outcome === 'succeeded' ? 'badge completed' : 'badge bad'}>
-        {outcome === 'succeeded' ? texts.succeeded : outcome}
+        {outcome === 'succeeded' ? 'succeeded' : outcome}
       </span>
     ),
   },
   {
-    title: texts.where,
+    title: 'Where',
     isShort: true,
     cell: ({ scheme, address }) => <span class="hint">{[scheme, address].filter(Boolean).join(' · ') || '–'}</span>,
   },
@@ -148,7 +154,7 @@ const isId = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{
 
 /** A user name with a link, or the id of a key, a login or a webhook. */
 function UserName({ name, isLink, isTarget = false, isKey = false }: UserNameParts) {
-  if (name === null) return <span class="hint">{isTarget ? '–' : texts.nobody}</span>
+  if (name === null) return <span class="hint">{isTarget ? '–' : 'no user'}</span>
   if (isKey || isId(name)) return <code>{name}</code>
   const hasPage = isLink && /^[A-Za-z0-9._@-]{1,64}$/.test(name)
   return <span class="name">{hasPage ? <a href={userPath(name)}>{name}</a> : name}</span>
@@ -159,10 +165,10 @@ function ExportLinks({ query }: { readonly query: URLSearchParams }) {
   return (
     <p class="actions">
       <a class="button quiet" href={link('csv')}>
-        {texts.exportCsv}
+        Export as CSV
       </a>
       <a class="button quiet" href={link('ndjson')}>
-        {texts.exportNdjson}
+        Export as NDJSON
       </a>
     </p>
   )

@@ -6,7 +6,6 @@ import type { ShownPage } from '../frame/console.tsx'
 import { Notice } from '../frame/content.tsx'
 import { ErrorSummary, type FieldParts } from '../frame/fields.tsx'
 import { doneText } from '../parts/forms.ts'
-import { strings } from '../texts/account.ts'
 import { RemovalForm } from './removal.tsx'
 import { ShownTag } from './shown-tag.tsx'
 
@@ -34,7 +33,7 @@ export const creationPage = (
         {children}
         <p class="actions">
           <button type="submit">{title}</button>
-          <a href={list}>{strings.cancel}</a>
+          <a href={list}>Cancel</a>
         </p>
       </form>
     </section>
@@ -54,14 +53,16 @@ export const problemOfChange = (refused: Refused | undefined): ProblemDocument |
 interface OneParts extends FormPageParts {
   /** What the reader types to delete it. */
   readonly name: string
-  readonly texts: { readonly title: string; readonly remove: string; readonly removeHint: string }
+  /** What the list is called. */
+  readonly listTitle: string
+  readonly removal: { readonly title: string; readonly hint: string }
   /** What the page shows, as the API gave it. */
   readonly shown: object
 }
 
 /** One thing, with the form that changes it, whose fields are `children`, and the form that deletes it. */
 export function changePage(
-  { title, list, fields, name, texts, shown }: OneParts,
+  { title, list, fields, listTitle, name, removal, shown }: OneParts,
   { request, refused }: { readonly request: AuthVisit['request']; readonly refused: Refused | undefined },
   children: Child,
 ): ShownPage {
@@ -73,7 +74,7 @@ export function changePage(
       <>
         <div class="head">
           <h1>{title}</h1>
-          <a href={list}>{texts.title}</a>
+          <a href={list}>{listTitle}</a>
         </div>
         <Notice>{doneText(request)}</Notice>
         <section class="panel form">
@@ -82,13 +83,13 @@ export function changePage(
             <input type="hidden" name="action" value="change" />
             <ShownTag of={shown} />
             {children}
-            <button type="submit">{strings.save}</button>
+            <button type="submit">Save</button>
           </form>
         </section>
         <RemovalForm
           name={name}
           path={path}
-          texts={{ title: texts.remove, hint: texts.removeHint }}
+          texts={removal}
           shown={shown}
           problem={refused?.action === 'delete' ? refused.problem : undefined}
         />

@@ -5,9 +5,18 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { AuthPage, AuthReply } from '../frame/auth-api.ts'
 import { type Column, Table, Time } from '../frame/content.tsx'
 import type { Reader } from '../frame/reader.ts'
-import { administration } from '../texts/administration.ts'
 
-const { ring: texts } = administration
+const texts = {
+  uses: { jwt: 'Access tokens (JWT)', 'key-signed': 'Key-signed tokens' },
+  states: { pending: 'pending', active: 'active', retired: 'retired', removed: 'removed' },
+  meanings: {
+    pending: 'Published; does not sign yet',
+    active: 'Signs',
+    retired: 'Only verifies',
+    removed: 'Accepted no more',
+  },
+  steps: { generate: 'Make its successor', promote: 'Let it sign', remove: 'Remove it' },
+}
 
 type Key = AuthReply<'GET /keys'>['items'][number]
 
@@ -28,11 +37,11 @@ export const keyRingPage = ({ clock, rules }: KeyRingPageParts): AuthPage => ({
     const now = clock.now()
     const ofUse = (use: Key['use']) => items.filter((key) => key.use === use).sort(byState)
     return {
-      title: texts.title,
+      title: 'Signing keys',
       content: (
         <>
-          <h1>{texts.title}</h1>
-          <p class="hint">{texts.intro}</p>
+          <h1>Signing keys</h1>
+          <p class="hint">Operators change the key ring by the command line, not here.</p>
           {uses.map((use) => (
             <section class="block">
               <h2>{texts.uses[use]}</h2>
@@ -68,22 +77,22 @@ const sinceOf = (key: Key): string =>
   key.createdAt
 
 const columnsFor = ({ reader, steps, now }: Seen): Column<Key>[] => [
-  { title: texts.kid, cell: ({ kid }) => <code>{kid}</code> },
+  { title: 'Key', cell: ({ kid }) => <code>{kid}</code> },
   {
-    title: texts.state,
+    title: 'State',
     cell: (key) => (
       <>
         <span class={badgeOf[key.state]}>{texts.states[key.state]}</span>{' '}
         <span class="hint">
-          {key.revokedReason === null ? texts.meanings[key.state] : texts.revoked(key.revokedReason)}
+          {key.revokedReason === null ? texts.meanings[key.state] : `revoked: ${key.revokedReason}`}
         </span>
       </>
     ),
   },
-  { title: texts.alg, cell: ({ alg }) => alg },
-  { title: texts.since, cell: (key) => <Time time={sinceOf(key)} reader={reader} /> },
-  { title: texts.age, cell: (key) => ageOf(now - Date.parse(sinceOf(key))) },
-  { title: texts.next, cell: (key) => <NextStep step={stepFor(key, steps)} reader={reader} now={now} /> },
+  { title: 'Algorithm', cell: ({ alg }) => alg },
+  { title: 'Since', cell: (key) => <Time time={sinceOf(key)} reader={reader} /> },
+  { title: 'Age', cell: (key) => ageOf(now - Date.parse(sinceOf(key))) },
+  { title: 'Next step', cell: (key) => <NextStep step={stepFor(key, steps)} reader={reader} now={now} /> },
 ]
 
 const badgeOf: Readonly<Record<Key['state'], string>> = {
@@ -96,17 +105,18 @@ const badgeOf: Readonly<Record<Key['state'], string>> = {
 /** A duration in its largest whole unit. */
 function ageOf(ms: number): string {
   const minutes = Math.max(0, Math.floor(ms / 60_000))
-  if (minutes < 60) return texts.minutes(minutes)
-  return minutes < 1440 ? texts.hours(Math.floor(minutes / 60)) : texts.days(Math.floor(minutes / 1440))
+  if (minutes < 60) return minutes === 1 ? '1 minute' : `${minutes} minutes`
+  const [count, unit] = minutes < 1440 ? [Math.floor(minutes / 60), 'hour'] : [Math.floor(minutes / 1440), 'day']
+  return count === 1 ? `1 ${unit}` : `${count} ${unit}s`
 }
 
 function NextStep({ step, reader, now }: { readonly step: Step | undefined } & Pick<Seen, 'reader' | 'now'>) {
-  if (step === undefined) return <span>{texts.noStep}</span>
+  if (step === undefined) return <span>None</span>
   return (
     <span>
       {texts.steps[step.do]} ·{' '}
       {step.dueAt <= now ? (
-        <span class="badge warn">{texts.due}</span>
+        <span class="badge warn">due</span>
       ) : (
         <Time time={new Date(step.dueAt).toISOString()} reader={reader} />
       )}
@@ -118,15 +128,24 @@ function Commands({ keys }: { readonly keys: readonly Key[] }) {
   const pending = keys.filter(({ state }) => state === 'pending')
   const active = keys.filter(({ state }) => state === 'active')
   const commands = [
-    { text: 'ops keys rotate', why: texts.rotate },
-    ...pending.map(({ kid }) => ({ text: `ops keys promote ${kid}`, why: texts.promote })),
-    ...active.map(({ use }) => ({ text: `ops keys generate --use ${use}`, why: texts.generate(use) })),
-    ...active.map(({ kid }) => ({ text: `ops keys revoke ${kid} --reason '…'`, why: texts.revoke })),
+    { text: 'ops keys rotate', why: 'Does each step that is due. Run it daily.' },
+    ...pending.map(({ kid }) => ({
+      text: `ops keys promote ${kid}`,
+      why: 'Lets the pending key sign, ten minutes after it was published.',
+    })),
+    ...active.map(({ use }) => ({
+      text: `ops keys generate --use ${use}`,
+      why: `Makes the next ${use} key before its time.`,
+    })),
+    ...active.map(({ kid }) => ({
+      text: `ops keys revoke ${kid} --reason '…'`,
+      why: 'For emergencies: no server accepts a token of this key any more.',
+    })),
   ]
   return (
     <section class="panel">
-      <h2>{texts.commands}</h2>
-      <p class="hint">{texts.commandsIntro}</p>
+      <h2>What an operator runs</h2>
+      <p class="hint">ops stands for the command of your installation: the page for operators shows it.</p>
       <dl class="stack commands">
         {commands.map(({ text, why }) => (
           <div>

@@ -8,11 +8,8 @@ import type { ShownPage } from '../frame/console.tsx'
 import { Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { doneAt } from '../parts/forms.ts'
 import { chosenRights, RightsFields } from '../parts/rights.tsx'
-import { administration } from '../texts/administration.ts'
 import { creationPage } from './forms.tsx'
 import { type Role, rolesOf, userPath, usersPath, usersRight } from './user-parts.tsx'
-
-const { users: texts } = administration
 
 /** `POST /account/users`. */
 export const createUserPage = (): AuthPage => ({
@@ -50,18 +47,12 @@ export function GrantFields({ offered, roles, rights, errors }: GrantFieldsParts
   const allRights = new Set(offered.flatMap((role) => role.rights))
   return (
     <>
-      <Checkboxes
-        name="roles"
-        legend={texts.roles}
-        chosen={roles}
-        error={errors.roles}
-        groups={[{ title: '', choices }]}
-      />
+      <Checkboxes name="roles" legend="Roles" chosen={roles} error={errors.roles} groups={[{ title: '', choices }]} />
       <details open={rights.length > 0 || errors.rights !== undefined}>
-        <summary>{texts.directRights}</summary>
+        <summary>Direct rights</summary>
         <RightsFields
-          legend={texts.directRights}
-          hint={texts.directRightsHint}
+          legend="Direct rights"
+          hint="Beside those of the roles. You can give and take away only rights that you have."
           offered={allRights}
           chosen={rights}
           error={errors.rights}
@@ -75,8 +66,20 @@ export function GrantFields({ offered, roles, rights, errors }: GrantFieldsParts
 export const chosenRoles = (form: ReadonlyMap<string, string>): string[] => allChosen(form, 'roles')
 
 const fields: readonly FieldParts[] = [
-  { name: 'username', label: texts.username, hint: texts.usernameHint, isRequired: true, maxLength: 64 },
-  { name: 'password', label: texts.password, kind: 'password', hint: texts.passwordHint, isRequired: true },
+  {
+    name: 'username',
+    label: 'User name',
+    hint: '1 to 64 letters, digits or any of . _ @ -',
+    isRequired: true,
+    maxLength: 64,
+  },
+  {
+    name: 'password',
+    label: 'First password',
+    kind: 'password',
+    hint: 'At least 8 characters, and not one that is known from breaches. Let the user change it.',
+    isRequired: true,
+  },
 ]
 
 /** The page with the form, and with the problem of the form that was sent. */
@@ -84,9 +87,9 @@ export async function newUserForm(visit: AuthVisit, problem?: ProblemDocument): 
   const { form } = visit
   const offered = await rolesOf(visit)
   const errors = fieldErrors(problem)
-  const all = [...fields, { name: 'roles', label: texts.roles }, { name: 'rights', label: texts.directRights }]
+  const all = [...fields, { name: 'roles', label: 'Roles' }, { name: 'rights', label: 'Direct rights' }]
   return creationPage(
-    { title: texts.create, list: usersPath, fields: all },
+    { title: 'Create a user', list: usersPath, fields: all },
     problem,
     <>
       {fields.map((field) => (
@@ -100,7 +103,7 @@ export async function newUserForm(visit: AuthVisit, problem?: ProblemDocument): 
       <GrantFields offered={offered} roles={chosenRoles(form)} rights={chosenRights(form)} errors={errors} />
       <Field
         name="enabled"
-        label={texts.isEnabled}
+        label="Can sign in"
         kind="checkbox"
         value={problem === undefined ? 'true' : form.get('enabled')}
       />

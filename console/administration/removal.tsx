@@ -2,10 +2,7 @@
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { ErrorSummary, Field, fieldErrors } from '../frame/fields.tsx'
 import { formProblem } from '../parts/forms.ts'
-import { administration } from '../texts/administration.ts'
 import { ShownTag } from './shown-tag.tsx'
-
-const { removal: shared } = administration
 
 interface RemovalParts {
   readonly name: string
@@ -19,11 +16,13 @@ interface RemovalParts {
 
 /** The refusal of a form without the right name; undefined for a form that has it. */
 export const removalProblem = (form: ReadonlyMap<string, string>, name: string) =>
-  form.get('confirm') === name ? undefined : { ok: false as const, problem: formProblem({ confirm: shared.wrong }) }
+  form.get('confirm') === name
+    ? undefined
+    : { ok: false as const, problem: formProblem({ confirm: 'This is not the name.' }) }
 
 /** The form, closed until the reader opens it. */
 export function RemovalForm({ name, path, texts, shown, problem }: RemovalParts) {
-  const field = { name: 'confirm', label: shared.typeName(name), form: 'delete', isRequired: true }
+  const field = { name: 'confirm', label: `Type ${name} to confirm`, form: 'delete', isRequired: true }
   return (
     <details open={problem !== undefined} class="action">
       <summary>{texts.title}</summary>
@@ -34,7 +33,7 @@ export function RemovalForm({ name, path, texts, shown, problem }: RemovalParts)
         <p class="hint">{texts.hint}</p>
         <Field {...field} error={fieldErrors(problem).confirm} autocomplete="off" maxLength={64} />
         <button type="submit" class="danger">
-          {shared.yes}
+          Delete for ever
         </button>
       </form>
     </details>

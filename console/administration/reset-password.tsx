@@ -7,10 +7,7 @@ import type { ShownPage } from '../frame/console.tsx'
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { signInPath } from '../frame/navigation.ts'
 import { strings } from '../texts/account.ts'
-import { administration } from '../texts/administration.ts'
-import { strings as common } from '../texts/common.ts'
 
-const { reset: texts } = administration
 const path = '/account/reset-password'
 
 /** `/account/reset-password`. A script takes the code out of the fragment of the address. */
@@ -28,16 +25,16 @@ export const resetPasswordPage = (): OpenAuthPage => ({
     })
     if (!reply.ok) return resetForm(visit, atFields(reply.problem, { 'invalid-reset-code': 'code' }))
     return {
-      title: texts.title,
+      title: 'Choose a new password',
       content: (
         <div class="narrow">
-          <h1>{texts.title}</h1>
+          <h1>Choose a new password</h1>
           <p class="notice" role="status">
             {strings.done['password-reset']}
           </p>
           <p>
             <a class="button" href={signInPath}>
-              {common.signIn}
+              Sign in
             </a>
           </p>
         </div>
@@ -47,26 +44,26 @@ export const resetPasswordPage = (): OpenAuthPage => ({
 })
 
 const fields: readonly FieldParts[] = [
-  { name: 'code', label: texts.code, isRequired: true, autocomplete: 'off', maxLength: 200 },
+  { name: 'code', label: 'Code', isRequired: true, autocomplete: 'off', maxLength: 200 },
   ...newPasswordFields,
 ]
 
 function resetForm({ form }: Pick<AuthVisit, 'form'>, problem?: ProblemDocument): ShownPage {
   const errors = fieldErrors(problem)
   return {
-    title: texts.title,
+    title: 'Choose a new password',
     status: problem?.status ?? 200,
     scripts: ['reset-code.js'],
     content: (
       <div class="narrow">
-        <h1>{texts.title}</h1>
-        <p>{texts.intro}</p>
+        <h1>Choose a new password</h1>
+        <p>An administrator gave you a link or a code.</p>
         <ErrorSummary problem={problem} fields={fields} />
         <form method="post" action={path} class="stack">
           {fields.map((field) => (
             <Field {...field} value={form.get(field.name)} error={errors[field.name]} />
           ))}
-          <button type="submit">{texts.submit}</button>
+          <button type="submit">Set the password</button>
         </form>
       </div>
     ),

@@ -6,15 +6,12 @@ import type { ShownPage } from '../frame/console.tsx'
 import { type Column, Notice, Table } from '../frame/content.tsx'
 import { Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { doneAt, doneText } from '../parts/forms.ts'
-import { administration } from '../texts/administration.ts'
 import { changePage, creationPage, problemOfChange, type Refused } from './forms.tsx'
 import { removalProblem } from './removal.tsx'
 import { unchanged } from './shown-tag.tsx'
 
 type ResourceServer = AuthReply<'GET /resource-servers/:id'>
 type Form = AuthVisit['form']
-
-const { resourceServers: texts } = administration
 
 const serversRight = 'resource-server.manage'
 const serversPath = '/account/resource-servers'
@@ -35,18 +32,18 @@ export const resourceServersPage = (): AuthPage => ({
     if (request.query.has('new')) return newServer(visit)
     const { items } = await api.get('GET /resource-servers')
     return {
-      title: texts.title,
+      title: 'Resource servers',
       content: (
         <>
           <div class="head">
-            <h1>{texts.title}</h1>
+            <h1>Resource servers</h1>
             <a class="button" href={`${serversPath}?new=yes`}>
-              {texts.create}
+              Register a resource server
             </a>
           </div>
           <Notice>{doneText(request)}</Notice>
-          <p class="hint">{texts.intro}</p>
-          <Table caption={texts.title} columns={columns} rows={items} />
+          <p class="hint">Services whose rights are granted here. The servers of this console are one of them.</p>
+          <Table caption="Resource servers" columns={columns} rows={items} />
         </>
       ),
     }
@@ -54,10 +51,10 @@ export const resourceServersPage = (): AuthPage => ({
 })
 
 const columns: Column<ResourceServer>[] = [
-  { title: texts.name, cell: ({ id, name }) => <a href={serverPath(id)}>{name}</a> },
-  { title: texts.id, cell: ({ id }) => <code>{id}</code> },
-  { title: texts.audience, cell: ({ audience }) => <code>{audience}</code> },
-  { title: texts.rights, isNumber: true, cell: ({ rights }) => String(rights.length) },
+  { title: 'Name', cell: ({ id, name }) => <a href={serverPath(id)}>{name}</a> },
+  { title: 'Id', cell: ({ id }) => <code>{id}</code> },
+  { title: 'Audience', cell: ({ audience }) => <code>{audience}</code> },
+  { title: 'Rights', isNumber: true, cell: ({ rights }) => String(rights.length) },
 ]
 
 /** `/account/resource-servers/:id`. */
@@ -121,12 +118,36 @@ const fieldsOfText = ({ name, audience, rights }: ResourceServer): Readonly<Reco
   rights: linesOf(rights, false),
 })
 
-const idField: FieldParts = { name: 'id', label: texts.id, hint: texts.idHint, isRequired: true, maxLength: 63 }
+const idField: FieldParts = {
+  name: 'id',
+  label: 'Id',
+  hint: '1 to 63 small letters, digits or hyphens',
+  isRequired: true,
+  maxLength: 63,
+}
 const fields: readonly FieldParts[] = [
-  { name: 'name', label: texts.name, isRequired: true, maxLength: 100 },
-  { name: 'audience', label: texts.audience, hint: texts.audienceHint, isRequired: true, maxLength: 255 },
-  { name: 'readingRights', label: texts.readingRights, kind: 'textarea', hint: texts.rightsHint, maxLength: 50_000 },
-  { name: 'rights', label: texts.otherRights, kind: 'textarea', hint: texts.rightsHint, maxLength: 50_000 },
+  { name: 'name', label: 'Name', isRequired: true, maxLength: 100 },
+  {
+    name: 'audience',
+    label: 'Audience',
+    hint: 'An absolute URI, such as urn:example:invoices. Tokens for the service name it.',
+    isRequired: true,
+    maxLength: 255,
+  },
+  {
+    name: 'readingRights',
+    label: 'Rights that only read',
+    kind: 'textarea',
+    hint: 'A line for each: its name, such as invoice.approve, a blank, and a description.',
+    maxLength: 50_000,
+  },
+  {
+    name: 'rights',
+    label: 'Other rights',
+    kind: 'textarea',
+    hint: 'A line for each: its name, such as invoice.approve, a blank, and a description.',
+    maxLength: 50_000,
+  },
 ]
 
 interface ValueParts {
@@ -147,7 +168,7 @@ function ValueFields({ values, problem }: ValueParts) {
 
 function newServer({ form }: AuthVisit, problem?: ProblemDocument): ShownPage {
   return creationPage(
-    { title: texts.create, list: serversPath, fields: [idField, ...fields] },
+    { title: 'Register a resource server', list: serversPath, fields: [idField, ...fields] },
     problem,
     <>
       <Field {...idField} value={form.get('id')} error={fieldErrors(problem).id} />
@@ -156,10 +177,23 @@ function newServer({ form }: AuthVisit, problem?: ProblemDocument): ShownPage {
   )
 }
 
+const removal = {
+  title: 'Delete the resource server',
+  hint: 'Its rights, services and tokens end within a second. This is for ever.',
+}
+
 function shownServer({ request, form }: AuthVisit, server: ResourceServer, refused?: Refused): ShownPage {
   const problem = problemOfChange(refused)
   return changePage(
-    { title: server.name, list: serversPath, fields, name: server.id, texts, shown: server },
+    {
+      title: server.name,
+      list: serversPath,
+      listTitle: 'Resource servers',
+      fields,
+      name: server.id,
+      removal,
+      shown: server,
+    },
     { request, refused },
     <ValueFields
       values={problem && problem.code !== 'precondition-failed' ? form : new Map(Object.entries(fieldsOfText(server)))}

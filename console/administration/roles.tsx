@@ -7,13 +7,10 @@ import { type Column, Notice, Table } from '../frame/content.tsx'
 import { Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { doneAt, doneText } from '../parts/forms.ts'
 import { chosenRights, RightsFields } from '../parts/rights.tsx'
-import { administration } from '../texts/administration.ts'
 import { changePage, creationPage, problemOfChange, type Refused } from './forms.tsx'
 import { removalProblem } from './removal.tsx'
 import { unchanged } from './shown-tag.tsx'
 import { type Role, rolesOf, usersRight } from './user-parts.tsx'
-
-const { roles: texts } = administration
 
 const rolesPath = '/account/roles'
 const rolePath = (name: string): string => `${rolesPath}/${encodeURIComponent(name)}`
@@ -33,17 +30,17 @@ export const rolesPage = (): AuthPage => ({
     }
     if (request.query.has('new')) return newRole(visit)
     return {
-      title: texts.title,
+      title: 'Roles',
       content: (
         <>
           <div class="head">
-            <h1>{texts.title}</h1>
+            <h1>Roles</h1>
             <a class="button" href={`${rolesPath}?new=yes`}>
-              {texts.create}
+              Create a role
             </a>
           </div>
           <Notice>{doneText(request)}</Notice>
-          <Table caption={texts.title} columns={columns} rows={await rolesOf(visit)} />
+          <Table caption="Roles" columns={columns} rows={await rolesOf(visit)} />
         </>
       ),
     }
@@ -51,9 +48,9 @@ export const rolesPage = (): AuthPage => ({
 })
 
 const columns: Column<Role>[] = [
-  { title: texts.name, cell: ({ name }) => <a href={rolePath(name)}>{name}</a> },
-  { title: texts.description, cell: ({ description }) => description },
-  { title: texts.rights, isNumber: true, cell: ({ rights }) => String(rights.length) },
+  { title: 'Name', cell: ({ name }) => <a href={rolePath(name)}>{name}</a> },
+  { title: 'Description', cell: ({ description }) => description },
+  { title: 'Rights', isNumber: true, cell: ({ rights }) => String(rights.length) },
 ]
 
 /** `/account/roles/:name`. */
@@ -86,13 +83,13 @@ const valuesOf = (form: AuthVisit['form']) => ({
 
 const nameField: FieldParts = {
   name: 'name',
-  label: texts.name,
-  hint: texts.nameHint,
+  label: 'Name',
+  hint: '1 to 63 small letters, digits or any of . _ -',
   isRequired: true,
   maxLength: 63,
 }
-const descriptionField: FieldParts = { name: 'description', label: texts.description, maxLength: 500 }
-const fields = [nameField, descriptionField, { name: 'rights', label: texts.rights }]
+const descriptionField: FieldParts = { name: 'description', label: 'Description', maxLength: 500 }
+const fields = [nameField, descriptionField, { name: 'rights', label: 'Rights' }]
 
 interface ValueParts {
   readonly values: Pick<Role, 'description' | 'rights'>
@@ -106,8 +103,8 @@ function ValueFields({ values, offered, problem }: ValueParts) {
     <>
       <Field {...descriptionField} value={values.description} error={errors.description} />
       <RightsFields
-        legend={texts.rights}
-        hint={texts.rightsHint}
+        legend="Rights"
+        hint="All who have the role get them within a second. You can change only rights that you have yourself."
         offered={offered}
         chosen={values.rights}
         error={errors.rights}
@@ -118,7 +115,7 @@ function ValueFields({ values, offered, problem }: ValueParts) {
 
 function newRole({ form, caller }: AuthVisit, problem?: ProblemDocument): ShownPage {
   return creationPage(
-    { title: texts.create, list: rolesPath, fields },
+    { title: 'Create a role', list: rolesPath, fields },
     problem,
     <>
       <Field {...nameField} value={form.get('name')} error={fieldErrors(problem).name} />
@@ -127,10 +124,15 @@ function newRole({ form, caller }: AuthVisit, problem?: ProblemDocument): ShownP
   )
 }
 
+const removal = {
+  title: 'Delete the role',
+  hint: 'All who have the role lose it, and its rights, within a second. This is for ever.',
+}
+
 function shownRole({ request, form, caller }: AuthVisit, role: Role, refused?: Refused): ShownPage {
   const problem = problemOfChange(refused)
   return changePage(
-    { title: role.name, list: rolesPath, fields, name: role.name, texts, shown: role },
+    { title: role.name, list: rolesPath, listTitle: 'Roles', fields, name: role.name, removal, shown: role },
     { request, refused },
     <ValueFields
       values={problem && problem.code !== 'precondition-failed' ? valuesOf(form) : role}

@@ -3,12 +3,9 @@ import type { Child } from 'hono/jsx'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
-import { administration } from '../texts/administration.ts'
 import { RemovalForm } from './removal.tsx'
 import { ShownTag } from './shown-tag.tsx'
 import { type User, userPath } from './user-parts.tsx'
-
-const { user: texts } = administration
 
 /** The value of the field `action` of each form. */
 export type ActionName =
@@ -37,23 +34,70 @@ export function AccountActions({ user, refused, isLocked }: AccountActionsParts)
   return (
     <>
       {user.enabled ? (
-        <Action {...of} name="disable" title={texts.disable} hint={texts.disableHint} button={texts.disable} />
+        <Action
+          {...of}
+          name="disable"
+          title="Disable"
+          hint="No credential of a disabled user works. Nothing is lost: enable the user again later."
+          button="Disable"
+        />
       ) : (
-        <Action {...of} name="enable" title={texts.enable} hint={texts.enableHint} button={texts.enable}>
+        <Action
+          {...of}
+          name="enable"
+          title="Enable"
+          hint="The user can sign in again, and API keys work again."
+          button="Enable"
+        >
           <ShownTag of={user} />
         </Action>
       )}
-      {isLocked && <Action {...of} name="unlock" title={texts.unlock} hint={texts.unlockHint} button={texts.unlock} />}
-      <Action {...of} name="log-out" title={texts.logOut} hint={texts.logOutHint} button={texts.logOut}>
-        <Field name="everything" label={texts.everything} kind="checkbox" form="log-out" />
+      {isLocked && (
+        <Action
+          {...of}
+          name="unlock"
+          title="Unlock"
+          hint="Too many attempts with a wrong secret failed. The user can try again at once; sessions go on."
+          button="Unlock"
+        />
+      )}
+      <Action
+        {...of}
+        name="log-out"
+        title="Log out everywhere"
+        hint="Sessions, logins and tokens of the user end within a second."
+        button="Log out everywhere"
+      >
+        <Field name="everything" label="API keys and the Digest secret too" kind="checkbox" form="log-out" />
       </Action>
-      <Action {...of} name="reset" title={texts.reset} hint={texts.resetHint} button={texts.resetMake} />
-      <ProvedAction {...of} name="digest" title={texts.digest} hint={texts.digestHint} button={texts.digestMake} />
-      <ProvedAction {...of} name="factors" title={texts.factors} hint={texts.factorsHint} button={texts.factorsMake} />
+      <Action
+        {...of}
+        name="reset"
+        title="One-time link for a forgotten password"
+        hint="Give the link to the user in person or by a way that you trust. The user chooses a new password with it."
+        button="Make a link"
+      />
+      <ProvedAction
+        {...of}
+        name="digest"
+        title="Digest secret"
+        hint="A new secret for HTTP Digest. The one before no longer works."
+        button="Make a new Digest secret"
+      />
+      <ProvedAction
+        {...of}
+        name="factors"
+        title="Second factors"
+        hint="For a user who has lost them all. The next sign-in needs the password alone, or sets up a new one."
+        button="Remove all second factors"
+      />
       <RemovalForm
         name={user.username}
         path={userPath(user.username)}
-        texts={{ title: texts.remove, hint: texts.removeHint }}
+        texts={{
+          title: 'Delete the user',
+          hint: 'All credentials of the user end, and the name is free again. This is for ever.',
+        }}
         shown={user}
         problem={refused?.action === 'delete' ? refused.problem : undefined}
       />

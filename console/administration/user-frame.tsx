@@ -4,10 +4,7 @@ import { allKeysRight } from '../api-keys/api-key.ts'
 import { Notice } from '../frame/content.tsx'
 import { type Tab, Tabs } from '../frame/tabs.tsx'
 import { doneText } from '../parts/forms.ts'
-import { administration } from '../texts/administration.ts'
 import { EnabledBadge, type User, userPath, usersPath, usersRight } from './user-parts.tsx'
-
-const { user: texts, users } = administration
 
 /** The right that the pages of a user's sessions need. */
 export const userSessionsRight = 'session.manage'
@@ -26,9 +23,9 @@ interface UserFrameParts {
 export function UserFrame({ user, request, tab, rights, children }: UserFrameParts) {
   const base = userPath(user.username)
   const tabs: Tab[] = [
-    ...(rights.has(usersRight) ? [{ path: base, text: texts.tabs.overview }] : []),
-    ...(rights.has(userSessionsRight) ? [{ path: `${base}/sessions`, text: texts.tabs.sessions }] : []),
-    ...(rights.has(allKeysRight) ? [{ path: `${base}/api-keys`, text: texts.tabs.apiKeys }] : []),
+    ...(rights.has(usersRight) ? [{ path: base, text: 'Overview' }] : []),
+    ...(rights.has(userSessionsRight) ? [{ path: `${base}/sessions`, text: 'Sessions' }] : []),
+    ...(rights.has(allKeysRight) ? [{ path: `${base}/api-keys`, text: 'API keys' }] : []),
   ]
   return (
     <>
@@ -36,9 +33,9 @@ export function UserFrame({ user, request, tab, rights, children }: UserFramePar
         <h1>
           {user.username} {user.enabled !== undefined && <EnabledBadge isEnabled={user.enabled} />}
         </h1>
-        {rights.has(usersRight) && <a href={usersPath}>{users.title}</a>}
+        {rights.has(usersRight) && <a href={usersPath}>Users</a>}
       </div>
-      <Tabs label={texts.label(user.username)} tabs={tabs} path={base + tab} />
+      <Tabs label={`User ${user.username}`} tabs={tabs} path={base + tab} />
       <Notice>{doneText(request)}</Notice>
       {children}
     </>

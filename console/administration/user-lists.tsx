@@ -7,11 +7,8 @@ import { problemPage } from '../frame/console.tsx'
 import { Pager } from '../frame/content.tsx'
 import { doneAt } from '../parts/forms.ts'
 import { SessionTable } from '../parts/sessions.tsx'
-import { strings } from '../texts/account.ts'
 import { UserFrame, userSessionsRight } from './user-frame.tsx'
 import { userPath, usersPath } from './user-parts.tsx'
-
-const { sessions, keys } = strings
 
 /** `/account/users/:username/sessions`. */
 export const userSessionsPage = (): AuthPage => ({
@@ -32,16 +29,16 @@ export const userSessionsPage = (): AuthPage => ({
     const call = { path: { username }, query: { cursor } }
     const { items, nextCursor } = await api.get('GET /users/:username/sessions', call)
     return {
-      title: `${sessions.title} · ${username}`,
+      title: `Sessions and logins · ${username}`,
       content: (
         <UserFrame user={{ username }} request={request} tab="/sessions" rights={caller.rights}>
           <div class="head">
-            <h2>{sessions.title}</h2>
+            <h2>Sessions and logins</h2>
             {items.length > 0 && (
               <form method="post" action={path}>
                 <input type="hidden" name="action" value="end-all" />
                 <button type="submit" class="danger">
-                  {sessions.endAll}
+                  End all
                 </button>
               </form>
             )}
@@ -65,13 +62,13 @@ export const userApiKeysPage = (): AuthPage => ({
     const page = await api.get('GET /api-keys', { query: { username, cursor } })
     const path = `${userPath(username)}/api-keys`
     return {
-      title: `${keys.title} · ${username}`,
+      title: `API keys · ${username}`,
       content: (
         <UserFrame user={{ username }} request={request} tab="/api-keys" rights={caller.rights}>
           <div class="head">
-            <h2>{keys.title}</h2>
+            <h2>API keys</h2>
             <a class="button" href={`${allKeys.base}/new?${new URLSearchParams({ username })}`}>
-              {keys.make}
+              Make an API key
             </a>
           </div>
           <ApiKeyTable keys={page.items} place={allKeys} reader={reader} />

@@ -1,11 +1,8 @@
 /** What the pages about users have in common. */
 import type { AuthReply, AuthVisit } from '../frame/auth-api.ts'
-import { administration } from '../texts/administration.ts'
 
 /** A user. `rights` are the direct ones. */
 export type User = AuthReply<'GET /users/:username'>
-
-const { users: texts } = administration
 
 /** A role. */
 export type Role = AuthReply<'GET /roles/:name'>
@@ -25,5 +22,5 @@ export const userPath = (username: string): string => `${usersPath}/${encodeURIC
 
 /** Whether a user is enabled, in words and colour. */
 export const EnabledBadge = ({ isEnabled }: { readonly isEnabled: boolean }) => (
-  <span class={isEnabled ? 'badge good' : 'badge bad'}>{isEnabled ? texts.enabled : texts.disabled}</span>
+  <span class={isEnabled ? 'badge good' : 'badge bad'}>{isEnabled ? 'enabled' : 'disabled'}</span>
 )

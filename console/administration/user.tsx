@@ -10,16 +10,12 @@ import type { Reader } from '../frame/reader.ts'
 import { type Done, doneAt, textOf } from '../parts/forms.ts'
 import { chosenRights } from '../parts/rights.tsx'
 import { shownOnce } from '../parts/show-once.tsx'
-import { strings } from '../texts/account.ts'
-import { administration } from '../texts/administration.ts'
 import { chosenRoles, GrantFields } from './new-user.tsx'
 import { removalProblem } from './removal.tsx'
 import { ShownTag, unchanged } from './shown-tag.tsx'
 import { AccountActions, type ActionName } from './user-actions.tsx'
 import { UserFrame } from './user-frame.tsx'
 import { rolesOf, type User, userPath, usersPath, usersRight } from './user-parts.tsx'
-
-const { user: texts } = administration
 
 /** `/account/users/:username`. */
 export const userPage = (): AuthPage => ({
@@ -92,7 +88,7 @@ const makeDigest: Work = async (visit, user) => {
     body: { password: textOf(visit.form, 'password') },
   })
   if (!reply.ok) return shownUser(visit, user, { action: 'digest', problem: atFields(reply.problem) })
-  return digestShown(reply.body, { path: userPath(user.username), text: texts.back })
+  return digestShown(reply.body, { path: userPath(user.username), text: 'Back to the user' })
 }
 
 const makeResetLink: Work = async (visit, user) => {
@@ -101,18 +97,18 @@ const makeResetLink: Work = async (visit, user) => {
   if (!reply.ok) return shownUser(visit, user, { action: 'reset', problem: reply.problem })
   const { link, code, expiresAt } = reply.body
   return shownOnce({
-    title: texts.resetMade,
-    warning: texts.resetOnce,
+    title: 'The one-time link is made',
+    warning: 'This is shown only now. Whoever has it can set the password of the user.',
     secrets: [
-      { label: texts.resetLink, value: link },
-      { label: texts.resetCode, value: code },
+      { label: 'Link', value: link },
+      { label: 'Code', value: code },
     ],
-    back: { path: userPath(user.username), text: texts.back },
+    back: { path: userPath(user.username), text: 'Back to the user' },
     children: (
       <dl class="facts">
-        <dt>{administration.users.username}</dt>
+        <dt>User name</dt>
         <dd>{user.username}</dd>
-        <dt>{texts.resetExpires}</dt>
+        <dt>It works until</dt>
         <dd>
           <Time time={expiresAt} reader={visit.reader} />
         </dd>
@@ -156,8 +152,8 @@ async function shownUser(visit: AuthVisit, user: User, refused?: Refused): Promi
   const roles = isSent ? chosenRoles(form) : user.roles
   const rights = isSent ? chosenRights(form) : user.rights
   const fields = [
-    { name: 'roles', label: administration.users.roles },
-    { name: 'rights', label: administration.users.directRights },
+    { name: 'roles', label: 'Roles' },
+    { name: 'rights', label: 'Direct rights' },
   ]
   return {
     title: user.username,
@@ -166,17 +162,17 @@ async function shownUser(visit: AuthVisit, user: User, refused?: Refused): Promi
       <UserFrame user={user} request={request} tab="" rights={caller.rights}>
         <div class="columns">
           <section class="panel">
-            <h2>{texts.rolesAndRights}</h2>
+            <h2>Roles and rights</h2>
             <ErrorSummary problem={grants} fields={fields} />
             <form method="post" action={userPath(user.username)} class="stack">
               <input type="hidden" name="action" value="grants" />
               <ShownTag of={user} />
               <GrantFields offered={offered} roles={roles} rights={rights} errors={fieldErrors(grants)} />
-              <button type="submit">{strings.save}</button>
+              <button type="submit">Save</button>
             </form>
           </section>
           <section class="panel">
-            <h2>{texts.access}</h2>
+            <h2>Access</h2>
             <UserFacts user={user} lockedUntil={lockedUntil} reader={reader} />
             <AccountActions user={user} refused={refused} isLocked={lockedUntil !== null} />
           </section>
@@ -197,21 +193,21 @@ function UserFacts({ user, lockedUntil, reader }: UserFactsParts) {
     <dl class="facts">
       {lockedUntil !== null && (
         <>
-          <dt>{texts.locked}</dt>
+          <dt>Locked until</dt>
           <dd>
             <Time time={lockedUntil} reader={reader} />
           </dd>
         </>
       )}
-      <dt>{texts.id}</dt>
+      <dt>Id</dt>
       <dd>
         <code>{user.id}</code>
       </dd>
-      <dt>{administration.users.createdAt}</dt>
+      <dt>Created</dt>
       <dd>
         <Time time={user.createdAt} reader={reader} />
       </dd>
-      <dt>{administration.users.updatedAt}</dt>
+      <dt>Changed</dt>
       <dd>
         <Time time={user.updatedAt} reader={reader} />
       </dd>

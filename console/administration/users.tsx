@@ -6,11 +6,8 @@ import type { FieldParts } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { doneText } from '../parts/forms.ts'
 import { SearchForm } from '../parts/search-form.tsx'
-import { administration } from '../texts/administration.ts'
 import { newUserForm } from './new-user.tsx'
 import { EnabledBadge, type Role, rolesOf, type User, userPath, usersPath, usersRight } from './user-parts.tsx'
-
-const { users: texts } = administration
 
 /** `/account/users`; with `?new`, the form for a new user, whose name could be that of any page below this one. */
 export const usersPage = (): AuthPage => ({
@@ -25,14 +22,14 @@ export const usersPage = (): AuthPage => ({
     const reply = await api.call('GET /users', { query: { q: q?.trim(), role, enabled, cursor } })
     const problem = reply.ok ? undefined : reply.problem
     return {
-      title: texts.title,
+      title: 'Users',
       status: problem?.status ?? 200,
       content: (
         <>
           <div class="head">
-            <h1>{texts.title}</h1>
+            <h1>Users</h1>
             <a class="button" href={`${usersPath}?new=yes`}>
-              {texts.create}
+              Create a user
             </a>
           </div>
           <Notice>{doneText(request)}</Notice>
@@ -41,11 +38,16 @@ export const usersPage = (): AuthPage => ({
             fields={fieldsFor(await rolesOf(visit))}
             query={query}
             problem={problem}
-            submit={texts.search}
+            submit="Search"
           />
           {reply.ok && (
             <>
-              <Table caption={texts.title} columns={columnsFor(reader)} rows={reply.body.items} empty={texts.none} />
+              <Table
+                caption="Users"
+                columns={columnsFor(reader)}
+                rows={reply.body.items}
+                empty="No user is like that."
+              />
               <Pager path={usersPath} query={query} nextCursor={reply.body.nextCursor} />
             </>
           )}
@@ -56,25 +58,25 @@ export const usersPage = (): AuthPage => ({
 })
 
 const columnsFor = (reader: Reader): Column<User>[] => [
-  { title: texts.name, cell: ({ username }) => <a href={userPath(username)}>{username}</a> },
-  { title: texts.roles, cell: ({ roles }) => (roles.length > 0 ? roles.join(', ') : texts.noRoles) },
-  { title: texts.state, cell: ({ enabled }) => <EnabledBadge isEnabled={enabled} /> },
-  { title: texts.createdAt, cell: ({ createdAt }) => <Time time={createdAt} reader={reader} /> },
+  { title: 'Name', cell: ({ username }) => <a href={userPath(username)}>{username}</a> },
+  { title: 'Roles', cell: ({ roles }) => (roles.length > 0 ? roles.join(', ') : 'No role') },
+  { title: 'State', cell: ({ enabled }) => <EnabledBadge isEnabled={enabled} /> },
+  { title: 'Created', cell: ({ createdAt }) => <Time time={createdAt} reader={reader} /> },
 ]
 
 const stateOptions = [
-  { value: '', text: texts.anyState },
-  { value: 'true', text: texts.enabled },
-  { value: 'false', text: texts.disabled },
+  { value: '', text: 'Any state' },
+  { value: 'true', text: 'enabled' },
+  { value: 'false', text: 'disabled' },
 ]
 
 const fieldsFor = (roles: readonly Role[]): readonly FieldParts[] => [
-  { name: 'q', label: texts.name, kind: 'search', maxLength: 64 },
+  { name: 'q', label: 'Name', kind: 'search', maxLength: 64 },
   {
     name: 'role',
-    label: texts.role,
+    label: 'Role',
     kind: 'select',
-    options: [{ value: '', text: texts.anyRole }, ...roles.map(({ name }) => ({ value: name, text: name }))],
+    options: [{ value: '', text: 'Any role' }, ...roles.map(({ name }) => ({ value: name, text: name }))],
   },
-  { name: 'enabled', label: texts.state, kind: 'select', options: stateOptions },
+  { name: 'enabled', label: 'State', kind: 'select', options: stateOptions },
 ]

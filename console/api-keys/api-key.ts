@@ -1,6 +1,5 @@
 /** API keys, and the places of their pages. */
 import type { AuthReply } from '../frame/auth-api.ts'
-import { strings } from '../texts/account.ts'
 
 /** A key. */
 export type ApiKey = AuthReply<'GET /api-keys/:id'>
@@ -23,7 +22,7 @@ export const allKeys: KeyPlace = { base: '/account/all-api-keys', isOfAll: true 
 export const allKeysRight = 'api-key.manage'
 
 /** The name that a page shows. */
-export const nameOf = ({ name }: Pick<ApiKey, 'name'>): string => name ?? strings.keys.unnamed
+export const nameOf = ({ name }: Pick<ApiKey, 'name'>): string => name ?? 'Without a name'
 
 /** The end of this day in UTC, in the form of the API; undefined for an empty field. */
 export const endOfDay = (date: string | undefined): string | undefined =>

@@ -6,10 +6,7 @@ import type { ShownPage } from '../frame/console.tsx'
 import { Notice } from '../frame/content.tsx'
 import { doneText } from '../parts/forms.ts'
 import { shownOnce } from '../parts/show-once.tsx'
-import { strings } from '../texts/account.ts'
 import { type KeyPlace, nameOf } from './api-key.ts'
-
-const { keys: texts } = strings
 
 interface KeyFrameParts {
   readonly place: KeyPlace
@@ -22,7 +19,7 @@ export function KeyFrame({ place, request, children }: KeyFrameParts) {
   if (!place.isOfAll) return <AccountFrame request={request}>{children}</AccountFrame>
   return (
     <>
-      <h1>{texts.title}</h1>
+      <h1>API keys</h1>
       <Notice>{doneText(request)}</Notice>
       {children}
     </>
@@ -35,29 +32,31 @@ export function materialShown(title: string, place: KeyPlace, key: AuthReply<'PO
   return shownOnce({
     title,
     secrets: [
-      ...(secret === undefined ? [] : [{ label: texts.secret, value: secret }]),
+      ...(secret === undefined ? [] : [{ label: 'Secret', value: secret }]),
       ...(privateKeyPem === undefined
         ? []
-        : [{ label: texts.privateKey, value: privateKeyPem, fileName: `keyhold-${id}.pem` }]),
+        : [{ label: 'Private key (PKCS#8, PEM)', value: privateKeyPem, fileName: `keyhold-${id}.pem` }]),
     ],
-    back: { path: `${place.base}/${encodeURIComponent(id)}`, text: texts.toKey },
+    back: { path: `${place.base}/${encodeURIComponent(id)}`, text: 'Go on to the key' },
     children: (
       <>
         <dl class="facts">
-          <dt>{texts.id}</dt>
+          <dt>Id</dt>
           <dd>
             <code>{id}</code>
           </dd>
-          <dt>{texts.name}</dt>
+          <dt>Name</dt>
           <dd>{nameOf(key)}</dd>
           {place.isOfAll && (
             <>
-              <dt>{texts.owner}</dt>
+              <dt>Owner</dt>
               <dd>{key.username}</dd>
             </>
           )}
         </dl>
-        {secret === undefined && privateKeyPem === undefined && <p>{texts.ownPair}</p>}
+        {secret === undefined && privateKeyPem === undefined && (
+          <p>The key accepts signatures of your own private key.</p>
+        )}
       </>
     ),
   })

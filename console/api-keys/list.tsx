@@ -22,7 +22,7 @@ export const apiKeyListPage = (place: KeyPlace): AuthPage => ({
     })
     const problem = reply.ok ? undefined : reply.problem
     return {
-      title: texts.title,
+      title: 'API keys',
       status: problem?.status ?? 200,
       content: (
         <KeyFrame place={place} request={{ path, query }}>
@@ -31,10 +31,10 @@ export const apiKeyListPage = (place: KeyPlace): AuthPage => ({
             {place.isOfAll ? (
               <OwnerFilter base={place.base} owner={owner} problem={problem} />
             ) : (
-              <p class="hint">{texts.intro}</p>
+              <p class="hint">Programs sign their requests with an API key, or use it as an OAuth client.</p>
             )}
             <a class="button" href={`${place.base}/new`}>
-              {texts.make}
+              Make an API key
             </a>
           </div>
           {reply.ok && (
@@ -49,7 +49,13 @@ export const apiKeyListPage = (place: KeyPlace): AuthPage => ({
   },
 })
 
-const ownerField: FieldParts = { name: 'username', label: texts.ofUser, kind: 'search', maxLength: 64, isFilter: true }
+const ownerField: FieldParts = {
+  name: 'username',
+  label: 'Keys of the user',
+  kind: 'search',
+  maxLength: 64,
+  isFilter: true,
+}
 
 interface OwnerFilterParts {
   readonly base: string
@@ -62,7 +68,7 @@ function OwnerFilter({ base, owner, problem }: OwnerFilterParts) {
     <form method="get" action={base} class="row">
       <Field {...ownerField} value={owner} error={fieldErrors(problem).username} />
       <button type="submit" class="quiet">
-        {texts.filter}
+        Show
       </button>
     </form>
   )
@@ -78,37 +84,37 @@ interface ApiKeyTableParts {
 export function ApiKeyTable({ keys, place, reader }: ApiKeyTableParts) {
   const columns: Column<ApiKey>[] = [
     {
-      title: texts.name,
+      title: 'Name',
       cell: (key) => (
         <span>
           <a href={`${place.base}/${encodeURIComponent(key.id)}`}>{nameOf(key)}</a>{' '}
-          {key.suspended && <span class="badge warn">{texts.suspended}</span>}
+          {key.suspended && <span class="badge warn">suspended</span>}
         </span>
       ),
     },
-    ...(place.isOfAll ? [{ title: texts.owner, cell: ({ username }: ApiKey) => username }] : []),
-    { title: texts.kind, cell: ({ kind }) => texts.kinds[kind] },
+    ...(place.isOfAll ? [{ title: 'Owner', cell: ({ username }: ApiKey) => username }] : []),
+    { title: 'Kind', cell: ({ kind }) => texts.kinds[kind] },
     {
-      title: texts.rights,
-      cell: ({ rights }) => (rights === null ? texts.allRights : texts.rightCount(rights.length)),
+      title: 'Rights',
+      cell: ({ rights }) =>
+        rights === null ? 'All of its owner' : rights.length === 1 ? '1 right' : `${rights.length} rights`,
     },
-    { title: texts.createdAt, cell: ({ createdAt }) => <Time time={createdAt} reader={reader} /> },
+    { title: 'Made', cell: ({ createdAt }) => <Time time={createdAt} reader={reader} /> },
     {
-      title: texts.lastUsedAt,
-      cell: ({ lastUsedAt }) => (lastUsedAt === null ? texts.neverUsed : <Time time={lastUsedAt} reader={reader} />),
+      title: 'Last used',
+      cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'Never' : <Time time={lastUsedAt} reader={reader} />),
     },
-    { title: texts.expiresAt, cell: (key) => <Expiry apiKey={key} reader={reader} /> },
+    { title: 'Expires on', cell: (key) => <Expiry apiKey={key} reader={reader} /> },
   ]
-  return <Table caption={texts.title} columns={columns} rows={keys} empty={texts.none} />
+  return <Table caption="API keys" columns={columns} rows={keys} empty="There are no API keys." />
 }
 
 /** When a key expires, and whether that is soon. */
 export function Expiry({ apiKey, reader }: { readonly apiKey: ApiKey; readonly reader: Reader }) {
-  if (apiKey.expiresAt === null) return <span>{texts.never}</span>
+  if (apiKey.expiresAt === null) return <span>Never</span>
   return (
     <span>
-      <Time time={apiKey.expiresAt} reader={reader} />{' '}
-      {apiKey.expiresSoon && <span class="badge warn">{texts.expiresSoon}</span>}
+      <Time time={apiKey.expiresAt} reader={reader} /> {apiKey.expiresSoon && <span class="badge warn">soon</span>}
     </span>
   )
 }

@@ -28,7 +28,7 @@ export const newApiKeyPage = (place: KeyPlace): AuthPage => ({
     if (problem) return keyForm(visit, place, problem)
     const reply = await api.call('POST /api-keys', { body: requestOf(form, place) })
     if (!reply.ok) return keyForm(visit, place, atFields(reply.problem))
-    return materialShown(texts.madeTitle, place, reply.body)
+    return materialShown('The API key is made', place, reply.body)
   },
 })
 
@@ -38,8 +38,10 @@ const hasAllRights = (form: Form) => form.get('reach') === 'all'
 /** A key of all rights is made only when the reader says so, not when nothing is chosen. */
 function problemOf(form: Form): ProblemDocument | undefined {
   const errors = {
-    ...(isOwnPair(form) && !textOf(form, 'publicKeyPem')?.trim() && { publicKeyPem: texts.publicKeyMissing }),
-    ...(!hasAllRights(form) && chosenRights(form).length === 0 && { rights: texts.noRightChosen }),
+    ...(isOwnPair(form) &&
+      !textOf(form, 'publicKeyPem')?.trim() && { publicKeyPem: 'Enter the public key of your pair.' }),
+    ...(!hasAllRights(form) &&
+      chosenRights(form).length === 0 && { rights: 'Choose at least one right, or let the key do everything.' }),
   }
   return Object.keys(errors).length > 0 ? formProblem(errors) : undefined
 }
@@ -59,12 +61,12 @@ const choicesOf = <Value extends string>(choices: Readonly<Record<Value, { text:
   (Object.keys(choices) as Value[]).map((value) => ({ value, ...choices[value] }))
 
 const fields: readonly FieldParts[] = [
-  { name: 'username', label: texts.owner },
-  { name: 'name', label: texts.name },
-  { name: 'kind', label: texts.material },
-  { name: 'publicKeyPem', label: texts.publicKey },
-  { name: 'rights', label: texts.rights },
-  { name: 'expiresAt', label: texts.expiresAt },
+  { name: 'username', label: 'Owner' },
+  { name: 'name', label: 'Name' },
+  { name: 'kind', label: 'What the program signs with' },
+  { name: 'publicKeyPem', label: 'Public key (PEM)' },
+  { name: 'rights', label: 'Rights' },
+  { name: 'expiresAt', label: 'Expires on' },
   { name: 'password', label: proofLabel },
 ]
 
@@ -72,19 +74,19 @@ function keyForm({ request, form, caller }: AuthVisit, place: KeyPlace, problem?
   const errors = fieldErrors(problem)
   const path = `${place.base}/new`
   return {
-    title: texts.make,
+    title: 'Make an API key',
     status: problem?.status ?? 200,
     content: (
       <KeyFrame place={place} request={request}>
         <section class="panel form">
-          <h2>{texts.make}</h2>
+          <h2>Make an API key</h2>
           <ErrorSummary problem={problem} fields={fields} />
           <form method="post" action={path} class="stack">
             {place.isOfAll && (
               <Field
                 name="username"
-                label={texts.owner}
-                hint={texts.ownerHint}
+                label="Owner"
+                hint="The user whose rights the key has. A key for another user carries no right that you lack."
                 isRequired
                 maxLength={64}
                 value={form.get('username') ?? request.query.get('username') ?? ''}
@@ -93,8 +95,8 @@ function keyForm({ request, form, caller }: AuthVisit, place: KeyPlace, problem?
             )}
             <Field
               name="name"
-              label={texts.name}
-              hint={texts.nameHint}
+              label="Name"
+              hint="What the key is for. At most 100 characters."
               maxLength={100}
               value={form.get('name')}
               error={errors.name}
@@ -104,8 +106,8 @@ function keyForm({ request, form, caller }: AuthVisit, place: KeyPlace, problem?
             <UseFields form={form} errors={errors} isFirst={problem === undefined} />
             <ProofField error={errors.password} />
             <p class="actions">
-              <button type="submit">{texts.make}</button>
-              <a href={place.base}>{strings.cancel}</a>
+              <button type="submit">Make an API key</button>
+              <a href={place.base}>Cancel</a>
             </p>
           </form>
         </section>
@@ -124,7 +126,7 @@ function MaterialFields({ form, errors }: PartParts) {
     <>
       <Radios
         name="material"
-        legend={texts.material}
+        legend="What the program signs with"
         choices={choicesOf(texts.materials)}
         error={errors.kind}
         chosen={form.get('material') ?? 'hmac'}
@@ -132,10 +134,10 @@ function MaterialFields({ form, errors }: PartParts) {
       <div class="only-own">
         <Field
           name="publicKeyPem"
-          label={texts.publicKey}
+          label="Public key (PEM)"
           kind="textarea"
           maxLength={10_000}
-          hint={texts.publicKeyHint}
+          hint="Only for your own key pair. It begins with -----BEGIN PUBLIC KEY-----."
           value={form.get('publicKeyPem')}
           error={errors.publicKeyPem}
         />
@@ -155,12 +157,12 @@ function ReachFields({ form, error, offered }: ReachParts) {
     <>
       <Radios
         name="reach"
-        legend={texts.reach}
+        legend="What the key may do"
         choices={choicesOf(texts.reaches)}
         chosen={form.get('reach') ?? 'chosen'}
       />
       <div class="only-chosen">
-        <RightsFields legend={texts.rights} chosen={chosenRights(form)} error={error} offered={offered} />
+        <RightsFields legend="Rights" chosen={chosenRights(form)} error={error} offered={offered} />
       </div>
     </>
   )
@@ -171,17 +173,17 @@ function UseFields({ form, errors, isFirst }: PartParts & { readonly isFirst: bo
     <>
       <Field
         name="expiresAt"
-        label={texts.expiresAt}
+        label="Expires on"
         kind="date"
-        hint={texts.expiresAtHint}
+        hint="The last day, in UTC. Empty: it does not expire."
         value={form.get('expiresAt')}
         error={errors.expiresAt}
       />
       <Field
         name="requireBodyHash"
-        label={texts.requireBodyHash}
+        label="Signatures must cover the body"
         kind="checkbox"
-        hint={texts.requireBodyHashHint}
+        hint="Signatures of requests that change something must bind their method and body. Recommended."
         value={isFirst ? 'true' : form.get('requireBodyHash')}
       />
     </>

@@ -10,7 +10,6 @@ import type { Reader } from '../frame/reader.ts'
 import { doneAt, formProblem, textOf } from '../parts/forms.ts'
 import { RightsInWords } from '../parts/rights.tsx'
 import { strings } from '../texts/account.ts'
-import { strings as common } from '../texts/common.ts'
 import { type ApiKey, allKeysRight, endOfDay, type KeyPlace, nameOf } from './api-key.ts'
 import { KeyFrame, materialShown } from './key-frame.tsx'
 import { Expiry } from './list.tsx'
@@ -50,7 +49,13 @@ async function confirm(visit: AuthVisit, place: KeyPlace, key: ApiKey): Promise<
 async function rotate(visit: AuthVisit, place: KeyPlace, key: ApiKey): Promise<PageResult> {
   const { api, form } = visit
   const [date, isForever] = [textOf(form, 'expiresAt'), form.get('isForever') === 'true']
-  if (date !== undefined && isForever) return keyPage(visit, place, key, formProblem({ expiresAt: texts.expiryTwice }))
+  if (date !== undefined && isForever)
+    return keyPage(
+      visit,
+      place,
+      key,
+      formProblem({ expiresAt: 'Enter a day, or choose that it does not expire; not both.' }),
+    )
   const overlap = textOf(form, 'overlapSeconds')
   const reply = await api.call('POST /api-keys/:id/rotate', {
     path: { id: key.id },
@@ -62,7 +67,7 @@ async function rotate(visit: AuthVisit, place: KeyPlace, key: ApiKey): Promise<P
     },
   })
   if (!reply.ok) return keyPage(visit, place, key, atFields(reply.problem))
-  return materialShown(texts.rotatedTitle, place, reply.body)
+  return materialShown('The API key is rotated', place, reply.body)
 }
 
 function keyPage(visit: AuthVisit, place: KeyPlace, key: ApiKey, problem?: ProblemDocument): ShownPage {
@@ -75,25 +80,25 @@ function keyPage(visit: AuthVisit, place: KeyPlace, key: ApiKey, problem?: Probl
       <KeyFrame place={place} request={request}>
         <div class="head">
           <h2>{nameOf(key)}</h2>
-          <a href={place.base}>{texts.title}</a>
+          <a href={place.base}>API keys</a>
         </div>
         <div class="columns">
           <section class="panel">
             <KeyFacts apiKey={key} place={place} reader={reader} />
-            <h3>{texts.reach}</h3>
-            {key.rights === null ? <p>{texts.reaches.all.text}</p> : <RightsInWords rights={key.rights} />}
+            <h3>What the key may do</h3>
+            {key.rights === null ? <p>Everything that its owner may do</p> : <RightsInWords rights={key.rights} />}
           </section>
           <section class="panel">
             {key.suspended && <ConfirmForm path={path} problem={problem} />}
             <RotateForm visit={visit} path={path} apiKey={key} problem={problem} />
             <hr />
             <details>
-              <summary>{texts.revoke}</summary>
+              <summary>Revoke…</summary>
               <form method="post" action={path} class="stack">
                 <input type="hidden" name="action" value="revoke" />
-                <p>{texts.revokeQuestion}</p>
+                <p>Revoke this key? It signs nothing any more, and the tokens made with it end. This is for ever.</p>
                 <button type="submit" class="danger">
-                  {texts.revokeYes}
+                  Yes, revoke it
                 </button>
               </form>
             </details>
@@ -112,19 +117,16 @@ interface KeyFactsParts {
 
 function KeyFacts({ apiKey, place, reader }: KeyFactsParts) {
   const facts: readonly (readonly [title: string, value: unknown])[] = [
-    [texts.id, <code>{apiKey.id}</code>],
-    ...(place.isOfAll ? [[texts.owner, apiKey.username] as const] : []),
-    [texts.kind, texts.kinds[apiKey.kind]],
-    [texts.requireBodyHash, apiKey.requireBodyHash ? common.yes : common.no],
-    [texts.createdAt, <Time time={apiKey.createdAt} reader={reader} />],
-    [
-      texts.lastUsedAt,
-      apiKey.lastUsedAt === null ? texts.neverUsed : <Time time={apiKey.lastUsedAt} reader={reader} />,
-    ],
-    [texts.expiresAt, <Expiry apiKey={apiKey} reader={reader} />],
+    ['Id', <code>{apiKey.id}</code>],
+    ...(place.isOfAll ? [['Owner', apiKey.username] as const] : []),
+    ['Kind', texts.kinds[apiKey.kind]],
+    ['Signatures must cover the body', apiKey.requireBodyHash ? 'Yes' : 'No'],
+    ['Made', <Time time={apiKey.createdAt} reader={reader} />],
+    ['Last used', apiKey.lastUsedAt === null ? 'Never' : <Time time={apiKey.lastUsedAt} reader={reader} />],
+    ['Expires on', <Expiry apiKey={apiKey} reader={reader} />],
     ...(apiKey.formerUntil === null
       ? []
-      : [[texts.formerUntil, <Time time={apiKey.formerUntil} reader={reader} />] as const]),
+      : [['The former secret works until', <Time time={apiKey.formerUntil} reader={reader} />] as const]),
   ]
   return (
     <>
@@ -138,7 +140,7 @@ function KeyFacts({ apiKey, place, reader }: KeyFactsParts) {
       </dl>
       {apiKey.publicKeyPem !== undefined && (
         <details>
-          <summary>{texts.publicKey}</summary>
+          <summary>Public key (PEM)</summary>
           <code class="secret">{apiKey.publicKeyPem}</code>
         </details>
       )}
@@ -149,12 +151,15 @@ function KeyFacts({ apiKey, place, reader }: KeyFactsParts) {
 function ConfirmForm({ path, problem }: { readonly path: string; readonly problem: ProblemDocument | undefined }) {
   return (
     <>
-      <h3>{texts.suspendedTitle}</h3>
-      <p class="hint">{texts.suspendedHint}</p>
+      <h3>This key is suspended</h3>
+      <p class="hint">
+        It was made without a second factor, so it is refused. Confirm it if you made it. If you do not know it, revoke
+        it.
+      </p>
       <form method="post" action={path} class="stack">
         <input type="hidden" name="action" value="confirm" />
         <ProofField error={fieldErrors(problem).password} form="confirm" />
-        <button type="submit">{texts.confirm}</button>
+        <button type="submit">Confirm this key</button>
       </form>
       <hr />
     </>
@@ -175,23 +180,30 @@ function RotateForm({ visit: { form }, path, apiKey, problem }: RotateFormParts)
   const fields: readonly FieldParts[] = [
     {
       name: 'overlapSeconds',
-      label: texts.overlap,
+      label: 'The former one works for',
       kind: 'select',
       options: overlaps,
       isRequired: true,
       value: form.get('overlapSeconds') ?? '86400',
     },
     ...(apiKey.kind === 'rsa'
-      ? [{ name: 'publicKeyPem', label: texts.publicKey, kind: 'textarea', hint: texts.publicKeyRotation } as const]
+      ? [
+          {
+            name: 'publicKeyPem',
+            label: 'Public key (PEM)',
+            kind: 'textarea',
+            hint: 'Empty: a new pair is made here, and its private key is shown once.',
+          } as const,
+        ]
       : []),
-    { name: 'expiresAt', label: texts.newExpiry, kind: 'date', hint: texts.newExpiryHint },
-    { name: 'isForever', label: texts.withoutExpiry, kind: 'checkbox' },
+    { name: 'expiresAt', label: 'New last day', kind: 'date', hint: 'Empty: the expiry stays.' },
+    { name: 'isForever', label: 'It does not expire', kind: 'checkbox' },
   ]
   const all = [...fields, { name: 'password', label: proofLabel }]
   return (
     <>
-      <h3>{texts.rotate}</h3>
-      <p class="hint">{texts.rotateIntro}</p>
+      <h3>Rotate</h3>
+      <p class="hint">Gives the key a new secret or key pair. Its id, rights and tokens stay.</p>
       <ErrorSummary problem={problem} fields={all} />
       <form method="post" action={path} class="stack">
         <input type="hidden" name="action" value="rotate" />
@@ -199,7 +211,7 @@ function RotateForm({ visit: { form }, path, apiKey, problem }: RotateFormParts)
           <Field {...field} value={field.value ?? form.get(field.name)} error={errors[field.name]} />
         ))}
         <ProofField error={errors.password} />
-        <button type="submit">{texts.rotate}</button>
+        <button type="submit">Rotate</button>
       </form>
     </>
   )

@@ -58,32 +58,32 @@ export function BulkBar({ actions, children, ...entries }: BulkBarParts) {
       <input type="hidden" name="bulkId" value={crypto.randomUUID()} />
       {children}
       <fieldset class="bulk-bar">
-        <legend>{texts.legend}</legend>
+        <legend>Change the selected deals</legend>
         <div class="row">
-          <Field name="action" label={texts.action} kind="select" options={options} value={action} {...common} />
+          <Field name="action" label="Action" kind="select" options={options} value={action} {...common} />
           {actions.includes('hold') && (
             <Field
               name="reason"
-              label={texts.reason}
+              label="Reason"
               value={reason}
               error={errors.reason}
               maxLength={1000}
-              hint={texts.reasonHint}
+              hint="Needed to put deals on hold."
               {...common}
             />
           )}
           {actions.includes('assign') && (
             <Field
               name="employeeId"
-              label={texts.owner}
+              label="New owner"
               value={employeeId}
               error={errors.employeeId}
-              hint={texts.ownerHint}
+              hint="A user name. Needed to assign an owner."
               maxLength={64}
               {...common}
             />
           )}
-          <button type="submit">{texts.submit}</button>
+          <button type="submit">Apply to the selected deals</button>
         </div>
       </fieldset>
     </form>

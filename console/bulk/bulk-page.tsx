@@ -7,7 +7,6 @@ import type { DealPage, DealVisit } from '../frame/deal-api.ts'
 import { ErrorSummary } from '../frame/fields.tsx'
 import { commandsResponse, runBatch } from '../parts/batch.ts'
 import { pathOfDeal } from '../parts/deal-parts.tsx'
-import { bulkTexts as texts } from '../texts/lists.ts'
 import { type BulkAction, BulkBar, bulkActionsOf } from './bulk-bar.tsx'
 import { commandsFor, type Selected, selectedIn } from './commands.ts'
 
@@ -55,9 +54,9 @@ type Faults = { readonly pointer: string; readonly code: string; readonly messag
 function faultsOf({ action, selected, reason, employeeId }: Entered): Faults {
   const fault = (name: string, message: string) => ({ pointer: `/${name}`, code: 'missing-member', message })
   return [
-    ...(selected.length === 0 ? [fault('selection', texts.noneSelected)] : []),
-    ...(action === 'hold' && reason === '' ? [fault('reason', texts.missing)] : []),
-    ...(action === 'assign' && employeeId === '' ? [fault('employeeId', texts.missing)] : []),
+    ...(selected.length === 0 ? [fault('selection', 'Select at least one deal.')] : []),
+    ...(action === 'hold' && reason === '' ? [fault('reason', 'This is needed.')] : []),
+    ...(action === 'assign' && employeeId === '' ? [fault('employeeId', 'This is needed.')] : []),
   ]
 }
 
@@ -76,30 +75,30 @@ interface Again {
 }
 
 const dealColumn: Column<Named> = {
-  title: texts.selection,
+  title: 'Selected deals',
   cell: ({ id, name }) => <a href={pathOfDeal(id)}>{name}</a>,
 }
 
 function askAgain({ form }: DealVisit, { deals, actions, errors }: Again): PageResult {
   const fields = [
-    { name: 'reason', label: texts.reason, form: 'bulk' },
-    { name: 'employeeId', label: texts.owner, form: 'bulk' },
+    { name: 'reason', label: 'Reason', form: 'bulk' },
+    { name: 'employeeId', label: 'New owner', form: 'bulk' },
   ]
   const messages = Object.fromEntries(errors.map(({ pointer, message }) => [pointer.slice(1), message]))
   const [action, reason, employeeId] = ['action', 'reason', 'employeeId'].map((name) => form.get(name))
   return {
-    title: texts.title,
+    title: 'Change several deals',
     status: 422,
     content: (
       <>
-        <h1>{texts.title}</h1>
-        <ErrorSummary problem={{ detail: texts.noneSelected, errors }} fields={fields} />
+        <h1>Change several deals</h1>
+        <ErrorSummary problem={{ detail: 'Select at least one deal.', errors }} fields={fields} />
         {deals.length > 0 && (
           <BulkBar actions={actions} errors={messages} action={action} reason={reason} employeeId={employeeId}>
             {deals.map(({ id, version }) => (
               <input type="hidden" name={`select.${id}`} value={version} />
             ))}
-            <Table caption={texts.selection} columns={[dealColumn]} rows={deals} />
+            <Table caption="Selected deals" columns={[dealColumn]} rows={deals} />
           </BulkBar>
         )}
         <Back />
@@ -110,7 +109,7 @@ function askAgain({ form }: DealVisit, { deals, actions, errors }: Again): PageR
 
 const Back = () => (
   <p>
-    <a href="/console/deals">{texts.back}</a>
+    <a href="/console/deals">Back to the deals</a>
   </p>
 )
 
@@ -120,20 +119,22 @@ interface Result extends Named {
 
 const reasonOf = (outcome: RowOutcome | undefined): string => {
   if (outcome?.is !== 'refused') return '–'
-  return outcome.code === 'precondition-failed' ? texts.changed : outcome.reason
+  return outcome.code === 'precondition-failed'
+    ? 'The deal has changed since you opened the list. Look at it, then try again.'
+    : outcome.reason
 }
 
 const resultColumns: readonly Column<Result>[] = [
   dealColumn,
   {
-    title: texts.outcome,
+    title: 'Outcome',
     cell: ({ outcome }) => (
       <span class={outcome?.is === 'done' ? 'badge good' : 'badge bad'}>
-        {outcome?.is === 'done' ? texts.done : texts.refused}
+        {outcome?.is === 'done' ? 'done' : 'refused'}
       </span>
     ),
   },
-  { title: texts.reasonOfRefusal, cell: ({ outcome }) => reasonOf(outcome) },
+  { title: 'Reason', cell: ({ outcome }) => reasonOf(outcome) },
 ]
 
 function shownResult(deals: readonly Named[], outcomes: readonly RowOutcome[]): PageResult {
@@ -141,15 +142,15 @@ function shownResult(deals: readonly Named[], outcomes: readonly RowOutcome[]): 
   const refused = results.filter(({ outcome }) => outcome?.is !== 'done')
   const done = results.length - refused.length
   return {
-    title: texts.resultTitle,
+    title: 'What became of the deals',
     content: (
       <>
-        <h1>{texts.resultTitle}</h1>
+        <h1>What became of the deals</h1>
         <p class={refused.length > 0 ? 'warning' : 'notice'} role="status">
-          {texts.summary(done, refused.length)}
+          {done} changed, {refused.length} refused.
         </p>
         <Table
-          caption={texts.resultTitle}
+          caption="What became of the deals"
           columns={resultColumns}
           rows={[...refused, ...results.filter(({ outcome }) => outcome?.is === 'done')]}
         />

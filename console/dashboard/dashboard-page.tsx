@@ -5,7 +5,6 @@ import type { Clock } from '../../shared/platform/clock.ts'
 import type { DealPage } from '../frame/deal-api.ts'
 import { may } from '../frame/may.ts'
 import { dayOf } from '../parts/deal-parts.tsx'
-import { dashboardTexts as texts } from '../texts/lists.ts'
 import { createReadFigures } from './figures.ts'
 import type { Period } from './sums.ts'
 import { Held, LateFigures, Latest, States, Tasks } from './tiles.tsx'
@@ -22,15 +21,15 @@ export const dashboardPage = (clock: Clock, readFigures = createReadFigures(cloc
     const { sums, lists, tasks } = await readFigures({ api, caller, period })
     const isFollowed = may(caller, 'deal.history.read')
     return {
-      title: texts.title,
+      title: 'Dashboard',
       scripts: ['live.js'],
       content: (
         <>
           <div class="head">
-            <h1>{texts.title}</h1>
+            <h1>Dashboard</h1>
             {isFollowed && (
               <p class="hint live-hint" hidden>
-                {texts.live}
+                Follows changes while you work on this page.
               </p>
             )}
           </div>
@@ -41,12 +40,12 @@ export const dashboardPage = (clock: Clock, readFigures = createReadFigures(cloc
           >
             {sums?.groups.length === 0 && may(caller, 'deal.create') && (
               <p class="notice">
-                {texts.noDeals} <a href="/console/deals/new">{texts.firstDeal}</a>
+                There are no deals yet. <a href="/console/deals/new">Create the first deal</a>
               </p>
             )}
-            {sums ? <States groups={sums.groups} reader={reader} /> : <LateFigures title={texts.byState} />}
+            {sums ? <States groups={sums.groups} reader={reader} /> : <LateFigures title="Deals by state" />}
             <div>
-              {lists ? <Held held={lists.held} reader={reader} now={now} /> : <LateFigures title={texts.heldTitle} />}
+              {lists ? <Held held={lists.held} reader={reader} now={now} /> : <LateFigures title="On hold" />}
               <Tasks tasks={tasks} reader={reader} today={dayOf(now)} />
             </div>
             {sums && <ValueOverTime spans={sums.spans} period={period} reader={reader} />}

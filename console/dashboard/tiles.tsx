@@ -2,16 +2,15 @@
 import { type Column, Table, Time } from '../frame/content.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { Due, pathOfDeal, StateBadges } from '../parts/deal-parts.tsx'
-import { dashboardTexts as texts } from '../texts/lists.ts'
 import { LyingBars } from './charts.tsx'
 import { countByState, type ShortDeal, type ShortTask, type StateCount } from './figures.ts'
 import type { Group } from './sums.ts'
 
 const stateTexts = {
-  open: texts.open,
-  held: texts.held,
-  completed: texts.completed,
-  cancelled: texts.cancelled,
+  open: 'open',
+  held: 'of these on hold',
+  completed: 'completed',
+  cancelled: 'cancelled',
 }
 
 interface StatesParts {
@@ -30,26 +29,26 @@ export function States({ groups, reader }: StatesParts) {
   }))
   const columns: Column<StateCount>[] = [
     {
-      title: texts.state,
+      title: 'State',
       cell: ({ state, query }) => <a href={`/console/deals?${query}`}>{stateTexts[state]}</a>,
     },
-    { title: texts.number, isNumber: true, cell: ({ count }) => reader.number(count) },
+    { title: 'Deals', isNumber: true, cell: ({ count }) => reader.number(count) },
     {
-      title: texts.value,
+      title: 'Value',
       isNumber: true,
       cell: ({ values }) => <Values values={values} reader={reader} />,
     },
   ]
   return (
     <section class="panel">
-      <h2>{texts.byState}</h2>
+      <h2>Deals by state</h2>
       <LyingBars
         id="states"
-        title={texts.byState}
+        title="Deals by state"
         bars={bars}
-        description={texts.byStateText(bars.map(({ label, text }) => `${label} ${text}`).join(', '))}
+        description={`Number of deals: ${bars.map(({ label, text }) => `${label} ${text}`).join(', ')}.`}
       />
-      <Table caption={texts.byState} columns={columns} rows={states} />
+      <Table caption="Deals by state" columns={columns} rows={states} />
     </section>
   )
 }
@@ -58,7 +57,7 @@ export function States({ groups, reader }: StatesParts) {
 export const LateFigures = ({ title }: { readonly title: string }) => (
   <section class="panel">
     <h2>{title}</h2>
-    <p class="hint">{texts.lateFigures}</p>
+    <p class="hint">The figures take too long now. Load the page again in a minute.</p>
   </section>
 )
 
@@ -72,7 +71,7 @@ function Values({ values, reader }: Pick<StateCount, 'values'> & { readonly read
       {values.slice(0, maxValues).map(({ currency, valueText }) => (
         <div>{reader.money(valueText, currency)}</div>
       ))}
-      {values.length > maxValues && <div class="hint">{texts.andMore(values.length - maxValues)}</div>}
+      {values.length > maxValues && <div class="hint">and {values.length - maxValues} more</div>}
     </div>
   )
 }
@@ -86,15 +85,15 @@ interface HeldParts {
 /** Deals on hold, and for how long. */
 export function Held({ held, reader, now }: HeldParts) {
   const columns: Column<ShortDeal>[] = [
-    { title: texts.deal, cell: ({ id, name }) => <a href={pathOfDeal(id)}>{name}</a> },
-    { title: texts.heldFor, isShort: true, cell: ({ heldAt }) => (heldAt === null ? '–' : ageOf(heldAt, now, reader)) },
-    { title: texts.reason, cell: ({ holdReason }) => <span class="cut">{holdReason ?? '–'}</span> },
+    { title: 'Deal', cell: ({ id, name }) => <a href={pathOfDeal(id)}>{name}</a> },
+    { title: 'For', isShort: true, cell: ({ heldAt }) => (heldAt === null ? '–' : ageOf(heldAt, now, reader)) },
+    { title: 'Reason', cell: ({ holdReason }) => <span class="cut">{holdReason ?? '–'}</span> },
   ]
   return (
     <section class="panel">
-      <h2>{texts.heldTitle}</h2>
-      <Table caption={texts.heldTitle} columns={columns} rows={held} empty={texts.heldNone} />
-      {held.length > 0 && <More href="/console/deals?held=true&sort=updatedAt" text={texts.allHeld} />}
+      <h2>On hold</h2>
+      <Table caption="On hold" columns={columns} rows={held} empty="No deal is on hold." />
+      {held.length > 0 && <More href="/console/deals?held=true&sort=updatedAt" text="All deals on hold" />}
     </section>
   )
 }
@@ -116,18 +115,18 @@ interface TasksParts {
 /** The reader's most urgent tasks. */
 export function Tasks({ tasks, reader, today }: TasksParts) {
   const columns: Column<ShortTask>[] = [
-    { title: texts.task, cell: ({ title, dealId }) => <a href={pathOfDeal(dealId)}>{title}</a> },
+    { title: 'Task', cell: ({ title, dealId }) => <a href={pathOfDeal(dealId)}>{title}</a> },
     {
-      title: texts.dueDate,
+      title: 'Due',
       isShort: true,
       cell: ({ dueDate }) => <Due date={dueDate} isLate today={today} reader={reader} />,
     },
   ]
   return (
     <section class="panel">
-      <h2>{texts.tasksTitle}</h2>
-      <Table caption={texts.tasksTitle} columns={columns} rows={tasks} empty={texts.tasksNone} />
-      {tasks.length > 0 && <More href="/console/tasks" text={texts.allTasks} />}
+      <h2>My tasks</h2>
+      <Table caption="My tasks" columns={columns} rows={tasks} empty="No open task is assigned to you." />
+      {tasks.length > 0 && <More href="/console/tasks" text="All my tasks" />}
     </section>
   )
 }
@@ -136,21 +135,21 @@ export function Tasks({ tasks, reader, today }: TasksParts) {
 export function Latest({ latest, reader }: { readonly latest: readonly ShortDeal[]; readonly reader: Reader }) {
   const columns: Column<ShortDeal>[] = [
     {
-      title: texts.deal,
+      title: 'Deal',
       cell: ({ id, name, status, held }) => (
         <>
           <a href={pathOfDeal(id)}>{name}</a> <StateBadges status={status} held={held} />
         </>
       ),
     },
-    { title: texts.latestBy, isShort: true, cell: ({ updatedBy }) => updatedBy },
-    { title: texts.latestAt, isShort: true, cell: ({ updatedAt }) => <Time time={updatedAt} reader={reader} /> },
+    { title: 'By', isShort: true, cell: ({ updatedBy }) => updatedBy },
+    { title: 'At', isShort: true, cell: ({ updatedAt }) => <Time time={updatedAt} reader={reader} /> },
   ]
   return (
     <section class="panel">
-      <h2>{texts.latestTitle}</h2>
-      <Table caption={texts.latestTitle} columns={columns} rows={latest} empty={texts.noDeals} />
-      {latest.length > 0 && <More href="/console/deals?sort=-updatedAt" text={texts.allLatest} />}
+      <h2>Latest changes</h2>
+      <Table caption="Latest changes" columns={columns} rows={latest} empty="There are no deals yet." />
+      {latest.length > 0 && <More href="/console/deals?sort=-updatedAt" text="All by time of change" />}
     </section>
   )
 }

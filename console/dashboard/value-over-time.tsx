@@ -2,7 +2,6 @@
 import { type Column, Table } from '../frame/content.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { dayMs, dayOf } from '../parts/deal-parts.tsx'
-import { dashboardTexts as texts } from '../texts/lists.ts'
 import { StandingBars } from './charts.tsx'
 import type { Period, SpanValue } from './sums.ts'
 
@@ -21,7 +20,7 @@ export function ValueOverTime({ spans, period, reader }: Parts) {
   return (
     <section class="panel wide">
       <div class="head">
-        <h2>{texts.overTime}</h2>
+        <h2>Value of new deals</h2>
         <Periods period={period} />
       </div>
       <div class="charts">
@@ -33,13 +32,13 @@ export function ValueOverTime({ spans, period, reader }: Parts) {
         ))}
       </div>
       <Numbers spans={spans} period={period} reader={reader} currencies={currencies.slice(0, maxColumns)} />
-      {currencies.length > maxColumns && <p class="hint">{texts.moreCurrencies(currencies.length - maxColumns)}</p>}
+      {currencies.length > maxColumns && <p class="hint">{moreCurrencies(currencies.length - maxColumns)}</p>}
     </section>
   )
 }
 
 const Periods = ({ period }: { readonly period: Period }) => (
-  <nav aria-label={texts.period} class="tabs small">
+  <nav aria-label="Period" class="tabs small">
     <ul>
       {(['month', 'week'] as const).map((name) => (
         <li>
@@ -47,7 +46,7 @@ const Periods = ({ period }: { readonly period: Period }) => (
             href={name === 'month' ? '/console' : `/console?period=${name}`}
             aria-current={name === period ? 'true' : undefined}
           >
-            {texts.periods[name]}
+            by {name}
           </a>
         </li>
       ))}
@@ -78,10 +77,8 @@ function CurrencyChart({ spans, period, reader, currency }: ChartParts) {
     look: 'plain',
   }))
   const words = found.map(({ from, group }) => `${label(from)} ${reader.money(group?.valueText ?? '0', currency)}`)
-  const title = texts.chartTitle(currency)
-  return (
-    <StandingBars id={`value-${currency}`} title={title} bars={bars} description={texts.chartText(words.join(', '))} />
-  )
+  const title = `Value of new deals in ${currency}`
+  return <StandingBars id={`value-${currency}`} title={title} bars={bars} description={`${words.join(', ')}.`} />
 }
 
 function labelOf(period: Period, { locale }: Reader): (day: string) => string {
@@ -94,7 +91,7 @@ function Numbers({ spans, period, reader, currencies }: Parts & { readonly curre
   const name = new Intl.DateTimeFormat(reader.locale, { month: 'long', year: 'numeric', timeZone: 'UTC' })
   const columns: Column<SpanValue>[] = [
     {
-      title: texts.byPeriod(period),
+      title: period === 'month' ? 'Month' : 'Week from',
       cell: ({ from, to }) => (
         <a href={`/console/deals?${new URLSearchParams({ createdFrom: from, createdTo: dayBefore(to) })}`}>
           {period === 'month' ? name.format(new Date(`${from}T00:00:00Z`)) : reader.date(from)}
@@ -102,7 +99,7 @@ function Numbers({ spans, period, reader, currencies }: Parts & { readonly curre
       ),
     },
     {
-      title: texts.number,
+      title: 'Deals',
       isNumber: true,
       cell: ({ groups }) => reader.number(groups.reduce((sum, { count }) => sum + count, 0)),
     },
@@ -118,12 +115,23 @@ function Numbers({ spans, period, reader, currencies }: Parts & { readonly curre
   const filled = spans.filter(({ groups }) => groups.length > 0)
   return (
     <>
-      <Table caption={texts.numbers} columns={columns} rows={[...filled].reverse()} empty={texts.noDeals} />
+      <Table
+        caption="The numbers as a table"
+        columns={columns}
+        rows={[...filled].reverse()}
+        empty="There are no deals yet."
+      />
       {filled.length > 0 && filled.length < spans.length && (
-        <p class="hint after">{texts.emptySpans(period, spans.length - filled.length)}</p>
+        <p class="hint after">{emptySpans(period, spans.length - filled.length)}</p>
       )}
     </>
   )
 }
 
 const dayBefore = (day: string): string => dayOf(Date.parse(day) - dayMs)
+
+const emptySpans = (period: 'month' | 'week', count: number) =>
+  `No deal was created in the other ${count === 1 ? period : `${count} ${period}s`} of the chart.`
+
+const moreCurrencies = (count: number) =>
+  count === 1 ? '1 more currency is not shown.' : `${count} more currencies are not shown.`

@@ -3,8 +3,7 @@
 import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
-import { strings as common } from '../texts/common.ts'
-import { choices, hints, labels, dealTexts as texts } from '../texts/deal.ts'
+import { choices, hints, labels } from '../texts/deal.ts'
 import { type FormField, fieldsOf } from './form-fields.ts'
 
 /** The names of the fields that carry the form itself. No parameter begins with `_`. */
@@ -112,7 +111,7 @@ export function fieldPartsOf({
 
 function controlOf(field: FormField, tasks: readonly NamedChoice[] | undefined): Partial<FieldParts> {
   const { name, kind, isRequired } = field
-  if (name === 'taskId' && tasks) return { kind: 'select', options: [{ value: '', text: texts.chooseTask }, ...tasks] }
+  if (name === 'taskId' && tasks) return { kind: 'select', options: [{ value: '', text: 'Choose a task' }, ...tasks] }
   switch (kind) {
     case 'multiline':
     case 'list':
@@ -135,12 +134,8 @@ function controlOf(field: FormField, tasks: readonly NamedChoice[] | undefined):
   }
 }
 
-const noChoice: NamedChoice = { value: '', text: texts.noChoice }
-const yesOrNo: readonly NamedChoice[] = [
-  noChoice,
-  { value: 'true', text: common.yes },
-  { value: 'false', text: common.no },
-]
+const noChoice: NamedChoice = { value: '', text: 'No choice' }
+const yesOrNo: readonly NamedChoice[] = [noChoice, { value: 'true', text: 'Yes' }, { value: 'false', text: 'No' }]
 
 /** An optional choice that is left out is the first one, when all choices have texts that say so. */
 function choicesOf({ name, choices: values, isRequired, isNullable }: FormField): readonly NamedChoice[] {
@@ -157,8 +152,8 @@ function inWords(name: string): string {
 function hintOf({ name, kind, description, maxLength }: FormField): string | undefined {
   const known = hints[name]
   if (known !== undefined) return known === '' ? undefined : known
-  const ofKind = kind === 'list' ? texts.oneALine : kind === 'json' ? texts.asJsonText : undefined
-  const ofLength = maxLength === undefined ? undefined : texts.upTo(String(maxLength))
+  const ofKind = kind === 'list' ? 'One a line.' : kind === 'json' ? 'As JSON.' : undefined
+  const ofLength = maxLength === undefined ? undefined : `Up to ${String(maxLength)} characters.`
   const found = [description ?? ofLength, ofKind].filter((part) => part !== undefined).join(' ')
   return found === '' ? undefined : found
 }

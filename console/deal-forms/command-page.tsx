@@ -11,7 +11,6 @@ import type { DealPage, DealVisit } from '../frame/deal-api.ts'
 import { ErrorSummary } from '../frame/fields.tsx'
 import { may } from '../frame/may.ts'
 import { pathOfDeal } from '../parts/deal-parts.tsx'
-import { dealTexts as texts } from '../texts/deal.ts'
 import {
   CommandForm,
   fieldPartsOf,
@@ -118,7 +117,15 @@ function showForm(visit: DealVisit, { command, deal, values, commandId, faults }
         <h1>{title}</h1>
         <Following deal={deal} caller={caller} isForm />
         <ErrorSummary
-          problem={isConflict ? { ...faults, detail: texts.conflict, errors: undefined } : faults}
+          problem={
+            isConflict
+              ? {
+                  ...faults,
+                  detail: 'Somebody changed the deal after you opened this form. Nothing was done.',
+                  errors: undefined,
+                }
+              : faults
+          }
           fields={fieldPartsOf(parts)}
         />
         {isConflict && (
@@ -142,12 +149,12 @@ function showForm(visit: DealVisit, { command, deal, values, commandId, faults }
                 commandId={commandId}
                 version={deal.version}
                 seen={snapshotOf(deal, taskId)}
-                {...(isConflict && { button: texts.sendOnNow })}
+                {...(isConflict && { button: 'Do it all the same' })}
               />
             </>
           )}
           <p class="after">
-            <a href={pathOfDeal(deal.id)}>{texts.back}</a>
+            <a href={pathOfDeal(deal.id)}>Back to the deal</a>
           </p>
         </div>
         {shownFieldsOf(command).length > 0 && <Suggestions people={peopleOf(deal, caller.username)} />}

@@ -3,7 +3,6 @@
 import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
 import { type Column, Table } from '../frame/content.tsx'
 import type { Reader } from '../frame/reader.ts'
-import { dealTexts as texts } from '../texts/deal.ts'
 import type { DealView } from './deal-view.ts'
 import { type ComparedFact, compareFacts } from './snapshot.ts'
 
@@ -18,16 +17,16 @@ interface ConflictParts {
 
 const columns: Column<ComparedFact>[] = [
   {
-    title: texts.fact,
+    title: 'Fact',
     cell: ({ label, isChanged }) => (
       <>
-        {label} {isChanged && <span class="badge warn">{texts.isChanged}</span>}
+        {label} {isChanged && <span class="badge warn">changed</span>}
       </>
     ),
   },
-  { title: texts.seen, cell: ({ seen }) => seen },
-  { title: texts.now, cell: ({ now, isChanged }) => (isChanged ? <strong>{now}</strong> : now) },
-  { title: texts.wanted, cell: ({ wanted }) => wanted },
+  { title: 'When you opened the form', cell: ({ seen }) => seen },
+  { title: 'Now', cell: ({ now, isChanged }) => (isChanged ? <strong>{now}</strong> : now) },
+  { title: 'You want', cell: ({ wanted }) => wanted },
 ]
 
 /** The comparison. */
@@ -37,12 +36,12 @@ export function Conflict({ seenVersion, ...compared }: ConflictParts) {
   const seen = /^\d{1,12}$/.test(seenVersion ?? '') ? reader.number(Number(seenVersion)) : '–'
   return (
     <section class="panel">
-      <h2>{texts.conflictTitle}</h2>
+      <h2>What has changed</h2>
       <p>
-        {texts.conflictIntro(seen, reader.number(deal.version))}{' '}
-        {!rows.some(({ isChanged }) => isChanged) && texts.conflictOther}
+        You saw version {seen}; now it is version {reader.number(deal.version)}.{' '}
+        {!rows.some(({ isChanged }) => isChanged) && 'None of the facts that this form shows are different.'}
       </p>
-      {rows.length > 0 && <Table caption={texts.conflictTitle} columns={columns} rows={rows} />}
+      {rows.length > 0 && <Table caption="What has changed" columns={columns} rows={rows} />}
     </section>
   )
 }

@@ -9,7 +9,6 @@ import type { Caller } from '../../shared/protocol/authentication/authenticate.t
 import type { AssetName } from '../frame/assets.ts'
 import { may } from '../frame/may.ts'
 import { pathOfDeal } from '../parts/deal-parts.tsx'
-import { dealTexts as texts } from '../texts/deal.ts'
 import type { DealView } from './deal-view.ts'
 
 /** Live events need this right. */
@@ -42,11 +41,11 @@ export function Following({ deal, caller, isForm = false }: FollowingParts) {
       data-page={pathOfDeal(id)}
       data-replace={isForm ? undefined : 'deal'}
       data-reader={caller.username}
-      data-you={texts.you}
-      data-changed={texts.changedBy}
-      data-changed-by-somebody={texts.changedBySomebody}
-      data-refreshed={texts.refreshed}
-      data-show={texts.showNow}
+      data-you="you"
+      data-changed="This deal was changed by # while you look at it."
+      data-changed-by-somebody="This deal was changed while you look at it."
+      data-refreshed="Changed by #. The page shows the new state."
+      data-show="Show the new state"
     />
   )
 }

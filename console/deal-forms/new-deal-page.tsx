@@ -9,7 +9,6 @@ import type { PageResult } from '../frame/console.tsx'
 import type { DealPage, DealVisit } from '../frame/deal-api.ts'
 import { ErrorSummary } from '../frame/fields.tsx'
 import { pathOfDeal } from '../parts/deal-parts.tsx'
-import { dealTexts as texts } from '../texts/deal.ts'
 import { CommandForm, fieldPartsOf, hiddenFields, Suggestions, shownFieldsOf } from './command-form.tsx'
 import { faultsOf } from './faults.ts'
 import { decodeForm } from './form-fields.ts'
@@ -44,14 +43,14 @@ interface OpenForm {
 function showForm({ caller }: DealVisit, { values, id, faults }: OpenForm): PageResult {
   const parts = { command: createDeal, values, faults }
   return {
-    title: texts.newDeal,
+    title: 'New deal',
     status: faults?.status ?? 200,
     content: (
       <div class="form-page">
         <p class="crumb">
-          <a href="/console/deals">{texts.toDeals}</a>
+          <a href="/console/deals">All deals</a>
         </p>
-        <h1>{texts.newDeal}</h1>
+        <h1>New deal</h1>
         <ErrorSummary problem={faults} fields={fieldPartsOf(parts)} />
         <div class="panel">
           <CommandForm {...parts} action={path} commandId={id} />

@@ -37,19 +37,19 @@ const ofFields: Readonly<Record<string, Fact>> = Object.fromEntries(
 /** By the attribute that commands name: `Command.attributes`. */
 const facts: Readonly<Record<string, Fact>> = {
   state: {
-    label: texts.state,
+    label: 'State',
     read: stateOf,
     show: (text) => texts.states[text as DealState] ?? text,
   },
-  name: { label: texts.name, read: ({ name }) => name },
-  price: { label: texts.price, read: ({ priceText }) => priceText, show: money },
+  name: { label: 'Name', read: ({ name }) => name },
+  price: { label: 'Price', read: ({ priceText }) => priceText, show: money },
   ...ofFields,
   tasks: {
-    label: texts.tasks,
+    label: 'Tasks',
     read: ({ tasks }) => `${tasks.filter(({ status }) => status === 'open').length}/${tasks.length}`,
     show: (text) => texts.openTasksOf(...(text.split('/') as [string, string])),
   },
-  task: { label: texts.task, read: () => null },
+  task: { label: 'Task', read: () => null },
 }
 
 /** Longer texts are cut in a form. */
@@ -63,7 +63,7 @@ const cut = (text: string): string => {
 /** The facts of a deal, and those of one of its tasks. */
 function factsOf(deal: DealView, taskId: string | undefined): Snapshot {
   const task = deal.tasks.find(({ id }) => id === taskId)
-  const ofTask = task && `${task.title}, ${texts.taskStatuses[task.status]}, ${task.assigneeId ?? texts.nobody}`
+  const ofTask = task && `${task.title}, ${texts.taskStatuses[task.status]}, ${task.assigneeId ?? 'nobody'}`
   return Object.fromEntries(
     Object.entries(facts).map(([key, { read }]) => [key, cut((key === 'task' ? ofTask : read(deal)) ?? '')]),
   )

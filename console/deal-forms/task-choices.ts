@@ -1,4 +1,3 @@
-import { dealTexts as texts } from '../texts/deal.ts'
 import type { NamedChoice } from './command-form.tsx'
 import type { DealView } from './deal-view.ts'
 
@@ -6,4 +5,7 @@ import type { DealView } from './deal-view.ts'
 export const taskChoices = ({ tasks }: DealView, chosen: string | undefined): readonly NamedChoice[] =>
   tasks
     .filter(({ id, status }) => status === 'open' || id === chosen)
-    .map(({ id, title, status }) => ({ value: id, text: status === 'open' ? title : `${title} (${texts.notOpen})` }))
+    .map(({ id, title, status }) => ({
+      value: id,
+      text: status === 'open' ? title : `${title} (not open any more)`,
+    }))

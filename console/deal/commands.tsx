@@ -7,7 +7,6 @@ import { CommandForm, isOnTask, pageTitleOf } from '../deal-forms/command-form.t
 import { type DealView, pathOfCommand } from '../deal-forms/deal-view.ts'
 import { reasonsOf } from '../deal-forms/reasons.ts'
 import { initialValues, snapshotOf } from '../deal-forms/snapshot.ts'
-import { dealTexts as texts } from '../texts/deal.ts'
 
 interface CommandsParts {
   readonly deal: DealView
@@ -23,14 +22,14 @@ export function Commands({ deal, ids }: CommandsParts) {
   const blocked = onDeal.filter(({ name, onDeleted }) => reasons.has(name) && !onDeleted)
   return (
     <section class="panel no-print" aria-labelledby="commands">
-      <h2 id="commands">{texts.commands}</h2>
-      {possible.length === 0 && <p class="hint">{texts.noCommands}</p>}
+      <h2 id="commands">What you can do</h2>
+      {possible.length === 0 && <p class="hint">You can change nothing here.</p>}
       {possible.map((command) => (
         <InlineCommand command={command} deal={deal} ids={ids} />
       ))}
       {blocked.length > 0 && (
         <details class="fold" id="blocked">
-          <summary>{texts.blocked(blocked.length)}</summary>
+          <summary>Not possible now ({blocked.length})</summary>
           <dl>
             {blocked.map((command) => (
               <>

@@ -72,7 +72,7 @@ function DealContent({ visit, deal, history, ids }: DealPageParts) {
       <Following deal={deal} caller={caller} />
       <div id="deal">
         <p class="crumb">
-          <a href="/console/deals">{texts.toDeals}</a>
+          <a href="/console/deals">All deals</a>
         </p>
         <div class="head titled">
           <h1>{deal.name}</h1>
@@ -88,9 +88,9 @@ function DealContent({ visit, deal, history, ids }: DealPageParts) {
             <Commands deal={deal} ids={ids} />
           </div>
           <section class="panel" aria-labelledby="history">
-            <h2 id="history">{texts.historyTitle}</h2>
+            <h2 id="history">History</h2>
             {history === undefined ? (
-              <p class="hint">{texts.noHistory(historyRight)}</p>
+              <p class="hint">You need the right {historyRight} to read the history.</p>
             ) : (
               <>
                 <History events={history.items} tasks={deal.tasks} reader={reader} />

@@ -9,7 +9,6 @@ import type { PageResult } from '../frame/console.tsx'
 import { Notice, Time } from '../frame/content.tsx'
 import type { DealVisit } from '../frame/deal-api.ts'
 import { may } from '../frame/may.ts'
-import { dealTexts as texts } from '../texts/deal.ts'
 import { doneText } from './done-text.ts'
 import { type EventView, History } from './history.tsx'
 
@@ -35,17 +34,17 @@ export function deletedDealPage({ visit, refusal, events, ids }: DeletedParts): 
       <div id="deal">
         <Notice>{doneText(request.query.get('done'))}</Notice>
         <p class="crumb">
-          <a href="/console/deals">{texts.toDeals}</a>
+          <a href="/console/deals">All deals</a>
         </p>
         <div class="head titled">
           <h1>{name}</h1>
-          <span class="badge bad">{texts.deletedState}</span>
+          <span class="badge bad">deleted</span>
         </div>
         <section class="panel">
           <p>
-            {texts.deleted} <Time time={deletedAt} reader={reader} />
+            This deal is deleted. Readers have not seen it since <Time time={deletedAt} reader={reader} />
             {'. '}
-            {texts.purgedAt} <Time time={purgeAt} reader={reader} />.
+            It is removed for good on <Time time={purgeAt} reader={reader} />.
           </p>
           {restoring.map((command) => (
             <>
@@ -56,7 +55,7 @@ export function deletedDealPage({ visit, refusal, events, ids }: DeletedParts): 
         </section>
         {events.length > 0 && (
           <section class="panel" aria-labelledby="history">
-            <h2 id="history">{texts.historyTitle}</h2>
+            <h2 id="history">History</h2>
             <History events={events} tasks={[]} reader={reader} />
           </section>
         )}
@@ -71,5 +70,5 @@ function nameIn(events: readonly EventView[]): string {
     type === 'deal.created' ? [data.name] : type === 'deal.renamed' ? [data.new] : [],
   )
   const last = names.at(-1)
-  return typeof last === 'string' ? last : texts.deletedDeal
+  return typeof last === 'string' ? last : 'Deleted deal'
 }

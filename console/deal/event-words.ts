@@ -4,7 +4,6 @@ import type { EventFacts } from '../../deal-server/domain/events.ts'
 import { eventNamed } from '../../deal-server/use-cases/apply-events.ts'
 import { isDay } from '../deal-forms/deal-view.ts'
 import type { Reader } from '../frame/reader.ts'
-import { dealTexts as texts } from '../texts/deal.ts'
 
 /** An event in words. */
 export interface EventWords {
@@ -31,7 +30,7 @@ export function wordsOf(
   if (!event) return { phrase: type, details: Object.entries(data).map(describe) }
   const { phrase, details } = event
   if (!details) return { phrase, details: [] }
-  if (Object.keys(data).length === 0) return { phrase, details: [texts.nothingKept] }
+  if (Object.keys(data).length === 0) return { phrase, details: ['What it was about is no longer kept.'] }
   return { phrase, details: details(factsOf(data, context)).filter((detail) => detail !== '') }
 }
 

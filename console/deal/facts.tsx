@@ -4,7 +4,6 @@ import { emptyFields, type LabelledField, labelledFields } from '../../deal-serv
 import type { DealView } from '../deal-forms/deal-view.ts'
 import { Time } from '../frame/content.tsx'
 import type { Reader } from '../frame/reader.ts'
-import { dealTexts as texts } from '../texts/deal.ts'
 
 interface FactsParts {
   readonly deal: DealView
@@ -21,12 +20,12 @@ export function Facts({ deal, reader }: FactsParts) {
   const facts = [...ofFields, ...completionFacts(parts), ...recordFacts(parts)]
   return (
     <section class="panel" aria-labelledby="facts">
-      <h2 id="facts">{texts.facts}</h2>
+      <h2 id="facts">Facts</h2>
       <p class="amount">{reader.money(deal.priceText, deal.currency)}</p>
       <FactList facts={facts} />
       <p class="actions no-print">
-        <a href={`/console/deals?${new URLSearchParams({ ownerId: deal.ownerId })}`}>{texts.ofOwner(deal.ownerId)}</a>
-        <a href={`/rest/v1/deals/${encodeURIComponent(deal.id)}`}>{texts.asJson}</a>
+        <a href={`/console/deals?${new URLSearchParams({ ownerId: deal.ownerId })}`}>All deals of {deal.ownerId}</a>
+        <a href={`/rest/v1/deals/${encodeURIComponent(deal.id)}`}>This deal as JSON</a>
       </p>
     </section>
   )
@@ -62,24 +61,24 @@ function factOf({ name, kind, label }: LabelledField, { deal, reader }: FactsPar
 function completionFacts({ deal: { completion, currency }, reader }: FactsParts): Fact[] {
   if (!completion) return []
   return [
-    [texts.completedOn, reader.date(completion.completedOn)],
-    [texts.finalPrice, reader.money(completion.finalPrice, currency)],
-    [texts.documentNumber, completion.documentNumber],
-    [texts.comment, completion.comment && <span class="lines">{completion.comment}</span>],
+    ['Completed on', reader.date(completion.completedOn)],
+    ['Final price', reader.money(completion.finalPrice, currency)],
+    ['Document number', completion.documentNumber],
+    ['Comment', completion.comment && <span class="lines">{completion.comment}</span>],
   ]
 }
 
 /** What the server keeps. */
 const recordFacts = ({ deal, reader }: FactsParts): Fact[] => [
-  [texts.created, <By time={deal.createdAt} who={deal.createdBy} reader={reader} />],
-  [texts.updated, <By time={deal.updatedAt} who={deal.updatedBy} reader={reader} />],
-  [texts.version, reader.number(deal.version)],
+  ['Created', <By time={deal.createdAt} who={deal.createdBy} reader={reader} />],
+  ['Last change', <By time={deal.updatedAt} who={deal.updatedBy} reader={reader} />],
+  ['Version', reader.number(deal.version)],
 ]
 
 function By({ time, who, reader }: { readonly time: string; readonly who: string; readonly reader: Reader }) {
   return (
     <>
-      <Time time={time} reader={reader} /> {texts.by} {who}
+      <Time time={time} reader={reader} /> by {who}
     </>
   )
 }

@@ -40,7 +40,7 @@ export function StateDiagram({ deal, reader }: DiagramParts) {
   const current = stateOf(deal)
   return (
     <section class="panel" aria-labelledby="state">
-      <h2 id="state">{texts.state}</h2>
+      <h2 id="state">State</h2>
       <svg class="states" viewBox="0 0 320 120" role="img" aria-labelledby="state-text">
         <title id="state-text">{inWords(current)}</title>
         {lines.map(({ from, path }) => (
@@ -52,7 +52,7 @@ export function StateDiagram({ deal, reader }: DiagramParts) {
       </svg>
       {current === 'held' && (
         <p class="hint">
-          {texts.heldBy(deal.heldBy ?? '')} <Time time={deal.heldAt} reader={reader} />
+          On hold by {deal.heldBy ?? ''} since <Time time={deal.heldAt} reader={reader} />
         </p>
       )}
     </section>
@@ -74,5 +74,6 @@ function State({ state, isCurrent }: { readonly state: DealState; readonly isCur
 function inWords(state: DealState): string {
   const next = ways[state].map((way) => texts.states[way])
   const last = next.length > 1 ? `${next.slice(0, -1).join(', ')} or ${next.at(-1)}` : ''
-  return texts.stateOf(texts.states[state], next.length === 0 ? texts.waysBack : texts.waysOn(last))
+  const onward = next.length === 0 ? 'It can be reopened.' : `From here it can become ${last}.`
+  return `The deal is ${texts.states[state]}. ${onward}`
 }

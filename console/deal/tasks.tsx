@@ -37,12 +37,19 @@ export function Tasks({ deal, reader, caller, ids, page }: TasksParts) {
   return (
     <section class="panel" aria-labelledby="tasks">
       <div class="head">
-        <h2 id="tasks">{texts.tasks}</h2>
+        <h2 id="tasks">Tasks</h2>
         {all.length > 0 && (
-          <span class="hint">{texts.taskCount(reader.number(open.length), reader.number(all.length))}</span>
+          <span class="hint">
+            {reader.number(open.length)} open of {reader.number(all.length)}
+          </span>
         )}
       </div>
-      <Table caption={texts.tasks} columns={columnsFor({ deal, reader, caller })} rows={rows} empty={texts.noTasks} />
+      <Table
+        caption="Tasks"
+        columns={columnsFor({ deal, reader, caller })}
+        rows={rows}
+        empty="This deal has no tasks."
+      />
       <TaskPages deal={deal} pages={pages} shown={shown} />
       {addTask && deal.allowed?.includes(addTask.name) && <InlineCommand command={addTask} deal={deal} ids={ids} />}
     </section>
@@ -58,10 +65,10 @@ interface PagesParts {
 function TaskPages({ deal, pages, shown }: PagesParts) {
   if (pages === 1) return null
   return (
-    <nav class="pager" aria-label={texts.morePages}>
+    <nav class="pager" aria-label="Pages of tasks">
       {Array.from({ length: pages }, (_, index) => index + 1).map((number) => (
         <a href={`${pathOfDeal(deal.id)}?tasks=${number}#tasks`} aria-current={number === shown ? 'page' : undefined}>
-          {texts.page(number)}
+          Page {number}
         </a>
       ))}
     </nav>
@@ -72,22 +79,22 @@ function columnsFor({ deal, reader, caller }: Pick<TasksParts, 'deal' | 'reader'
   const actions = commands.filter((command) => isOnTask(command) && deal.allowed?.includes(command.name))
   const columns: Column<TaskView>[] = [
     {
-      title: texts.task,
+      title: 'Task',
       cell: ({ title, result }) => (
         <div>
           {title}
-          {result && <span class="hint lines under">{`${texts.result}: ${result}`}</span>}
+          {result && <span class="hint lines under">{`Result: ${result}`}</span>}
         </div>
       ),
     },
-    { title: texts.assignee, cell: ({ assigneeId }) => assigneeId ?? <span class="hint">{texts.nobody}</span> },
+    { title: 'Assignee', cell: ({ assigneeId }) => assigneeId ?? <span class="hint">nobody</span> },
     {
-      title: texts.dueDate,
+      title: 'Due',
       isShort: true,
       cell: ({ dueDate }) => (dueDate === null ? '–' : reader.date(dueDate)),
     },
     {
-      title: texts.taskStatus,
+      title: 'State',
       cell: ({ status }) => <span class={`badge task-${status}`}>{texts.taskStatuses[status]}</span>,
     },
   ]
@@ -95,7 +102,7 @@ function columnsFor({ deal, reader, caller }: Pick<TasksParts, 'deal' | 'reader'
   const cell = (task: TaskView) => (
     <TaskActions dealId={deal.id} task={task} actions={actionsOn({ task, ownerId: deal.ownerId }, actions, caller)} />
   )
-  return [...columns, { title: texts.taskActions, cell }]
+  return [...columns, { title: 'Actions', cell }]
 }
 
 /** The commands that the caller can run on this task. */

@@ -25,7 +25,6 @@ import type { RefuseCrossSite } from '../../shared/protocol/authentication/cross
 import { explainedProblems, type ServerName } from '../../shared/protocol/problems/catalogue.ts'
 import { htmlType, pageHeaders } from '../../shared/server/html/page.ts'
 import { firstPages } from '../../shared/server/pages/first-pages.ts'
-import { strings } from '../texts/common.ts'
 import { type Api, type ApiRefusal, createApi, RefusedCall, type RouteTable } from './api.ts'
 import { type AssetName, consoleAssets } from './assets.ts'
 import { renderFrame } from './frame.tsx'
@@ -276,11 +275,14 @@ function signInFirst(settings: ConsoleSettings, { request, form, error }: Interr
   }
   const content = (
     <>
-      <h1>{strings.sessionEnded}</h1>
-      <p>{strings.sessionEndedDetail}</p>
+      <h1>Your session has ended</h1>
+      <p>
+        Nothing was changed, and nothing that you entered is lost. Sign in on a page of its own, then send the form
+        again.
+      </p>
       <p>
         <a href={target(publicOrigins[server] + firstPages[server])} target="_blank" rel="noopener">
-          {strings.signInOnNewPage}
+          Sign in (opens a new page)
         </a>
       </p>
       <form method="post" action={request.path + (request.rawQuery === '' ? '' : `?${request.rawQuery}`)}>
@@ -295,35 +297,35 @@ function signInFirst(settings: ConsoleSettings, { request, form, error }: Interr
             </>
           ))}
         </dl>
-        <button type="submit">{strings.sendAgain}</button>
+        <button type="submit">Send the form again</button>
       </form>
     </>
   )
-  const shown = { title: strings.sessionEnded, status: 401, content, headers }
+  const shown = { title: 'Your session has ended', status: 401, content, headers }
   return shownResponse(settings, { request, caller: undefined, shown })
 }
 
 const missingPage = (base: string): ShownPage => ({
-  title: strings.notFound,
+  title: 'There is no such page',
   status: 404,
   content: (
     <>
-      <h1>{strings.notFound}</h1>
-      <p>{strings.notFoundDetail}</p>
+      <h1>There is no such page</h1>
+      <p>The address may be mistyped, or the page is gone.</p>
       <p>
-        <a href={base}>{strings.backToStart}</a>
+        <a href={base}>Back to the first page</a>
       </p>
     </>
   ),
 })
 
 const withoutRight = (right: Right): ShownPage => ({
-  title: strings.noRight,
+  title: "You don't have permission to see this page",
   status: 403,
   content: (
     <>
-      <h1>{strings.noRight}</h1>
-      <p>{strings.noRightDetail(right)}</p>
+      <h1>You don't have permission to see this page</h1>
+      <p>This page needs the right {right}. An administrator can give it to you.</p>
     </>
   ),
 })
@@ -353,11 +355,11 @@ export function problemPage(problem: ProblemDocument): ShownPage {
         <p>{problem.detail}</p>
         {remedy !== undefined && (
           <p>
-            <strong>{strings.remedy}:</strong> {remedy}
+            <strong>What you can do:</strong> {remedy}
           </p>
         )}
         <p class="hint">
-          {strings.requestId}: <code>{problem.requestId}</code>
+          Request id: <code>{problem.requestId}</code>
         </p>
       </>
     ),

@@ -1,11 +1,10 @@
 /** Parts of pages: times, notices, tables, pages of lists. */
 import type { Child } from 'hono/jsx'
-import { strings } from '../texts/common.ts'
 import type { Reader } from './reader.ts'
 
 /** A time. With a script, browsers show it in the time zone of the reader. */
 export function Time({ time, reader }: { readonly time: string | null; readonly reader: Reader }) {
-  if (time === null) return <span>{strings.unknown}</span>
+  if (time === null) return <span>–</span>
   return (
     <time datetime={time} data-local={reader.locale}>
       {reader.time(time)}
@@ -47,7 +46,7 @@ interface TableParts<Row> {
 }
 
 /** A table. On narrow screens, each row becomes a block in which every value has the title of its column. */
-export function Table<Row>({ caption, columns, rows, empty = strings.nothingHere, select }: TableParts<Row>) {
+export function Table<Row>({ caption, columns, rows, empty = 'There is nothing here.', select }: TableParts<Row>) {
   if (rows.length === 0) return <p class="empty">{empty}</p>
   return (
     // Explicit roles: the table stays one when a narrow screen shows its rows as blocks.
@@ -56,8 +55,8 @@ export function Table<Row>({ caption, columns, rows, empty = strings.nothingHere
       <thead role="rowgroup">
         <tr role="row">
           {select && (
-            <th scope="col" role="columnheader" class="pick" data-select-all={strings.selectAll}>
-              <span class="unseen">{strings.select}</span>
+            <th scope="col" role="columnheader" class="pick" data-select-all="Select all on this page">
+              <span class="unseen">Select</span>
             </th>
           )}
           {columns.map((column) => (
@@ -96,7 +95,7 @@ function Title<Row>({ column: { title, isNumber, sort } }: { readonly column: Co
 
 function Pick({ name, value, label }: { readonly name: string; readonly value: string; readonly label: string }) {
   return (
-    <td role="cell" class="pick" data-title={strings.select}>
+    <td role="cell" class="pick" data-title="Select">
       <input type="checkbox" name={name} value={value} aria-label={label} />
     </td>
   )
@@ -136,11 +135,11 @@ export function Pager({ path, query, nextCursor }: PagerParts) {
   if (nextCursor !== null) next.set('cursor', nextCursor)
   if (nextCursor === null && !query.has('cursor')) return null
   return (
-    <nav class="pager" aria-label={strings.pages}>
-      {query.has('cursor') && <a href={`${path}?${first}`}>{strings.firstPage}</a>}
+    <nav class="pager" aria-label="Pages">
+      {query.has('cursor') && <a href={`${path}?${first}`}>First page</a>}
       {nextCursor !== null && (
         <a rel="next" href={`${path}?${next}`}>
-          {strings.nextPage}
+          Next page
         </a>
       )}
     </nav>

@@ -1,7 +1,6 @@
 /** Forms: fields with a label, a hint and the error at the field; and the list of all errors above the form. */
 import type { Child } from 'hono/jsx'
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
-import { strings } from '../texts/common.ts'
 
 /** A field of a form. */
 export interface FieldParts {
@@ -54,7 +53,7 @@ export function Field(parts: FieldParts) {
   const control = <Control parts={parts} id={id} describedBy={described.length > 0 ? described.join(' ') : undefined} />
   const text = (
     <label for={id}>
-      {label} {saysOptional && <span class="hint">({strings.optional})</span>}
+      {label} {saysOptional && <span class="hint">(optional)</span>}
     </label>
   )
   return (
@@ -163,7 +162,7 @@ export function ErrorSummary({ problem, fields = [], children }: SummaryParts) {
   const errors = Object.entries(fieldErrors(problem))
   return (
     <div class="summary" role="alert" tabindex={-1}>
-      <h2>{strings.errorSummary}</h2>
+      <h2>There is a problem</h2>
       {errors.length === 0 && <p>{problem.detail}</p>}
       {errors.length > 0 && (
         <ul>

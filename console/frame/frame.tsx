@@ -4,7 +4,6 @@ import type { Child } from 'hono/jsx'
 import { projectVersion } from '../../shared/platform/project-folder.ts'
 import type { ServerName } from '../../shared/protocol/problems/catalogue.ts'
 import { firstPages } from '../../shared/server/pages/first-pages.ts'
-import { strings } from '../texts/common.ts'
 import { type AssetName, consoleAssets } from './assets.ts'
 import { may } from './may.ts'
 import { type NavigationEntry, navigation, signedOutPath } from './navigation.ts'
@@ -35,7 +34,7 @@ function Frame(parts: FrameParts) {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>{`${title} · ${strings.product}`}</title>
+        <title>{`${title} · Keyhold`}</title>
         <link rel="icon" href={consoleAssets.path(base, 'keyhold.svg')} />
         <link rel="stylesheet" href={consoleAssets.path(base, 'console.css')} />
         {(['console.js', ...scripts] as const).map((name) => (
@@ -44,7 +43,7 @@ function Frame(parts: FrameParts) {
       </head>
       <body>
         <a class="skip" href="#content">
-          {strings.skipToContent}
+          Skip to content
         </a>
         <Header {...parts} />
         <main id="content" tabindex={-1}>
@@ -77,13 +76,13 @@ function Header({ server, publicOrigins, path, reader }: FrameParts) {
   return (
     <header class="top">
       <a class="brand" href={url({ server: 'deal', path: firstPages.deal })}>
-        {strings.product}
+        Keyhold
       </a>
-      {reader && <nav aria-label={strings.navigation}>{links(ofWork)}</nav>}
+      {reader && <nav aria-label="Main">{links(ofWork)}</nav>}
       {reader && ofAdministration.length > 0 && (
-        <nav aria-label={strings.administration}>
+        <nav aria-label="Administration">
           <details class="menu">
-            <summary aria-current={current?.isAdministration ? 'true' : undefined}>{strings.administration}</summary>
+            <summary aria-current={current?.isAdministration ? 'true' : undefined}>Administration</summary>
             {links(ofAdministration)}
           </details>
         </nav>
@@ -93,10 +92,10 @@ function Header({ server, publicOrigins, path, reader }: FrameParts) {
           <input type="hidden" name="_method" value="DELETE" />
           <input type="hidden" name="return_to" value={publicOrigins.deal + signedOutPath} />
           <span>
-            <span class="hint">{strings.signedInAs}</span> <strong>{reader.username}</strong>
+            <span class="hint">Signed in as</span> <strong>{reader.username}</strong>
           </span>
           <button type="submit" class="quiet">
-            {strings.signOut}
+            Sign out
           </button>
         </form>
       )}
@@ -114,8 +113,8 @@ function Footer({ server, publicOrigins }: FrameParts) {
   const documentation = server === 'auth' ? '/docs' : '/rest/docs'
   return (
     <footer class="bottom">
-      <a href={`${publicOrigins[server]}${documentation}`}>{strings.documentation}</a>
-      <span>{strings.version(projectVersion())}</span>
+      <a href={`${publicOrigins[server]}${documentation}`}>API documentation</a>
+      <span>Version {projectVersion()}</span>
     </footer>
   )
 }

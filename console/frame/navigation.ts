@@ -1,7 +1,6 @@
 /** The pages that the header of every page leads to. They are on both servers: staff see one console. */
 import type { Right } from '../../auth-server/principals/rights.ts'
 import type { ServerName } from '../../shared/protocol/problems/catalogue.ts'
-import { strings } from '../texts/common.ts'
 
 /** A page of the navigation. */
 export interface NavigationEntry {
@@ -13,8 +12,6 @@ export interface NavigationEntry {
   readonly isAdministration?: boolean
 }
 
-const { navigationEntries: texts } = strings
-
 /** The page on which readers sign in. It is on the auth server. */
 export const signInPath = '/account/sign-in'
 
@@ -23,27 +20,27 @@ export const signedOutPath = '/console/signed-out'
 
 /** All entries, in order. */
 export const navigation: readonly NavigationEntry[] = [
-  { server: 'deal', path: '/console', text: texts.dashboard, right: 'deal.read' },
-  { server: 'deal', path: '/console/deals', text: texts.deals, right: 'deal.read' },
-  { server: 'deal', path: '/console/tasks', text: texts.tasks },
-  { server: 'auth', path: '/account', text: texts.account },
-  { server: 'auth', path: '/account/users', text: texts.users, right: 'user.manage', isAdministration: true },
-  { server: 'auth', path: '/account/roles', text: texts.roles, right: 'user.manage', isAdministration: true },
+  { server: 'deal', path: '/console', text: 'Dashboard', right: 'deal.read' },
+  { server: 'deal', path: '/console/deals', text: 'Deals', right: 'deal.read' },
+  { server: 'deal', path: '/console/tasks', text: 'My tasks' },
+  { server: 'auth', path: '/account', text: 'Account' },
+  { server: 'auth', path: '/account/users', text: 'Users', right: 'user.manage', isAdministration: true },
+  { server: 'auth', path: '/account/roles', text: 'Roles', right: 'user.manage', isAdministration: true },
   {
     server: 'auth',
     path: '/account/resource-servers',
-    text: texts.resourceServers,
+    text: 'Resource servers',
     right: 'resource-server.manage',
     isAdministration: true,
   },
   {
     server: 'auth',
     path: '/account/all-api-keys',
-    text: texts.allApiKeys,
+    text: 'API keys',
     right: 'api-key.manage',
     isAdministration: true,
   },
-  { server: 'deal', path: '/console/webhooks', text: texts.webhooks, right: 'webhook.manage', isAdministration: true },
-  { server: 'auth', path: '/account/audit', text: texts.audit, right: 'audit.read', isAdministration: true },
-  { server: 'auth', path: '/account/keys', text: texts.keys, right: 'key.read', isAdministration: true },
+  { server: 'deal', path: '/console/webhooks', text: 'Webhooks', right: 'webhook.manage', isAdministration: true },
+  { server: 'auth', path: '/account/audit', text: 'Audit', right: 'audit.read', isAdministration: true },
+  { server: 'auth', path: '/account/keys', text: 'Signing keys', right: 'key.read', isAdministration: true },
 ]

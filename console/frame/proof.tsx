@@ -1,10 +1,9 @@
 /** The password in forms that make lasting access. */
 
-import { strings } from '../texts/common.ts'
 import { Field } from './fields.tsx'
 
 /** What the field is called. */
-export const proofLabel = strings.proof.label
+export const proofLabel = 'Your password'
 
 interface ProofFieldParts {
   readonly error?: string | undefined
@@ -15,17 +14,16 @@ interface ProofFieldParts {
 
 /** The field `password`. */
 export function ProofField({ error, form, isRequired = false }: ProofFieldParts) {
-  const { label, hint } = strings.proof
   const kind = 'password'
   return (
     <Field
       name={kind}
       kind={kind}
-      label={label}
+      label={proofLabel}
       error={error}
       isRequired={isRequired}
       {...(form !== undefined && { form })}
-      {...(!isRequired && { hint })}
+      {...(!isRequired && { hint: 'Needed when you signed in more than five minutes ago.' })}
       autocomplete="current-password"
     />
   )

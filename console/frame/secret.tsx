@@ -1,6 +1,5 @@
 /** A secret that a page shows once. The reader marks its text by one click, or uses the buttons of the script. */
 
-import { strings } from '../texts/common.ts'
 import type { AssetName } from './assets.ts'
 
 /** The script that a page with secrets names: it copies and saves them. */
@@ -25,14 +24,14 @@ export function Secret({ id, label, value, fileName }: SecretParts) {
       </section>
       <p class="actions">
         <button type="button" class="quiet" data-copy={id} hidden>
-          {strings.copy}
+          Copy
         </button>
         {fileName !== undefined && (
           <button type="button" class="quiet" data-save={id} data-file-name={fileName} hidden>
-            {strings.saveAs(fileName)}
+            Save as {fileName}
           </button>
         )}
-        <span class="hint" role="status" data-copied={strings.copied} data-not-copied={strings.notCopied} />
+        <span class="hint" role="status" data-copied="Copied." data-not-copied="The text is marked: copy it now." />
       </p>
     </div>
   )

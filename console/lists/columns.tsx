@@ -40,16 +40,16 @@ export function dealColumns({ reader, query, today }: Shown): Column<ListedDeal>
   // The API refuses to compare prices of several currencies.
   const byPrice = query.has('currency') ? sortedBy('price', '-') : {}
   return [
-    { title: texts.deal, ...sortedBy('name'), cell: ({ id, name }) => <a href={pathOfDeal(id)}>{name}</a> },
-    { title: texts.status, isShort: true, ...sortedBy('status'), cell: (deal) => <StateBadges {...deal} /> },
+    { title: 'Deal', ...sortedBy('name'), cell: ({ id, name }) => <a href={pathOfDeal(id)}>{name}</a> },
+    { title: 'Status', isShort: true, ...sortedBy('status'), cell: (deal) => <StateBadges {...deal} /> },
     {
-      title: texts.price,
+      title: 'Price',
       isNumber: true,
       ...byPrice,
       cell: ({ priceText, currency }) => reader.money(priceText, currency),
     },
     {
-      title: texts.due,
+      title: 'Completion date',
       isShort: true,
       ...sortedBy('completionDate'),
       cell: ({ completionDate, status }) => (
@@ -62,13 +62,13 @@ export function dealColumns({ reader, query, today }: Shown): Column<ListedDeal>
       cell: (deal: ListedDeal) => deal[name] ?? '',
     })),
     {
-      title: texts.created,
+      title: 'Created',
       isShort: true,
       ...sortedBy('createdAt', '-'),
       cell: ({ createdAt }) => reader.date(createdAt.slice(0, 10)),
     },
     {
-      title: texts.updated,
+      title: 'Changed',
       isShort: true,
       ...sortedBy('updatedAt', '-'),
       cell: ({ updatedAt }) => <Time time={updatedAt} reader={reader} />,

@@ -39,7 +39,7 @@ async function showDeals(visit: DealVisit, now: number): Promise<PageResult> {
   const reply = await api.call('GET /rest/v1/deals', { query: asked, headers })
   const list = reply.ok ? reply.body : undefined
   return {
-    title: texts.title,
+    title: 'Deals',
     status: reply.ok ? 200 : reply.status,
     scripts: ['views.js', 'bulk.js'],
     content: (
@@ -65,11 +65,11 @@ function Head({ visit, list }: { readonly visit: DealVisit; readonly list: DealL
   return (
     <div class="head">
       <h1>
-        {texts.title}
+        Deals
         {count !== undefined && (
           <span class="count">
             {texts.found(reader.number(count), list?.totalCountExact !== false)}
-            <span class="unseen"> {texts.deals(count)}</span>
+            <span class="unseen"> {count === 1 ? 'deal' : 'deals'}</span>
           </span>
         )}
       </h1>
@@ -78,10 +78,10 @@ function Head({ visit, list }: { readonly visit: DealVisit; readonly list: DealL
         {mayCreate && (
           <>
             <a class="button quiet" href="/console/deals/import">
-              {texts.importDeals}
+              Import
             </a>
             <a class="button" href="/console/deals/new">
-              {texts.newDeal}
+              New deal
             </a>
           </>
         )}
@@ -102,11 +102,11 @@ function ExportMenu({ query }: { readonly query: URLSearchParams }) {
   }
   return (
     <details class="menu">
-      <summary class="button quiet">{texts.exportDeals}</summary>
+      <summary class="button quiet">Export</summary>
       <ul>
-        {link('spreadsheet', texts.exportSpreadsheet)}
-        {link('csv', texts.exportCsv)}
-        {link('ndjson', texts.exportNdjson)}
+        {link('spreadsheet', 'CSV for a spreadsheet')}
+        {link('csv', 'CSV, to import again')}
+        {link('ndjson', 'NDJSON')}
       </ul>
     </details>
   )
@@ -119,14 +119,14 @@ function Deals({ visit, list, today }: ListParts & { readonly today: string }) {
   const select = ({ id, name, version }: ListedDeal) => ({
     name: `select.${id}`,
     value: String(version),
-    label: texts.selectDeal(name),
+    label: `Select ${name}`,
   })
   const table = (
     <Table
-      caption={texts.title}
+      caption="Deals"
       columns={dealColumns({ reader, query, today })}
       rows={list.items}
-      empty={activeFilters(query) > 0 ? texts.none : texts.noneAtAll}
+      empty={activeFilters(query) > 0 ? 'No deal matches these filters.' : 'There are no deals yet.'}
       {...(actions.length > 0 && { select })}
     />
   )

@@ -3,7 +3,6 @@
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { ErrorSummary, Field, fieldErrors } from '../frame/fields.tsx'
 import { activeFilters, filledFields } from '../parts/filters.ts'
-import { listTexts as texts } from '../texts/lists.ts'
 import { isShown, type View } from './views.ts'
 
 interface FilterFormParts {
@@ -20,27 +19,27 @@ export function FilterForm({ query, problem }: FilterFormParts) {
   const isSet = ({ name }: { readonly name: string }) => query.has(name) && name !== 'sort' && name !== 'limit'
   const set = further.filter(isSet).length
   const form = (
-    <form method="get" action="/console/deals" class="panel stack" aria-label={texts.filters}>
+    <form method="get" action="/console/deals" class="panel stack" aria-label="Filters">
       <ErrorSummary problem={problem} fields={fields} />
       <div class="filters">
         {common.map((parts) => (
           <Filter {...parts} />
         ))}
         <div class="actions">
-          <button type="submit">{texts.apply}</button>
+          <button type="submit">Apply</button>
           {active > 0 && (
             <>
               <a class="clear" href="/console/deals">
-                {texts.clear}
+                Clear all
               </a>
-              <span class="hint">{texts.active(active)}</span>
+              <span class="hint">{active === 1 ? '1 filter is set.' : `${active} filters are set.`}</span>
             </>
           )}
         </div>
       </div>
       <details open={further.some(({ error }) => error !== undefined)}>
-        <summary>{texts.moreFilters(set)}</summary>
-        <p class="hint">{texts.days}</p>
+        <summary>{set === 0 ? 'More filters' : `More filters (${set} set)`}</summary>
+        <p class="hint">Days are in UTC. The last day is included.</p>
         <div class="filters">
           {further.map((parts) => (
             <Filter {...parts} />
@@ -51,7 +50,7 @@ export function FilterForm({ query, problem }: FilterFormParts) {
   )
   return (
     <details class="wide-open" open={problem !== undefined}>
-      <summary>{texts.filtersSet(active)}</summary>
+      <summary>{active === 0 ? 'Filters' : `Filters (${active} set)`}</summary>
       {form}
     </details>
   )
@@ -71,7 +70,7 @@ interface ViewsParts {
 /** Ready views as links. The script adds those that the reader has saved in the browser. */
 export function Views({ views, query, username, isGood }: ViewsParts) {
   return (
-    <nav class="tabs" aria-label={texts.views} data-views={username} data-remove={texts.removeView}>
+    <nav class="tabs" aria-label="Views" data-views={username} data-remove="Remove the view">
       <ul>
         {views.map((view) => (
           <li>
@@ -86,10 +85,16 @@ export function Views({ views, query, username, isGood }: ViewsParts) {
       </ul>
       {isGood && (
         <details class="save-view" hidden>
-          <summary>{texts.saveView}</summary>
+          <summary>Save this view</summary>
           <form class="row">
-            <Field name="view-name" label={texts.viewName} isRequired maxLength={60} hint={texts.viewsKept} />
-            <button type="submit">{texts.save}</button>
+            <Field
+              name="view-name"
+              label="Name of the view"
+              isRequired
+              maxLength={60}
+              hint="Views are kept in this browser until you sign out."
+            />
+            <button type="submit">Save</button>
           </form>
         </details>
       )}

@@ -1,6 +1,5 @@
 /** Ready views of the list of deals: each is a query. */
 import { dayMs, dayOf } from '../parts/deal-parts.tsx'
-import { listTexts as texts } from '../texts/lists.ts'
 
 /** A view. */
 export interface View {
@@ -20,12 +19,12 @@ export function readyViews(username: string, now: number): readonly View[] {
   const [completionFrom, completionTo] = monthOf(now)
   const view = (text: string, query: Readonly<Record<string, string>>) => ({ text, query: new URLSearchParams(query) })
   return [
-    view(texts.allDeals, {}),
-    view(texts.mine, { status: 'open', ownerId: username }),
-    view(texts.held, { held: 'true' }),
-    view(texts.dueThisMonth, { status: 'open', completionFrom, completionTo, sort: 'completionDate' }),
-    view(texts.overdue, { status: 'open', completionTo: dayOf(now - dayMs), sort: 'completionDate' }),
-    view(texts.recent, { sort: '-updatedAt' }),
+    view('All', {}),
+    view('My open deals', { status: 'open', ownerId: username }),
+    view('On hold', { held: 'true' }),
+    view('Due this month', { status: 'open', completionFrom, completionTo, sort: 'completionDate' }),
+    view('Overdue', { status: 'open', completionTo: dayOf(now - dayMs), sort: 'completionDate' }),
+    view('Recently changed', { sort: '-updatedAt' }),
   ]
 }
 

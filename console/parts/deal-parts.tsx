@@ -26,7 +26,7 @@ export function StateBadges({ status, held }: DealState) {
       {held && (
         <>
           {' '}
-          <span class="badge held">{texts.onHold}</span>
+          <span class="badge held">on hold</span>
         </>
       )}
     </>
@@ -46,7 +46,7 @@ export function Due({ date, isLate, today, reader }: DueParts) {
   if (date === null) return <span>–</span>
   return (
     <>
-      {reader.date(date)} {isLate && date < today && <span class="badge bad">{texts.isOverdue}</span>}
+      {reader.date(date)} {isLate && date < today && <span class="badge bad">overdue</span>}
     </>
   )
 }

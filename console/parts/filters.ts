@@ -9,7 +9,7 @@ export interface FilterField extends FieldParts {
   readonly isCommon?: boolean
 }
 
-const { labels, hints } = texts
+const { labels } = texts
 const field = (name: keyof typeof labels, parts: Partial<FilterField> = {}): FilterField => ({
   name,
   label: labels[name],
@@ -17,13 +17,13 @@ const field = (name: keyof typeof labels, parts: Partial<FilterField> = {}): Fil
 })
 
 const statuses = [
-  { value: '', text: texts.everyStatus },
+  { value: '', text: 'All' },
   ...Object.entries(texts.statuses).map(([value, text]) => ({ value, text })),
 ]
 const holds = [
-  { value: '', text: texts.either },
-  { value: 'true', text: texts.isHeld },
-  { value: 'false', text: texts.isNotHeld },
+  { value: '', text: 'All' },
+  { value: 'true', text: 'On hold' },
+  { value: 'false', text: 'Not on hold' },
 ]
 
 const filterFields: readonly FilterField[] = [
@@ -31,7 +31,7 @@ const filterFields: readonly FilterField[] = [
   field('status', { kind: 'select', options: statuses, isCommon: true }),
   field('held', { kind: 'select', options: holds, isCommon: true }),
   field('ownerId', { isCommon: true, maxLength: 64 }),
-  field('currency', { hint: hints.currency, maxLength: 3 }),
+  field('currency', { hint: 'Such as EUR; needed for prices.', maxLength: 3 }),
   field('priceMin', { maxLength: 16 }),
   field('priceMax', { maxLength: 16 }),
   field('completionFrom', { kind: 'date' }),
@@ -40,7 +40,7 @@ const filterFields: readonly FilterField[] = [
   field('createdTo', { kind: 'date' }),
   field('updatedFrom', { kind: 'date' }),
   field('updatedTo', { kind: 'date' }),
-  field('id', { hint: hints.id }),
+  field('id', { hint: 'Ids of deals with commas between.' }),
 ]
 
 /** The names of the filters. */

@@ -93,7 +93,7 @@ export function RightsFields({ offered, chosen, ...parts }: RightsFieldsParts) {
       },
     }
   }
-  const columns = [{ title: strings.right, cell: inWords }, column(''), column('own'), column('true')]
+  const columns = [{ title: 'Right', cell: inWords }, column(''), column('own'), column('true')]
   return (
     <Checkboxes name="rights" {...parts} chosen={given} groups={rightChoices(others)}>
       {wider.length > 0 && <Table caption={parts.legend} columns={columns} rows={[...inBoth]} />}

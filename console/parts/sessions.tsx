@@ -20,9 +20,9 @@ const firstOf = (patterns: readonly RegExp[], text: string): string | undefined 
 
 /** The browser and its system, or all that the program says of itself. */
 export function deviceOf(userAgent: string | null): string {
-  if (!userAgent) return texts.unknownDevice
+  if (!userAgent) return 'Unknown program'
   const [program, system] = [firstOf(programs, userAgent), firstOf(systems, userAgent)]
-  return program !== undefined && system !== undefined ? texts.deviceOn(program, system) : userAgent
+  return program !== undefined && system !== undefined ? `${program} on ${system}` : userAgent
 }
 
 interface SessionTableParts {
@@ -36,22 +36,24 @@ interface SessionTableParts {
 export function SessionTable({ logins, reader, path }: SessionTableParts) {
   const columns: Column<Login>[] = [
     {
-      title: texts.device,
+      title: 'Program',
       cell: (login) => (
         <>
           <span title={login.userAgent ?? undefined}>{deviceOf(login.userAgent)}</span>{' '}
-          {login.current && <span class="badge good">{texts.current}</span>}
+          {login.current && <span class="badge good">this session</span>}
         </>
       ),
     },
-    { title: texts.kind, isShort: true, cell: ({ kind }) => texts.kinds[kind] },
-    { title: texts.address, isShort: true, cell: ({ address }) => address ?? '–' },
-    { title: texts.createdAt, cell: ({ createdAt }) => <Time time={createdAt} reader={reader} /> },
-    { title: texts.lastUsedAt, cell: ({ lastUsedAt }) => <Time time={lastUsedAt} reader={reader} /> },
-    { title: texts.expiresAt, cell: ({ expiresAt }) => <Time time={expiresAt} reader={reader} /> },
-    { title: texts.action, cell: (login) => !login.current && <EndForm login={login} path={path} /> },
+    { title: 'Kind', isShort: true, cell: ({ kind }) => texts.kinds[kind] },
+    { title: 'Address', isShort: true, cell: ({ address }) => address ?? '–' },
+    { title: 'Since', cell: ({ createdAt }) => <Time time={createdAt} reader={reader} /> },
+    { title: 'Last used', cell: ({ lastUsedAt }) => <Time time={lastUsedAt} reader={reader} /> },
+    { title: 'Ends', cell: ({ expiresAt }) => <Time time={expiresAt} reader={reader} /> },
+    { title: 'Action', cell: (login) => !login.current && <EndForm login={login} path={path} /> },
   ]
-  return <Table caption={texts.title} columns={columns} rows={logins} empty={texts.none} />
+  return (
+    <Table caption="Sessions and logins" columns={columns} rows={logins} empty="There are no sessions or logins." />
+  )
 }
 
 function EndForm({ login, path }: { readonly login: Login; readonly path: string }) {
@@ -59,8 +61,8 @@ function EndForm({ login, path }: { readonly login: Login; readonly path: string
     <form method="post" action={path}>
       <input type="hidden" name="action" value="end" />
       <input type="hidden" name="id" value={login.id} />
-      <button type="submit" class="quiet small" aria-label={texts.endOne(deviceOf(login.userAgent))}>
-        {strings.end}
+      <button type="submit" class="quiet small" aria-label={`End the session of ${deviceOf(login.userAgent)}`}>
+        End
       </button>
     </form>
   )

@@ -1,6 +1,5 @@
 /** The secret of one-time codes that are being set up: as a QR code and as text. */
 import { Secret } from '../frame/secret.tsx'
-import { security } from '../texts/security.ts'
 import { QrCode } from './qr-code.tsx'
 
 /** An `otpauth:` URI of this server, and the secret in it. Undefined for another text. */
@@ -15,10 +14,10 @@ export function totpOf(uri: string | undefined): { readonly uri: string; readonl
 export function SetUpSecret({ uri, secret }: { readonly uri: string; readonly secret: string }) {
   return (
     <>
-      <h2>{security.app}</h2>
-      <p>{security.scan}</p>
-      <QrCode text={uri} label={security.qr} />
-      <Secret id="secret" label={security.secret} value={secret} />
+      <h2>Authenticator app</h2>
+      <p>Scan this with the app, or type the secret into it.</p>
+      <QrCode text={uri} label="QR code of the secret" />
+      <Secret id="secret" label="Secret" value={secret} />
     </>
   )
 }

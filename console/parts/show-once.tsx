@@ -2,7 +2,6 @@
 import type { Child } from 'hono/jsx'
 import type { ShownPage } from '../frame/console.tsx'
 import { Secret, secretScripts } from '../frame/secret.tsx'
-import { strings } from '../texts/account.ts'
 
 interface ShownOnceParts {
   readonly title: string
@@ -16,7 +15,7 @@ interface ShownOnceParts {
 /** The page. It stands in place of the form. */
 export function shownOnce({
   title,
-  warning = strings.keys.shownOnce,
+  warning = 'This is shown only now. Keep it in a safe place: it cannot be shown again.',
   secrets,
   back,
   children,

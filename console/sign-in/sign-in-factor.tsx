@@ -5,9 +5,6 @@ import type { ShownPage } from '../frame/console.tsx'
 import { ErrorSummary, Field, fieldErrors } from '../frame/fields.tsx'
 import { signInPath } from '../frame/navigation.ts'
 import { SetUpSecret, totpOf } from '../parts/set-up-secret.tsx'
-import { security } from '../texts/security.ts'
-
-const texts = security.signIn
 
 /** The refused form, and where it goes. */
 interface FactorStep {
@@ -29,7 +26,7 @@ export function factorPage(step: FactorStep): ShownPage | undefined {
   if (challenge === undefined) return undefined
   const { uri } = (problem.totp ?? {}) as { readonly uri?: string }
   const totp = totpOf(uri)
-  const title = totp ? texts.enrolTitle : texts.title
+  const title = totp ? 'Set up a second factor' : 'Second factor'
   const hidden = { challenge, returnTo: step.returnTo, action: `${step.authOrigin}/sessions` }
   return {
     title,
@@ -38,12 +35,16 @@ export function factorPage(step: FactorStep): ShownPage | undefined {
     content: (
       <div class="narrow">
         <h1>{title}</h1>
-        <p>{totp ? texts.enrolIntro : texts.intro}</p>
+        <p>
+          {totp
+            ? 'Your role needs a second factor. Add this secret to an authenticator app, and enter its first code.'
+            : 'The password is right. Now enter a code.'}
+        </p>
         {totp && <SetUpSecret {...totp} />}
         <CodeForm {...hidden} problem={asked ? undefined : atFields(problem, atCode)} />
         {problem.publicKey !== undefined && <PasskeyForm {...hidden} publicKey={JSON.stringify(problem.publicKey)} />}
         <p>
-          <a href={`${signInPath}?${new URLSearchParams({ return_to: step.returnTo })}`}>{texts.again}</a>
+          <a href={`${signInPath}?${new URLSearchParams({ return_to: step.returnTo })}`}>Begin again</a>
         </p>
       </div>
     ),
@@ -67,20 +68,20 @@ function CodeForm({
   const { code } = fieldErrors(problem)
   return (
     <>
-      <ErrorSummary problem={problem} fields={[{ name: 'code', label: texts.code }]} />
+      <ErrorSummary problem={problem} fields={[{ name: 'code', label: 'Code of the app, or a recovery code' }]} />
       <form method="post" action={action} class="stack">
         <input type="hidden" name="return_to" value={returnTo} />
         <input type="hidden" name="challenge" value={challenge} />
         <Field
           name="code"
-          label={texts.code}
+          label="Code of the app, or a recovery code"
           isRequired
           maxLength={100}
           error={code}
           isAutofocused
           autocomplete="one-time-code"
         />
-        <button type="submit">{texts.submit}</button>
+        <button type="submit">Sign in</button>
       </form>
     </>
   )
@@ -94,9 +95,9 @@ function PasskeyForm({ action, challenge, returnTo, publicKey }: FormParts & { r
       <input type="hidden" name="challenge" value={challenge} />
       <input type="hidden" name="passkey" value="" />
       <button type="submit" class="quiet">
-        {texts.passkey}
+        Use a passkey
       </button>
-      <p class="hint" role="status" data-failed={texts.passkeyFailed} />
+      <p class="hint" role="status" data-failed="The browser gave no passkey. Try again, or enter a code." />
     </form>
   )
 }

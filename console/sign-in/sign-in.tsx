@@ -13,7 +13,6 @@ import type { OpenAuthPage } from '../frame/auth-api.ts'
 import { type ConsoleSettings, problemPage, type ShownPage, shownResponse } from '../frame/console.tsx'
 import { ErrorSummary, Field } from '../frame/fields.tsx'
 import { signInPath } from '../frame/navigation.ts'
-import { strings } from '../texts/common.ts'
 import { factorPage } from './sign-in-factor.tsx'
 
 type Origins = ConsoleSettings['publicOrigins']
@@ -27,7 +26,7 @@ export const signInPage = (): OpenAuthPage => ({
     signInForm({
       publicOrigins,
       returnTo: returnUrlOf(query.get('return_to'), publicOrigins),
-      hint: query.has('signed-out') ? strings.signedOut : query.has('reason') ? strings.signInAgain : undefined,
+      hint: query.has('signed-out') ? 'You have signed out.' : query.has('reason') ? 'Sign in to go on.' : undefined,
     }),
 })
 
@@ -41,30 +40,23 @@ interface SignInParts {
 
 function signInForm({ publicOrigins, returnTo, hint, problem, username }: SignInParts): ShownPage {
   const fields = [
-    { name: 'username', label: strings.username },
-    { name: 'password', label: strings.password },
+    { name: 'username', label: 'User name' },
+    { name: 'password', label: 'Password' },
   ]
   const [name, secret] = [username ?? '', 'password'] as const
   return {
-    title: strings.signInTitle,
+    title: 'Sign in',
     status: problem?.status ?? 200,
     content: (
       <div class="narrow">
-        <h1>{strings.signInTitle}</h1>
+        <h1>Sign in</h1>
         {hint !== undefined && <p role="status">{hint}</p>}
         <ErrorSummary problem={problem} fields={fields} />
         <form method="post" action={`${publicOrigins.auth}/sessions`} class="stack">
           <input type="hidden" name="return_to" value={returnTo} />
-          <Field
-            name="username"
-            label={strings.username}
-            value={name}
-            isRequired
-            maxLength={64}
-            autocomplete="username"
-          />
-          <Field name={secret} kind={secret} label={strings.password} isRequired autocomplete="current-password" />
-          <button type="submit">{strings.signIn}</button>
+          <Field name="username" label="User name" value={name} isRequired maxLength={64} autocomplete="username" />
+          <Field name={secret} kind={secret} label="Password" isRequired autocomplete="current-password" />
+          <button type="submit">Sign in</button>
         </form>
       </div>
     ),

@@ -6,7 +6,6 @@ import { type Column, Pager, Table, Time } from '../frame/content.tsx'
 import type { DealPage, DealReply } from '../frame/deal-api.ts'
 import type { Reader } from '../frame/reader.ts'
 import { Due, dayOf, pathOfDeal } from '../parts/deal-parts.tsx'
-import { taskTexts as texts } from '../texts/tasks.ts'
 
 /** `/console/tasks`. With `username`, the tasks of another user, for readers with `task.read-any`. */
 export const tasksPage = (clock: Clock): DealPage => ({
@@ -25,7 +24,7 @@ export const tasksPage = (clock: Clock): DealPage => ({
     // The route answers 404 for an empty list.
     if (!reply.ok && reply.status !== 404) return problemPage(reply.problem)
     const tasks = reply.ok ? reply.body : []
-    const title = others === null ? texts.title : texts.titleOf(others)
+    const title = others === null ? 'My tasks' : `Tasks of ${others}`
     const columns = columnsFor(reader, dayOf(clock.now()))
     return {
       title,
@@ -35,7 +34,12 @@ export const tasksPage = (clock: Clock): DealPage => ({
             <h1>{title}</h1>
             {caller.rights.has('task.read-any') && <UserForm username={others ?? ''} />}
           </div>
-          <Table caption={title} columns={columns} rows={tasks} empty={others === null ? texts.none : texts.noneOf} />
+          <Table
+            caption={title}
+            columns={columns}
+            rows={tasks}
+            empty={others === null ? 'No open task is assigned to you.' : 'No open task is assigned to this user.'}
+          />
           <Pager path={path} query={query} nextCursor={nextCursorOf(reply.headers)} />
         </>
       ),
@@ -45,28 +49,28 @@ export const tasksPage = (clock: Clock): DealPage => ({
 
 const UserForm = ({ username }: { readonly username: string }) => (
   <form method="get" action="/console/tasks" class="inline">
-    <label for="username">{texts.ofUser}</label>
+    <label for="username">Tasks of the user</label>
     <input id="username" name="username" value={username} maxlength={64} autocapitalize="none" />
     <button type="submit" class="quiet">
-      {texts.show}
+      Show
     </button>
   </form>
 )
 
 const columnsFor = (reader: Reader, today: string): Column<DealReply<'GET /query/:dtoName/:parameter'>[number]>[] => [
-  { title: texts.task, cell: ({ title }) => title },
+  { title: 'Task', cell: ({ title }) => title },
   {
-    title: texts.deal,
+    title: 'Deal',
     cell: ({ dealId, dealName, dealHeld }) => (
       <>
-        <a href={pathOfDeal(dealId)}>{dealName}</a> {dealHeld && <span class="badge held">{texts.held}</span>}
+        <a href={pathOfDeal(dealId)}>{dealName}</a> {dealHeld && <span class="badge held">held</span>}
       </>
     ),
   },
   {
-    title: texts.dueDate,
+    title: 'Due',
     isShort: true,
     cell: ({ dueDate }) => <Due date={dueDate} isLate today={today} reader={reader} />,
   },
-  { title: texts.assignedAt, isShort: true, cell: ({ assignedAt }) => <Time time={assignedAt} reader={reader} /> },
+  { title: 'Assigned', isShort: true, cell: ({ assignedAt }) => <Time time={assignedAt} reader={reader} /> },
 ]

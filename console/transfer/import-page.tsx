@@ -27,7 +27,7 @@ interface Fault {
 const ask = ({ form }: DealVisit, fault?: Fault): ShownPage => {
   const errors = fault === undefined ? undefined : [{ pointer: `/${fault.name}`, code: 'invalid', ...fault }]
   return {
-    title: texts.title,
+    title: 'Import deals',
     status: fault === undefined ? 200 : 422,
     content: (
       <ImportForm
@@ -54,11 +54,12 @@ function fileIn({ form, files }: DealVisit): SentFile | { readonly fault: Fault 
   const uploaded = files.get('file')
   if (uploaded && 'fault' in uploaded) return { fault: { name: 'file', message: uploaded.fault } }
   const content = uploaded?.text ?? form.get('content')
-  if (content === undefined) return { fault: { name: 'file', message: texts.noFile } }
+  if (content === undefined) return { fault: { name: 'file', message: 'Choose a file.' } }
   const text = content.replace(/\r\n?/g, '\n')
-  if (Buffer.byteLength(text) > maxBytes) return { fault: { name: 'file', message: texts.tooLarge('1 MiB') } }
+  if (Buffer.byteLength(text) > maxBytes) return { fault: { name: 'file', message: `The file is larger than 1 MiB.` } }
   const format = formatOf(form.get('format'), uploaded?.name ?? '')
-  if (format === undefined) return { fault: { name: 'format', message: texts.unknownFormat } }
+  if (format === undefined)
+    return { fault: { name: 'format', message: 'The name does not say which format it is. Choose one.' } }
   const delimiter = form.get('delimiter') ?? ','
   return { text, format, delimiter: Object.hasOwn(texts.delimiters, delimiter) ? delimiter : ',' }
 }
@@ -73,7 +74,7 @@ function formatOf(chosen: string | undefined, name: string): SentFile['format'] 
 async function check({ api }: DealVisit, file: SentFile, found: FileRows): Promise<PageResult> {
   const sorted = sortRows(found, await runBatch(api, commandsOf(found), true))
   return {
-    title: texts.checked,
+    title: 'What the file has',
     scripts: ['bulk.js'],
     content: <CheckedFile file={file} found={found} sorted={sorted} />,
   }
@@ -81,5 +82,5 @@ async function check({ api }: DealVisit, file: SentFile, found: FileRows): Promi
 
 async function run({ api }: DealVisit, file: SentFile, found: FileRows): Promise<PageResult> {
   const sorted = sortRows(found, await runBatch(api, commandsOf(found)))
-  return { title: texts.resultTitle, content: <ImportResult file={file} found={found} sorted={sorted} /> }
+  return { title: 'The file was imported', content: <ImportResult file={file} found={found} sorted={sorted} /> }
 }

@@ -23,15 +23,22 @@ const optionsOf = (names: Readonly<Record<string, string>>) =>
 export function ImportForm({ problem, format = 'auto', delimiter = ',' }: FormParts) {
   const errors = fieldErrors(problem)
   const fields = [
-    { name: 'file', label: texts.file, kind: 'file', isRequired: true, hint: texts.fileHint, error: errors.file },
-    { name: 'format', label: texts.format, kind: 'select', options: optionsOf(texts.formats), value: format },
-    { name: 'delimiter', label: texts.delimiter, kind: 'select', options: optionsOf(texts.delimiters) },
+    {
+      name: 'file',
+      label: 'File',
+      kind: 'file',
+      isRequired: true,
+      hint: 'CSV or NDJSON in UTF-8. The first line of CSV names the columns.',
+      error: errors.file,
+    },
+    { name: 'format', label: 'Format', kind: 'select', options: optionsOf(texts.formats), value: format },
+    { name: 'delimiter', label: 'Delimiter of CSV', kind: 'select', options: optionsOf(texts.delimiters) },
   ] as const
   const [file, formats, delimiters] = fields
   return (
     <>
-      <h1>{texts.title}</h1>
-      <p>{texts.intro}</p>
+      <h1>Import deals</h1>
+      <p>Each row of the file becomes a deal. The file is checked first: nothing is created before you say so.</p>
       <ErrorSummary problem={problem} fields={fields} />
       <form method="post" action={path} enctype="multipart/form-data" class="panel stack">
         <Field {...file} accept=".csv,.ndjson,.jsonl" />
@@ -39,7 +46,7 @@ export function ImportForm({ problem, format = 'auto', delimiter = ',' }: FormPa
           <Field {...formats} error={errors.format} isFilter />
           <Field {...delimiters} value={delimiter} isFilter />
         </div>
-        <button type="submit">{texts.check}</button>
+        <button type="submit">Check the file</button>
       </form>
       <Limits />
     </>
@@ -50,20 +57,21 @@ function Limits() {
   const further = creationColumns.filter((name) => !requiredColumns.includes(name))
   return (
     <section class="panel">
-      <h2>{texts.columns}</h2>
+      <h2>Columns</h2>
       <dl class="facts">
-        <dt>{texts.needed}</dt>
+        <dt>Needed</dt>
         <dd>
           <code>{requiredColumns.join(', ')}</code>
         </dd>
-        <dt>{texts.further}</dt>
+        <dt>If there</dt>
         <dd>
           <code>{further.join(', ')}</code>
         </dd>
       </dl>
-      <p class="hint">{texts.leftOut}</p>
+      <p class="hint">The other columns of an export are left out: an import creates open deals.</p>
       <p>
-        {texts.limits(String(maxRows), `${maxBytes / 1024 / 1024} MiB`)} <code>npx keyhold deals import FILE</code>
+        Up to {String(maxRows)} rows and {`${maxBytes / 1024 / 1024} MiB`}. For larger files use the command line, which
+        takes any length: <code>npx keyhold deals import FILE</code>
       </p>
     </section>
   )
@@ -80,13 +88,15 @@ export function CheckedFile({ file, found, sorted }: FileParts) {
   const { done, replayed, refused } = sorted
   return (
     <>
-      <h1>{texts.checked}</h1>
+      <h1>What the file has</h1>
       <p class={refused.length > 0 ? 'warning' : 'notice'} role="status">
-        {done === 0 ? texts.noGood : texts.good(done, refused.length)}
-        {replayed > 0 && ` ${texts.doneBefore(replayed)}`}
+        {done === 0
+          ? 'No row of the file can be imported.'
+          : `${done === 1 ? '1 row' : `${done} rows`} can be imported, ${refused.length} cannot.`}
+        {replayed > 0 && ` ${replayed} of them were imported before; nothing is done twice.`}
       </p>
-      {found.leftOut.length > 0 && <p class="hint">{texts.left(found.leftOut.join(', '))}</p>}
-      <p class="hint">{texts.dryRun}</p>
+      {found.leftOut.length > 0 && <p class="hint">Left out: {found.leftOut.join(', ')}.</p>}
+      <p class="hint">Nothing was created. Rows are judged one by one: two rows with one id are not noticed here.</p>
       <form
         method="post"
         action={path}
@@ -98,9 +108,9 @@ export function CheckedFile({ file, found, sorted }: FileParts) {
         <input type="hidden" name="format" value={file.format} />
         <input type="hidden" name="delimiter" value={file.delimiter} />
         <input type="hidden" name="content" value={file.text} />
-        {done > 0 && <button type="submit">{texts.run(done)}</button>}
+        {done > 0 && <button type="submit">{done === 1 ? 'Create 1 deal' : `Create ${done} deals`}</button>}
         <a class="button quiet" href={path}>
-          {texts.otherFile}
+          Choose another file
         </a>
       </form>
       <Refused file={file} found={found} sorted={sorted} />
@@ -113,16 +123,16 @@ export function ImportResult({ file, found, sorted }: FileParts) {
   const { done, replayed, refused } = sorted
   return (
     <>
-      <h1>{texts.resultTitle}</h1>
+      <h1>The file was imported</h1>
       <p class={refused.length > 0 ? 'warning' : 'notice'} role="status">
-        {texts.result(done, refused.length)}
+        Rows carried out: {done}. Rows refused: {refused.length}.
       </p>
       <p class="actions">
         <a class="button" href="/console/deals">
-          {texts.toDeals}
+          To the deals
         </a>
         <a class="button quiet" href={path}>
-          {texts.otherFile}
+          Choose another file
         </a>
       </p>
       <Refused file={file} found={found} sorted={{ ...sorted, replayed }} />
@@ -133,9 +143,9 @@ export function ImportResult({ file, found, sorted }: FileParts) {
 const maxShown = 50
 
 const columns: readonly Column<Refusal>[] = [
-  { title: texts.line, isNumber: true, cell: ({ row }) => String(row.line) },
-  { title: texts.reason, cell: ({ reason }) => reason },
-  { title: texts.content, cell: ({ row }) => <code>{textOf(row.source)}</code> },
+  { title: 'Line', isNumber: true, cell: ({ row }) => String(row.line) },
+  { title: 'Reason', cell: ({ reason }) => reason },
+  { title: 'Row', cell: ({ row }) => <code>{textOf(row.source)}</code> },
 ]
 
 const textOf = (source: Refusal['row']['source']): string => {
@@ -151,15 +161,16 @@ function Refused({ file, found, sorted: { refused } }: FileParts) {
   return (
     <section>
       <div class="head">
-        <h2>{texts.refusedRows}</h2>
+        <h2>Rows that cannot be imported</h2>
         <a class="button quiet" download={`refused.${ending}`} href={`data:application/octet-stream,${content}`}>
-          {texts.download}
+          Download the refused rows
         </a>
       </div>
       <p class="hint">
-        {texts.downloadHint} {refused.length > maxShown && texts.shown(maxShown, refused.length)}
+        Correct them in that file and import it. What was imported is not in it.{' '}
+        {refused.length > maxShown && `The first ${maxShown} of ${refused.length} are shown; the file has all.`}
       </p>
-      <Table caption={texts.refusedRows} columns={columns} rows={refused.slice(0, maxShown)} />
+      <Table caption="Rows that cannot be imported" columns={columns} rows={refused.slice(0, maxShown)} />
     </section>
   )
 }

@@ -7,7 +7,6 @@ import { stateNames } from '../../deal-server/files/columns.ts'
 import type { RowOutcome } from '../../deal-server/files/outcomes.ts'
 import { type FileFormat, type Row, readRows, UnreadableFile } from '../../deal-server/files/rows.ts'
 import { NoText } from '../../shared/platform/files/text-decoder.ts'
-import { transferTexts as texts } from '../texts/lists.ts'
 
 /** The largest file of the page: rows of one batch, and bytes. */
 export const maxRows = 1000
@@ -44,13 +43,14 @@ export async function readFile({ text, format, delimiter }: SentFile): Promise<F
   try {
     for await (const row of readRows(Readable.from(piecesOf(text)), { format, delimiter, key, onHeader })) {
       rows.push(row)
-      if (rows.length > maxRows) return { fault: texts.tooMany(String(maxRows)) }
+      if (rows.length > maxRows)
+        return { fault: `The file has more than ${String(maxRows)} rows. Use the command line, or several files.` }
     }
   } catch (error) {
     if (error instanceof UnreadableFile || error instanceof NoText) return { fault: error.message }
     throw error
   }
-  return rows.length === 0 ? { fault: texts.noRows } : { rows, header, leftOut: stateNames(header) }
+  return rows.length === 0 ? { fault: 'The file has no rows.' } : { rows, header, leftOut: stateNames(header) }
 }
 
 /** The file in pieces, one in each turn of the event loop: other requests need not wait until the last one is read. */
@@ -94,4 +94,4 @@ export function sortRows({ rows }: FileRows, outcomes: readonly RowOutcome[]): S
   return { done, replayed, refused }
 }
 
-const noOutcome = { status: 0, code: 'no-outcome', reason: texts.noOutcome }
+const noOutcome = { status: 0, code: 'no-outcome', reason: 'The server told no outcome.' }

@@ -21,18 +21,18 @@ export const webhooksPage = (): DealPage => ({
     const query = new URLSearchParams([...request.query].filter(([name]) => name !== 'done'))
     const { items, nextCursor } = await api.get('GET /rest/v1/webhooks', { query })
     return {
-      title: texts.title,
+      title: 'Webhooks',
       content: (
         <>
           <div class="head">
-            <h1>{texts.title}</h1>
+            <h1>Webhooks</h1>
             <a class="button" href={`${webhooksPath}/new`}>
-              {texts.create}
+              New webhook
             </a>
           </div>
           <Notice>{doneText(request.query)}</Notice>
-          <p class="hint">{texts.intro}</p>
-          <Table caption={texts.title} columns={columnsFor(reader)} rows={items} empty={texts.none} />
+          <p class="hint">A webhook sends events of deals to a URL, signed, each at least once.</p>
+          <Table caption="Webhooks" columns={columnsFor(reader)} rows={items} empty="There is no webhook yet." />
           <Pager path={webhooksPath} query={query} nextCursor={nextCursor} />
         </>
       ),
@@ -48,7 +48,7 @@ export function doneText(query: URLSearchParams): string | undefined {
 
 const columnsFor = (reader: Reader): Column<Webhook>[] => [
   {
-    title: texts.url,
+    title: 'URL',
     cell: ({ id, url, description }) => (
       <>
         <a href={pathOfWebhook(id)}>{url}</a>
@@ -56,14 +56,14 @@ const columnsFor = (reader: Reader): Column<Webhook>[] => [
       </>
     ),
   },
-  { title: texts.types, cell: ({ types }) => (types.length === 0 ? texts.allTypes : types.join(', ')) },
-  { title: texts.state, isShort: true, cell: (webhook) => <StateBadge {...webhook} /> },
+  { title: 'Types of events', cell: ({ types }) => (types.length === 0 ? 'all types' : types.join(', ')) },
+  { title: 'State', isShort: true, cell: (webhook) => <StateBadge {...webhook} /> },
   {
-    title: texts.lastSuccess,
+    title: 'Last delivered',
     isShort: true,
     cell: ({ health }) => <Time time={health.lastSuccessAt} reader={reader} />,
   },
-  { title: texts.failures, isNumber: true, cell: ({ health }) => reader.number(health.failures) },
+  { title: 'Failed since', isNumber: true, cell: ({ health }) => reader.number(health.failures) },
 ]
 
 /** The state of a webhook, in words. */
@@ -80,18 +80,13 @@ export const newWebhookPage = (): DealPage => ({
 })
 
 const showForm = ({ form }: DealVisit, problem?: FormFaults & { readonly status: number }): PageResult => ({
-  title: texts.create,
+  title: 'New webhook',
   status: problem?.status ?? 200,
   content: (
     <>
-      <h1>{texts.create}</h1>
+      <h1>New webhook</h1>
       <ErrorSummary problem={problem} fields={webhookFields} />
-      <WebhookForm
-        action={`${webhooksPath}/new`}
-        entries={entriesIn(form)}
-        problem={problem}
-        submit={texts.submitCreate}
-      />
+      <WebhookForm action={`${webhooksPath}/new`} entries={entriesIn(form)} problem={problem} submit="Create" />
     </>
   ),
 })
@@ -105,18 +100,18 @@ async function create(visit: DealVisit): Promise<PageResult> {
 
 /** The page with a secret: it is the answer to the form, and never in a URL. */
 export const secretPage = ({ id, url, secret }: DealReply<'POST /rest/v1/webhooks'>) => ({
-  title: texts.secretTitle,
+  title: 'The secret of the webhook',
   scripts: secretScripts,
   content: (
     <>
-      <h1>{texts.secretTitle}</h1>
-      <p class="warning">{texts.secretOnce}</p>
+      <h1>The secret of the webhook</h1>
+      <p class="warning">This secret is shown once. Receivers verify signatures with it. Copy it now.</p>
       <section class="panel">
         <h2>{url}</h2>
-        <Secret id="secret" label={texts.secret} value={secret} />
+        <Secret id="secret" label="Secret" value={secret} />
       </section>
       <a class="button" href={pathOfWebhook(id)}>
-        {texts.toWebhook}
+        To the webhook
       </a>
     </>
   ),

@@ -4,7 +4,6 @@ import { dealEventTypes } from '../../deal-server/use-cases/apply-events.ts'
 import { Checkboxes, chosenOf } from '../frame/choices.tsx'
 import { Field, type FormFaults, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
-import { webhookTexts as texts } from '../texts/webhooks.ts'
 
 /** What was entered, or what the webhook has. */
 export interface WebhookEntries {
@@ -34,8 +33,8 @@ export const bodyOf = ({ url, description, types }: ReturnType<typeof entriesIn>
 
 /** The fields that errors lead to. */
 export const webhookFields = [
-  { name: 'url', label: texts.url },
-  { name: 'description', label: texts.description },
+  { name: 'url', label: 'URL' },
+  { name: 'description', label: 'Description' },
   { name: 'password', label: proofLabel },
 ] as const
 
@@ -52,18 +51,25 @@ export function WebhookForm({ action, entries, problem, submit }: FormParts) {
   const [url, description] = webhookFields
   return (
     <form method="post" action={action} class="panel stack">
-      <Field {...url} value={entries.url} isRequired hint={texts.urlHint} error={errors.url} maxLength={2048} />
+      <Field
+        {...url}
+        value={entries.url}
+        isRequired
+        hint="It begins with https:// and has no user name."
+        error={errors.url}
+        maxLength={2048}
+      />
       <Field
         {...description}
         value={entries.description}
-        hint={texts.descriptionHint}
+        hint="What the webhook is for."
         maxLength={200}
         error={errors.description}
       />
       <Checkboxes
         name="type"
-        legend={texts.types}
-        hint={texts.typesHint}
+        legend="Types of events"
+        hint="All types when none is chosen."
         chosen={entries.types}
         groups={[{ title: '', choices: typeChoices }]}
         error={errors.types}

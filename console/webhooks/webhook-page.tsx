@@ -7,7 +7,6 @@ import { Notice } from '../frame/content.tsx'
 import { type DealPage, type DealVisit, EnteredParameters } from '../frame/deal-api.ts'
 import { ErrorSummary, Field, type FieldParts, type FormFaults, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
-import { webhookTexts as texts } from '../texts/webhooks.ts'
 import { doneText, StateBadge, secretPage } from './list-page.tsx'
 import { pathOfWebhook, type Webhook, webhooksPath } from './shapes.ts'
 import { bodyOf, entriesIn, passwordIn, WebhookForm, webhookFields } from './webhook-form.tsx'
@@ -33,7 +32,7 @@ interface Refused {
 const fieldsOf = (refused: Refused | undefined): FieldParts[] =>
   refused?.form === 'state'
     ? [{ name: 'password', label: proofLabel, form: 'state' }]
-    : [...webhookFields, { name: 'after', label: texts.after }]
+    : [...webhookFields, { name: 'after', label: 'Position' }]
 
 const pathIn = ({ request }: DealVisit) => ({ id: request.pathParameters.id ?? '' })
 
@@ -48,12 +47,12 @@ async function show(visit: DealVisit, refused?: Refused): Promise<PageResult> {
   const ofChange = refused?.form === 'change' ? refused.problem : undefined
   const ofRedelivery = refused?.form === 'redeliver' ? refused.problem : undefined
   return {
-    title: texts.title,
+    title: 'Webhooks',
     status: refused?.problem.status ?? 200,
     content: (
       <>
         <p>
-          <a href={webhooksPath}>{texts.back}</a>
+          <a href={webhooksPath}>All webhooks</a>
         </p>
         <div class="head">
           <h1>{webhook.url}</h1>
@@ -68,15 +67,15 @@ async function show(visit: DealVisit, refused?: Refused): Promise<PageResult> {
               <Actions webhook={webhook} problem={refused?.form === 'state' ? refused.problem : undefined} />
             </section>
             <section>
-              <h2>{texts.deliveries}</h2>
+              <h2>Deliveries</h2>
               <Deliveries attempts={items} reader={reader} />
             </section>
           </div>
           <div>
-            <h2>{texts.change}</h2>
+            <h2>Change</h2>
             <WebhookForm
               action={`${pathOfWebhook(webhook.id)}/change`}
-              submit={texts.submitChange}
+              submit="Save"
               problem={ofChange}
               entries={ofChange ? entriesIn(form) : stored}
             />
@@ -112,21 +111,25 @@ function Actions({ webhook: { id, state }, problem }: ActionParts) {
         <input type="hidden" name="state" value={isActive ? 'paused' : 'active'} />
         {problem && <ProofField form="state" error={fieldErrors(problem).password} />}
         <button type="submit" class="quiet">
-          {isActive ? texts.pause : texts.resume}
+          {isActive ? 'Pause' : 'Resume'}
         </button>
       </form>
       <form method="post" action={`${path}/test`}>
         <button type="submit" class="quiet">
-          {texts.test}
+          Send a test event
         </button>
       </form>
       <form method="post" action={`${path}/rotate`}>
-        <button type="submit" class="quiet" data-confirm={texts.rotateQuestion}>
-          {texts.rotate}
+        <button
+          type="submit"
+          class="quiet"
+          data-confirm="Replace the secret? The new one is shown once; the former one signs too for 24 hours."
+        >
+          Replace the secret
         </button>
       </form>
       <a class="button danger" href={`${path}/delete`}>
-        {texts.remove}
+        Delete
       </a>
     </div>
   )
@@ -140,19 +143,19 @@ interface RedeliveryParts {
 
 const Redelivery = ({ webhook, problem, after = '' }: RedeliveryParts) => (
   <section>
-    <h2>{texts.redeliver}</h2>
+    <h2>Send events once more</h2>
     <form method="post" action={`${pathOfWebhook(webhook.id)}/redeliver`} class="panel stack">
       <Field
         name="after"
-        label={texts.after}
+        label="Position"
         value={after}
         isRequired
         maxLength={64}
-        hint={texts.redeliverHint}
+        hint="All events after this position are sent again, with the same ids. 0 is the beginning."
         error={fieldErrors(problem).after}
       />
       <button type="submit" class="quiet">
-        {texts.submitRedeliver}
+        Send once more
       </button>
     </form>
   </section>
@@ -227,20 +230,20 @@ export const deletePage = (): DealPage => ({
     }
     const { id, url } = await visit.api.get('GET /rest/v1/webhooks/:id', { path })
     return {
-      title: texts.removeTitle,
+      title: 'Delete the webhook?',
       content: (
         <>
-          <h1>{texts.removeTitle}</h1>
+          <h1>Delete the webhook?</h1>
           <p>
             <strong>{url}</strong>
           </p>
-          <p>{texts.removeText}</p>
+          <p>Nothing more is sent. This cannot be undone.</p>
           <form method="post" action={`${pathOfWebhook(id)}/delete`} class="actions">
             <button type="submit" class="danger">
-              {texts.removeYes}
+              Delete the webhook
             </button>
             <a class="button quiet" href={pathOfWebhook(id)}>
-              {texts.removeNo}
+              Keep it
             </a>
           </form>
         </>

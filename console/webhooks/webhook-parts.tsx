@@ -16,19 +16,22 @@ export function Facts({ webhook, reader }: FactsParts) {
   const { health, pausedReason, formerSecretUntil, deals, types } = webhook
   const time = (value: string | null) => <Time time={value} reader={reader} />
   const facts: readonly (readonly [string, Child] | false)[] = [
-    webhook.description !== null && [texts.description, webhook.description],
-    [texts.types, types.length === 0 ? texts.allTypes : types.join(', ')],
-    deals.length > 0 && [texts.deals, deals.join(', ')],
-    pausedReason !== null && [texts.pausedReason, texts.pausedReasons[pausedReason] ?? pausedReason],
-    [texts.lastSuccess, time(health.lastSuccessAt)],
-    health.lastFailureAt !== null && [texts.lastFailure, <Failure health={health} reader={reader} />],
-    health.blockedDeals > 0 && [texts.blocked, reader.number(health.blockedDeals)],
-    [texts.lag, health.lagSeconds === 0 ? texts.lagNone : texts.seconds(reader.number(Math.round(health.lagSeconds)))],
-    formerSecretUntil !== null && [texts.formerSecret, time(formerSecretUntil)],
-    [texts.position, <code>{webhook.position}</code>],
-    [texts.responsible, webhook.responsible],
-    [texts.createdAt, time(webhook.createdAt)],
-    [texts.createdBy, webhook.createdBy],
+    webhook.description !== null && ['Description', webhook.description],
+    ['Types of events', types.length === 0 ? 'all types' : types.join(', ')],
+    deals.length > 0 && ['Only these deals', deals.join(', ')],
+    pausedReason !== null && ['Paused because', texts.pausedReasons[pausedReason] ?? pausedReason],
+    ['Last delivered', time(health.lastSuccessAt)],
+    health.lastFailureAt !== null && ['Last failed', <Failure health={health} reader={reader} />],
+    health.blockedDeals > 0 && ['Deals that wait for a retry', reader.number(health.blockedDeals)],
+    [
+      'Oldest event that waits',
+      health.lagSeconds === 0 ? 'none waits' : `${reader.number(Math.round(health.lagSeconds))} s old`,
+    ],
+    formerSecretUntil !== null && ['The former secret signs until', time(formerSecretUntil)],
+    ['Position', <code>{webhook.position}</code>],
+    ['Responsible', webhook.responsible],
+    ['Created', time(webhook.createdAt)],
+    ['By', webhook.createdBy],
   ]
   return (
     <dl class="facts">
@@ -54,29 +57,29 @@ const Failure = ({ health, reader }: Pick<Webhook, 'health'> & { readonly reader
 /** The last attempts, the newest first. */
 export function Deliveries({ attempts, reader }: { readonly attempts: readonly Attempt[]; readonly reader: Reader }) {
   const columns: Column<Attempt>[] = [
-    { title: texts.at, isShort: true, cell: ({ at }) => <Time time={at} reader={reader} /> },
-    { title: texts.type, cell: ({ type }) => type },
+    { title: 'At', isShort: true, cell: ({ at }) => <Time time={at} reader={reader} /> },
+    { title: 'Type', cell: ({ type }) => type },
     {
-      title: texts.outcome,
+      title: 'Outcome',
       isShort: true,
       cell: ({ outcome }) => (
         <span class={outcome === 'delivered' ? 'badge good' : 'badge bad'}>{texts.outcomes[outcome]}</span>
       ),
     },
     {
-      title: texts.status,
+      title: 'Status',
       cell: ({ status, reason }) => [status, reason].filter((part) => part !== null).join(' ') || '–',
     },
-    { title: texts.attempt, isNumber: true, cell: ({ attempt }) => String(attempt) },
+    { title: 'Attempt', isNumber: true, cell: ({ attempt }) => String(attempt) },
     {
-      title: texts.duration,
+      title: 'Took',
       isNumber: true,
-      cell: ({ durationMs }) => texts.milliseconds(reader.number(durationMs)),
+      cell: ({ durationMs }) => `${reader.number(durationMs)} ms`,
     },
     {
-      title: texts.deal,
+      title: 'Deal',
       cell: ({ deal }) => (deal === null ? '–' : <a href={pathOfDeal(deal)}>{deal.slice(-12)}</a>),
     },
   ]
-  return <Table caption={texts.deliveries} columns={columns} rows={attempts} empty={texts.deliveriesNone} />
+  return <Table caption="Deliveries" columns={columns} rows={attempts} empty="Nothing was sent yet." />
 }
