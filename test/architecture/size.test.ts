@@ -1,4 +1,4 @@
-/** How many lines people read to take the project over: `size.json`, for each folder, without tests and generated files. */
+/** How many lines people read who take the project over: for each folder, without tests and generated files. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
