@@ -107,7 +107,7 @@ describe.skipIf(missingForOperators)(
 describe('docs/operations.md, read', () => {
   it('defines words that a shell understands', async () => {
     const definitions = [...page.matchAll(/^```bash\n(.*?)^```/gms)]
-    expect(definitions.length).toBe(5)
+    expect(definitions.length).toBe(4)
     for (const [, script = ''] of definitions) await promisify(execFile)('bash', ['-nc', script])
   })
 
