@@ -1,8 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
+import { Secret, TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { unixSeconds } from '../../shared/platform/clock.ts'
 import { rememberSecret } from '../support/clients/http-client.ts'
-import { markupCorpus, shownErrors, shownSecrets, showsAsText } from '../support/clients/pages/page-text.ts'
+import { markupCorpus, shownErrors, shownSecrets, showsAsText, unescaped } from '../support/clients/pages/page-text.ts'
 import { signIn } from '../support/clients/pages/sign-in.ts'
 import { type ClientKey, signUrl } from '../support/clients/signing.ts'
 import { type ConsoleWorld, expectPage, openConsole, type PageReader } from '../support/worlds/console-world.ts'
@@ -275,5 +276,58 @@ describe('tokens and secrets', () => {
       expect(Object.keys(shownErrors(refused.text)), JSON.stringify(wrong)).toEqual(['key-signed-password'])
       expect(refused.text).toMatch(/name="include\.ip"[^>]* checked/)
     }
+  })
+})
+
+describe('the second factor', () => {
+  const path = '/account/security'
+  const hidden = (text: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? ''
+  const codeOf = (uri: string) => {
+    const secret = new URL(uri).searchParams.get('secret') ?? ''
+    rememberSecret(secret)
+    world.stack.clock.advanceSeconds(60)
+    return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: world.stack.clock.now() })
+  }
+
+  it('is an app, confirmed by its code, asked for at the sign-in, with recovery codes, and removed', async () => {
+    const dave = await world.readAs('dave')
+    expectPage(await dave.get(path), 200, 'Nothing is set up.')
+    const begun = await dave.post(path, { action: 'totp' })
+    expectPage(begun, 200, 'Set up an app', '<svg')
+    const uri = unescaped(hidden(begun.text, 'uri'))
+    const confirm = { action: 'confirm-totp', challenge: hidden(begun.text, 'challenge'), uri, name: 'phone' }
+    const refused = await dave.post(path, { ...confirm, code: '000000' })
+    expect(Object.keys(shownErrors(refused.text))).toEqual(['code'])
+    expect((await dave.post(path, { ...confirm, code: codeOf(uri) })).headers.get('location')).toBe(
+      `${path}?done=factor-added`,
+    )
+    const made = await dave.post(path, { action: 'recovery' })
+    const codes = shownSecrets(made.text)[0]?.split('\n') ?? []
+    expect(codes).toHaveLength(10)
+    for (const code of codes) rememberSecret(code)
+    const page = await dave.get(path)
+    expectPage(page, 200, 'phone', 'Codes of an app', '10 codes are left.')
+
+    const send = (fields: Readonly<Record<string, string>>) =>
+      world.stack.auth.send('/sessions', {
+        method: 'POST',
+        body: new URLSearchParams(fields).toString(),
+        headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'text/html,*/*;q=0.8' },
+      })
+    const asked = await send({ username: 'dave', password: passwordOf('dave'), return_to: world.url(path) })
+    expectPage(asked, 401, 'The password is right. Now enter a code.')
+    const answer = { challenge: hidden(asked.text, 'challenge'), return_to: world.url(path) }
+    expect(Object.keys(shownErrors((await send({ ...answer, code: '000000' })).text))).toEqual(['code'])
+    expect((await send({ ...answer, code: codes[0] ?? '' })).status).toBe(303)
+    expectPage(await dave.get(path), 200, '9 codes are left.')
+
+    const id = unescaped(/remove=([^"&]+)/.exec(page.text)?.[1] ?? '')
+    expectPage(await dave.get(`${path}?remove=${id}`), 200, 'Remove phone?')
+    world.stack.clock.advanceSeconds(301)
+    const unproved = await dave.post(path, { action: 'remove', id })
+    expect(Object.keys(shownErrors(unproved.text))).toEqual(['remove-password'])
+    const removed = await dave.post(path, { action: 'remove', id, password: passwordOf('dave') })
+    expect(removed.headers.get('location')).toBe(`${path}?done=factor-removed`)
+    expectPage(await dave.get(`${path}?remove=${id}`), 404, 'There is no such second factor any more.')
   })
 })
