@@ -17,8 +17,14 @@ export function bodyText(body: unknown): string {
   const items = itemsOf(body)
   if (items) return items.length === 0 ? 'There are none.' : tableOf(items)
   if (!isObject(body)) return printable(String(body))
-  return fields(Object.entries(body).map(([name, value]) => [name, cellOf(value)]))
+  const members = Object.entries(body)
+  const lines = fields(members.filter(([, value]) => !isPem(value)).map(([name, value]) => [name, cellOf(value)]))
+  return [lines, ...members.flatMap(([name, value]) => (isPem(value) ? [name, value.trimEnd()] : []))].join('\n')
 }
+
+/** A key, which is of use with its line breaks alone (RFC 7468). */
+const isPem = (value: unknown): value is string =>
+  typeof value === 'string' && /^-----BEGIN [A-Z ]+-----\n[A-Za-z0-9+/=\n]+\n-----END [A-Z ]+-----\n?$/.test(value)
 
 function tableOf(items: readonly unknown[]): string {
   const rows = items.map((item) => (isObject(item) && !Array.isArray(item) ? item : { value: item }))

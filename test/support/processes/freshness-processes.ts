@@ -109,8 +109,8 @@ export class DealProcess {
   asked = 0
   /** So many streams were opened. */
   streams = 0
-  /** Whether auth servers refuse to open one. */
-  isRefusedStreams = false
+  /** Whether it is refused when it opens one. */
+  isStreamRefused = false
   /** When an auth server answered last that it cannot read its database. */
   toldNothingAt = Number.NEGATIVE_INFINITY
   /** So many reads are under way. */
@@ -137,7 +137,7 @@ export class DealProcess {
     this.feed = createPrincipalFeed({ cache: this.cache, authClient: { instanceId }, clock: time, log })
     const feedLines = (from: Parameters<AuthClient['feedLines']>[0], signal: AbortSignal) => {
       this.streams += 1
-      if (this.isRefusedStreams) throw new Unavailable('auth-server')
+      if (this.isStreamRefused) throw new Unavailable('auth-server')
       return this.authLink.stream<FeedLine>((send, ended) => {
         const server = running(options.authServers())
         void streamOf(server, from, { send, ended })

@@ -191,14 +191,16 @@ it('is opened anew each minute, because two clocks part', async () => {
 it('goes on with the stream that it has while no other can be opened, as when PostgreSQL is away', async () => {
   world.cacheServer.kill()
   await world.time.pass(2_000)
-  for (const deal of world.deals) deal.isRefusedStreams = true
+  for (const deal of world.deals) deal.isStreamRefused = true
   let oldest = 0
   for (let passed = 0; passed < 90_000; passed += 50) {
     await world.time.pass(50)
     oldest = Math.max(oldest, ...world.deals.map(({ feed }) => feed.ageMs()))
   }
   expect(oldest).toBeLessThan(800)
-  for (const deal of world.deals) deal.isRefusedStreams = false
+  // One each two seconds, after the first minute.
+  for (const count of streams()) expect(count).toBeLessThan(20)
+  for (const deal of world.deals) deal.isStreamRefused = false
   await world.time.pass(3_000)
   const opened = streams()
   await change(0, 'user-3', mayNothing)

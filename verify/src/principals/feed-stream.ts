@@ -91,9 +91,12 @@ async function followInTurn(
     const opened = { lines, end: () => ending.abort() }
     return opened
   }
-  // A stream that brings nothing replaces none: the former one goes on, and asks again.
+  // A stream that brings nothing replaces none: the former one goes on, and asks again after a pause.
+  let askedAt = Number.NEGATIVE_INFINITY
   const replace = (former: Followed) => {
-    if (next) return
+    const now = ports.clock.monotonic()
+    if (next || now - askedAt < longestPauseMs) return
+    askedAt = now
     const opened = open(former)
     next = opened
     void opened.lines.then((lines) => {
