@@ -92,7 +92,11 @@ const dealServerOf = async ({ connect }: CallerPorts): Promise<DealServer> => {
 const explainProblem: Explain = (error) => {
   if (error instanceof NoLogin) return [notLoggedIn, error.message]
   if (!(error instanceof Error)) return undefined
-  if (error.name === 'KeyholdUnreachable') return [exitCodes.refused, `Failed: ${error.message}`]
+  if (error.name === 'KeyholdUnreachable') {
+    const isUntrusted = /CERT|SIGNATURE|ISSUER|ALTNAME/.test(error.message)
+    const advice = isUntrusted ? ". Name the authority's PEM file in NODE_EXTRA_CA_CERTS." : ''
+    return [exitCodes.refused, `Failed: ${error.message}${advice}`]
+  }
   if (error.name !== 'KeyholdProblem') return undefined
   const { code, errors } = error as Error & { code: string; errors: { pointer: string; message: string }[] }
   if (endedLogin.includes(code)) return [notLoggedIn, `Your login has ended. Log in again: keyhold login (${code})`]

@@ -1,5 +1,6 @@
 /** `npx keyhold api` against both servers, as an operator uses it. */
 import { execFile } from 'node:child_process'
+import { createPrivateKey } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,6 +52,13 @@ describeEmbedded('npx keyhold api', (openBackend) => {
       expect(output).toMatch(/\nusername +bob\n/)
       expect(output).toMatch(/\nroles +viewer\n/)
       expect(await run('api DELETE /users/bob/lock')).toEqual(done)
+    })
+
+    it('a private key with its line breaks, which can be used as it is printed', async () => {
+      const { output } = await run('api POST /api-keys kind=rsa name=program')
+      const pem = /\nprivateKeyPem\n(-----BEGIN PRIVATE KEY-----\n.*-----END PRIVATE KEY-----\n)$/s.exec(output)?.[1]
+      rememberSecret(pem ?? '')
+      expect(createPrivateKey(pem ?? '').asymmetricKeyType).toBe('rsa')
     })
 
     it('the body as it is with --json', async () => {

@@ -115,7 +115,9 @@ describeEmbedded('the command line over TLS', (openBackend) => {
       })
     const stranger = login({})
     expect(await stranger.ended()).toBe(1)
-    expect(stranger.err()).toMatch(/^Failed: .* cannot be reached: \w*(CERT|SIGN)\w*\n$/)
+    expect(stranger.err()).toMatch(
+      /^Failed: .* cannot be reached: \w*(CERT|SIGN)\w*\. Name .* NODE_EXTRA_CA_CERTS\.\n$/,
+    )
     const told = login({ NODE_EXTRA_CA_CERTS: TLS_CERT })
     expect(await told.ended()).toBe(0)
     expect(told.out()).toBe('You are logged in as admin.\n')
