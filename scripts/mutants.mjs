@@ -4,7 +4,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 
 const seed = 'keyhold'
@@ -48,11 +48,12 @@ const mutants = Array.from(
   (_, n) => places[n % places.length][Math.floor(n / places.length)],
 )
 
-/** The first test that fails: of those of the folder, which are quick, then of all of `npm test`. */
+/** The first test that fails: of those of the folder, then of those of its names, then of all of `npm test`. */
 function noticedBy(file) {
   const folder = `test/${dirname(file).replace('verify/src', 'verify')}`
-  for (const filter of existsSync(folder) ? [[folder], []] : [[]]) {
-    const parameters = ['vitest', 'run', '--bail=1', '--reporter=dot', ...filter]
+  const names = [basename(file).replace(/\.tsx?$/, ''), basename(dirname(file))]
+  for (const filter of [existsSync(folder) ? [folder] : names, names, []]) {
+    const parameters = ['vitest', 'run', '--bail=1', '--reporter=dot', '--passWithNoTests', ...filter]
     const { status, stdout, stderr } = spawnSync('npx', parameters, { encoding: 'utf8', maxBuffer: 1e9 })
     if (status !== 0) return /FAIL .*/.exec(stripVTControlCharacters(stdout + stderr))?.[0] ?? `exit code ${status}`
   }

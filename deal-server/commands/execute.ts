@@ -3,8 +3,9 @@
  * decision → commit. Knows no HTTP: a refusal has a code and facts, and the HTTP folder makes a response from it.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { KeyedQueue } from '../../shared/platform/concurrency/keyed-queue.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
-import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
 import { missingRights, refuseAnonymous, signatureUsed } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
 import { reaches } from '../domain/own-deals.ts'
@@ -12,7 +13,6 @@ import { readingRight } from '../use-cases/define-use-case.ts'
 import type { CommandContext, CommandRequest, CommandResult, ShownCommand } from './command-context.ts'
 import { commitDecision } from './commit.ts'
 import { type DecisionPorts, decide } from './decide.ts'
-import { createKeyedQueue, type KeyedQueue } from './keyed-queue.ts'
 import type { DealRepository, Loaded } from './ports.ts'
 import { isForeign, isPresent, noSuchDeal, presentOf } from './presence.ts'
 import { replay } from './replay.ts'
@@ -34,6 +34,17 @@ const maxRounds = 200
 /** The longest pause before the next round, in milliseconds. The pause is random, so that other commands can run. */
 const longestPauseMs = 20
 
+/** How long a command may wait for earlier commands on the same deal. */
+const queueWait = {
+  timeoutMs: 5_000,
+  onTimeout: () =>
+    new ProblemError(
+      'command-in-progress',
+      'Other commands on this deal were still running after five seconds. Try again.',
+      { retryAfterSeconds: 1, members: { final: false } },
+    ),
+}
+
 /** How long copies of a signed request wait for the outcome of the first copy, in milliseconds. */
 const firstCopyMaxMs = 5_000
 /** Pause between two reads of that outcome, in milliseconds. `maxRounds` pauses are as long as `firstCopyMaxMs`. */
@@ -41,7 +52,7 @@ const pollIntervalMs = 25
 
 /** Makes the executor, one for each process: commands on one deal run one after another. */
 export function createExecuteCommand(ports: CommandPorts): ExecuteCommand {
-  const parts: Parts = { ...ports, queue: createKeyedQueue() }
+  const parts: Parts = { ...ports, queue: new KeyedQueue() }
   return async function executeCommand(request) {
     const { caller } = request
     try {
@@ -72,7 +83,7 @@ function contextOf(request: CommandRequest, ids: IdSource): CommandContext {
 const runOrReplay = (parts: Parts, context: CommandContext): Promise<CommandResult> =>
   context.request.caller.credential.signature?.isReused
     ? replaySigned(parts, context)
-    : parts.queue.run(context.queueKey, () => runCommand(parts, context))
+    : parts.queue.run(context.queueKey, () => runCommand(parts, context), queueWait)
 
 /** Decides and commits. Starts again when another process was first. */
 async function runCommand(parts: Parts, context: CommandContext): Promise<CommandResult> {

@@ -3,6 +3,7 @@
  * wake-up and at an interval. Without followers it does not read.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
+import { Signal } from '../../shared/platform/concurrency/signal.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import type { EventLag } from './event-lag.ts'
 import type { EventLog, EventPage, LoggedEvent } from './event-log.ts'
@@ -61,8 +62,7 @@ export class EventReader {
   #place: Place = beginning
   #runId = ''
   #isRunning = false
-  #isWoken = false
-  #wake: () => void = () => undefined
+  readonly #wakeUp = new Signal()
 
   constructor(ports: ReaderPorts, options: ReaderOptions) {
     this.#ports = ports
@@ -92,7 +92,7 @@ export class EventReader {
   /** Removes a follower. */
   leave(follower: Follower): void {
     this.#followers.delete(follower)
-    if (this.#followers.size === 0) this.#wake()
+    if (this.#followers.size === 0) this.#wakeUp.raise()
   }
 
   /** Where the log of this history parted from what streams were sent. @throws Unavailable */
@@ -102,8 +102,7 @@ export class EventReader {
 
   /** Wakes the reader: there may be new events. */
   wakeUp(): void {
-    this.#isWoken = true
-    this.#wake()
+    this.#wakeUp.raise()
   }
 
   async #run(): Promise<void> {
@@ -121,7 +120,7 @@ export class EventReader {
   async #readPage(): Promise<EventPage | undefined> {
     const { log, encode, lag, logger } = this.#ports
     const place = this.#place
-    this.#isWoken = false
+    this.#wakeUp.clear()
     try {
       const page = await log.read(place, { limit: this.#options.pageSize })
       const isRestarted = page.runId !== this.#runId
@@ -156,20 +155,8 @@ export class EventReader {
 
   async #pause(started: number): Promise<void> {
     const { clock } = this.#ports
-    if (!this.#isWoken) await this.#sleep(this.#options.pollMs)
+    await this.#wakeUp.wait(this.#options.pollMs)
     const tooEarlyMs = shortestIntervalMs - (clock.monotonic() - started)
     if (this.#followers.size > 0 && tooEarlyMs > 0) await new Promise((resolve) => setTimeout(resolve, tooEarlyMs))
-  }
-
-  /** Waits for a wake-up, at most `ms`. */
-  #sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms).unref()
-      this.#wake = () => {
-        clearTimeout(timer)
-        this.#wake = () => undefined
-        resolve()
-      }
-    })
   }
 }

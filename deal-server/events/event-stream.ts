@@ -4,6 +4,7 @@
  * of the caller is checked before anything is sent.
  */
 import type { Clock } from '../../shared/platform/clock.ts'
+import { Signal } from '../../shared/platform/concurrency/signal.ts'
 import type { BodyStream } from '../../shared/platform/http/stream.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
@@ -81,7 +82,7 @@ export class EventStream implements Follower {
   #waitingBytes = 0
   #isBehind = false
   #isEnded = false
-  #wake: () => void = () => undefined
+  readonly #change = new Signal()
   #lastWrite: number
   #blockedSince: number | undefined
 
@@ -126,7 +127,7 @@ export class EventStream implements Follower {
     this.#queue.push({ events, end: page.end })
     this.#waitingBytes += lengthOf(events)
     if (this.#waitingBytes + this.#body.waitingBytes() > this.#options.maxWaitingBytes) this.#fallBehind()
-    this.#wake()
+    this.#change.raise()
   }
 
   onRestart({ history }: Place): void {
@@ -134,7 +135,7 @@ export class EventStream implements Follower {
     else {
       this.#isOutdated = true
       this.#fallBehind()
-      this.#wake()
+      this.#change.raise()
     }
   }
 
@@ -145,7 +146,7 @@ export class EventStream implements Follower {
   #end(reason: string): void {
     if (!this.#isEnded) this.#ports.logger.debug({ reason }, 'An event stream ends')
     this.#isEnded = true
-    this.#wake()
+    this.#change.raise()
   }
 
   /** Ends the stream for a refusal or an outage. @throws every other error */
@@ -268,14 +269,8 @@ export class EventStream implements Follower {
         await this.#send(events)
         if (isBefore(this.#place, last.end)) this.#place = last.end
       } else if (this.#isBehind) return
-      else await this.#woken()
+      else await this.#change.wait()
     }
-  }
-
-  #woken(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = resolve
-    })
   }
 
   /** Sends the events that the caller may see now. */

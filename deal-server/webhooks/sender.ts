@@ -7,6 +7,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Permits } from '../../shared/platform/concurrency/permits.ts'
+import { Signal } from '../../shared/platform/concurrency/signal.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { EventLog, EventPage, LoggedEvent } from '../events/event-log.ts'
@@ -81,8 +82,7 @@ export class WebhookSender {
   #runId: string | undefined
   #pause: PauseReason | undefined
   #isStopping = false
-  #isWoken = false
-  #wake: () => void = () => undefined
+  readonly #wakeUp = new Signal()
   #running: Promise<void> = Promise.resolve()
 
   constructor(ports: SenderPorts, options: SenderOptions, of: { loaded: LoadedWebhook; leaseUntil: number }) {
@@ -117,8 +117,7 @@ export class WebhookSender {
 
   /** Wakes the sender: there may be new events, or other rights. */
   wake(): void {
-    this.#isWoken = true
-    this.#wake()
+    this.#wakeUp.raise()
   }
 
   /** The lease was prolonged until then, on the monotonic clock. */
@@ -136,9 +135,9 @@ export class WebhookSender {
 
   async #run(): Promise<void> {
     while (!this.hasEnded) {
-      this.#isWoken = false
+      this.#wakeUp.clear()
       const waitMs = await this.#turn().catch((err: unknown) => this.#onError(err))
-      if (waitMs > 0 && !this.hasEnded) await this.#sleep(waitMs)
+      if (waitMs > 0 && !this.hasEnded) await this.#wakeUp.wait(waitMs)
     }
     if (this.#pause !== undefined) this.#abort.abort()
     await Promise.all(this.#retries)
@@ -382,18 +381,5 @@ export class WebhookSender {
 
   async #saveIfDue(): Promise<void> {
     if (this.#progress.isDue(positionAfterMs)) await this.#progress.save()
-  }
-
-  /** Waits for a wake-up, at most `ms`. */
-  #sleep(ms: number): Promise<void> {
-    if (this.#isWoken) return Promise.resolve()
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      this.#wake = () => {
-        clearTimeout(timer)
-        this.#wake = () => undefined
-        resolve()
-      }
-    })
   }
 }

@@ -1,5 +1,6 @@
 /** Work that runs side by side, whose results are wanted in the order of its items. */
 import { setImmediate as letOthersRun } from 'node:timers/promises'
+import { KeyedQueue } from './keyed-queue.ts'
 
 /** The work for one item. */
 export interface OrderedWork<Result> {
@@ -29,20 +30,11 @@ export async function runInOrder<Item, Result>(
   items: Iterable<Item>,
   { maxAhead, prepare, take, stopped }: OrderedRun<Item, Result>,
 ): Promise<void> {
-  /** Key → its last work; at most `maxAhead` of them. */
-  const lasts = new Map<string, Promise<unknown>>()
+  const queue = new KeyedQueue()
   const ahead: Promise<Result | undefined>[] = []
 
-  const begin = ({ key, run }: OrderedWork<Result>): Promise<Result | undefined> => {
-    const before = key === undefined ? undefined : lasts.get(key)
-    const ending = before ? before.then(() => (stopped.aborted ? undefined : run())) : run()
-    if (key === undefined) return ending
-    const last = ending.finally(() => {
-      if (lasts.get(key) === last) lasts.delete(key)
-    })
-    lasts.set(key, last)
-    return last
-  }
+  const begin = ({ key, run }: OrderedWork<Result>): Promise<Result | undefined> =>
+    key === undefined ? run() : queue.run(key, async () => (stopped.aborted ? undefined : run()))
 
   const rest = items[Symbol.iterator]()
   const fill = () => {

@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { AttemptCounts } from '../../platform/cache/attempt-counts.ts'
 import type { AttemptVerdict, Cache, LimitedKey } from '../../platform/cache/cache.ts'
 import type { Clock } from '../../platform/clock.ts'
+import { KeyedQueue } from '../../platform/concurrency/keyed-queue.ts'
 import type { IdSource } from '../../platform/ids.ts'
 import { ProblemError, Unavailable } from '../../platform/problems/errors.ts'
 import type { Attempt, LoginThrottle } from '../../protocol/authentication/login-throttle.ts'
@@ -163,7 +164,7 @@ function createCounts({ cache, clock }: LoginThrottleOptions) {
  * when too many wait
  */
 function createWaiting({ clock }: LoginThrottleOptions) {
-  const runInTurn = createTurns()
+  const turns = new KeyedQueue()
   let waiting = 0
   return async (
     { key, patienceMs }: { key: string; patienceMs: number },
@@ -173,7 +174,7 @@ function createWaiting({ clock }: LoginThrottleOptions) {
     waiting += 1
     try {
       const until = clock.monotonic() + patienceMs
-      await runInTurn(key, async () => {
+      await turns.run(key, async () => {
         while (!(await tryToBegin())) {
           if (clock.monotonic() > until) throw new Unavailable('hashing')
           await pause(retryIntervalMs)
@@ -181,21 +182,6 @@ function createWaiting({ clock }: LoginThrottleOptions) {
       })
     } finally {
       waiting -= 1
-    }
-  }
-}
-
-/** Runs work with the same key one by one, in order of arrival. */
-function createTurns(): (key: string, work: () => Promise<void>) => Promise<void> {
-  const last = new Map<string, Promise<void>>()
-  return async function countAttempt(key, work) {
-    const turn = (last.get(key) ?? Promise.resolve()).then(work)
-    const over = turn.catch(() => undefined)
-    last.set(key, over)
-    try {
-      await turn
-    } finally {
-      if (last.get(key) === over) last.delete(key)
     }
   }
 }
