@@ -7,7 +7,7 @@
 import { type SQLWrapper, sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
-import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
+import { namesOf, parameters } from '../../shared/platform/database/statement.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
 import { demandSql } from '../principals/demand-sql.ts'
@@ -82,56 +82,80 @@ export const milliseconds = (column: SQLWrapper) => sql`round(extract(epoch from
 const millisecondsSince = (column: SQLWrapper) => milliseconds(sql`(clock_timestamp() - ${column})`)
 
 /** The lock makes a change of the user wait, so that its record has this login too. */
-const startSql = textOf(sql`with started as (insert into ${loginFamilies}
+const started = parameters({
+  id: 'uuid',
+  userId: 'uuid',
+  passwordHash: 'text',
+  issuedAt: 'timestamptz',
+  expiresAt: 'timestamptz',
+  refreshExpiresAt: 'timestamptz',
+  accessExpiresAt: 'timestamptz',
+  clientAddress: 'text | null',
+  userAgent: 'text | null',
+  factor: 'text | null',
+  audience: 'text | null',
+  entries: 'json',
+})
+const startSql = started.statement(sql`with started as (insert into ${loginFamilies}
     (${namesOf(loginFamilies, 'id', 'userId', 'usernameFolded', 'generation', 'createdAt', 'lastUsedAt', 'expiresAt')},
     ${namesOf(loginFamilies, 'refreshExpiresAt', 'tokensExpireAt', 'clientAddress', 'userAgent', 'secondFactor', 'audience')})
-  select $1::text::uuid, ${u.id}, ${p.usernameFolded}, ${p.generation}, $4::text::timestamptz, $4::text::timestamptz,
-    $5::text::timestamptz, $6::text::timestamptz, $7::text::timestamptz, $8::text, $9::text, $10::text,
-    $11::text
+  select ${started.id}, ${u.id}, ${p.usernameFolded}, ${p.generation}, ${started.issuedAt}, ${started.issuedAt},
+    ${started.expiresAt}, ${started.refreshExpiresAt}, ${started.accessExpiresAt}, ${started.clientAddress},
+    ${started.userAgent}, ${started.factor}, ${started.audience}
   from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} and ${p.userId} = ${u.id}
-  where ${u.id} = $2::text::uuid and ${u.passwordHash} = $3::text and ${u.enabled}
-    and ($10::text is not null or not ${demandSql})
+  where ${u.id} = ${started.userId} and ${u.passwordHash} = ${started.passwordHash} and ${u.enabled}
+    and (${started.factor} is not null or not ${demandSql})
   for share of u
   returning ${loginFamilies.generation}),
-  noted as (${insertEntriesSql(sql`$12::text::json`, sql`started`)})
+  noted as (${insertEntriesSql(started.entries, sql`started`)})
   select generation from started`)
 
+const found = parameters({ id: 'uuid' })
 const findSql =
-  textOf(sql`select json_build_object('id', ${f.id}, 'username', ${u.username}, 'generation', ${f.generation},
+  found.statement(sql`select json_build_object('id', ${f.id}, 'username', ${u.username}, 'generation', ${f.generation},
     'audience', ${f.audience}, 'counter', ${f.counter}, 'rotatedAgoMs', ${millisecondsSince(f.rotatedAt)},
     'formerRotatedAgoMs', ${millisecondsSince(f.formerRotatedAt)}, 'expiresAt', ${milliseconds(f.expiresAt)},
     'refreshExpiresAt', ${milliseconds(f.refreshExpiresAt)},
     'alive', ${f.endedAt} is null and ${acceptedFamilySql}) as family
   from ${loginFamilies} ${f} join ${users} ${u} on ${u.id} = ${f.userId}
     join ${principals} ${p} on ${p.usernameFolded} = ${f.usernameFolded}
-  where ${f.id} = $1::text::uuid`)
+  where ${f.id} = ${found.id}`)
 
-const repeatSql = textOf(sql`with repeated as (update ${loginFamilies} ${f}
-  set ${namesOf(loginFamilies, 'tokensExpireAt')} = greatest(${f.tokensExpireAt}, $4::text::timestamptz)
+const repeated = parameters({
+  id: 'uuid',
+  counter: 'int',
+  withinMs: 'int',
+  accessExpiresAt: 'timestamptz',
+  entries: 'json',
+  aliveSince: 'timestamptz',
+})
+const repeatSql = repeated.statement(sql`with repeated as (update ${loginFamilies} ${f}
+  set ${namesOf(loginFamilies, 'tokensExpireAt')} = greatest(${f.tokensExpireAt}, ${repeated.accessExpiresAt})
   from ${users} ${u}, ${principals} ${p}
-  where ${f.id} = $1::text::uuid and ${f.counter} = $2::int + 1 and ${f.endedAt} is null
-    and ${millisecondsSince(f.rotatedAt)} <= $3::int
+  where ${f.id} = ${repeated.id} and ${f.counter} = ${repeated.counter} + 1 and ${f.endedAt} is null
+    and ${millisecondsSince(f.rotatedAt)} <= ${repeated.withinMs}
     and ${u.id} = ${f.userId} and ${p.usernameFolded} = ${f.usernameFolded} and ${acceptedFamilySql}
   returning json_build_object('sealed', ${f.successorSealed},
     'proof', json_build_object('at', floor(extract(epoch from ${f.createdAt})), 'factor', ${f.secondFactor}),
     'refreshExpiresAt', ${milliseconds(f.refreshExpiresAt)},
-    'principal', ${readPrincipalSql(sql`$6::text::timestamptz`)}) as repeated),
-  noted as (${insertEntriesSql(sql`$5::text::json`, sql`repeated`)})
+    'principal', ${readPrincipalSql(repeated.aliveSince)}) as repeated),
+  noted as (${insertEntriesSql(repeated.entries, sql`repeated`)})
   select repeated from repeated`)
 
-const revokedSql = textOf(sql`select json_build_object('count', count(*),
+const revoked = parameters({ userId: 'uuid', now: 'timestamptz' })
+const revokedSql = revoked.statement(sql`select json_build_object('count', count(*),
     'firstExpiry', ${milliseconds(sql`min(e.until)`)}) as ended
   from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded}
   cross join lateral (
     select ${f.tokensExpireAt} as until from ${loginFamilies} ${f}
-    where ${f.userId} = ${u.id} and ${f.endedAt} is not null and ${f.tokensExpireAt} > $2::text::timestamptz
+    where ${f.userId} = ${u.id} and ${f.endedAt} is not null and ${f.tokensExpireAt} > ${revoked.now}
       and ${acceptedSqlOf(f)}
       and ${f.endedReason} <> 'displaced'
     union all
     select ${s.expiresAt} from ${sessions} ${s}
-    where ${s.userId} = ${u.id} and ${s.endedAt} is not null and ${s.expiresAt} > $2::text::timestamptz
+    where ${s.userId} = ${u.id} and ${s.endedAt} is not null and ${s.expiresAt} > ${revoked.now}
       and ${s.endedReason} <> 'displaced' and ${acceptedSqlOf(s)}) e
-  where ${u.id} = $1::text::uuid`)
+  where ${u.id} = ${revoked.userId}`)
 
 /** SQLSTATE: the user was deleted while the statement ran. */
 export const foreignKeyViolation = '23503'
@@ -139,11 +163,11 @@ export const foreignKeyViolation = '23503'
 /** Creates the store over this database. */
 export function createRefreshTokenFamilies(database: Database): RefreshTokenFamilies {
   return {
-    start: (family) => startFamily(database, family, startSql),
+    start: (family) => startFamily(database, family),
 
     async find(id) {
       if (!isUuid(id)) return undefined
-      const rows = await database.query<{ family: RefreshTokenFamily }>(findSql, [id])
+      const rows = await database.query<{ family: RefreshTokenFamily }>(...findSql({ id }))
       return rows[0]?.family
     },
 
@@ -152,13 +176,20 @@ export function createRefreshTokenFamilies(database: Database): RefreshTokenFami
     async repeat(id, { username, counter, withinMs, accessExpiresAt, now }) {
       const entries = JSON.stringify(refreshEntries({ id, username }))
       const aliveSince = tokensAliveSince({ now: () => now })
-      const parameters = [id, counter, Math.ceil(withinMs), fromSeconds(accessExpiresAt), entries, aliveSince]
-      const [row] = await database.write<{ repeated: RepeatedRow }>(repeatSql, parameters)
+      const retry = repeatSql({
+        id,
+        counter,
+        withinMs: Math.ceil(withinMs),
+        accessExpiresAt: fromSeconds(accessExpiresAt),
+        entries,
+        aliveSince,
+      })
+      const [row] = await database.write<{ repeated: RepeatedRow }>(...retry)
       return row && { ...row.repeated, principal: toPrincipal(row.repeated.principal) }
     },
 
     async revokedIds(userId, now) {
-      const rows = await database.query<{ ended: RevokedIds }>(revokedSql, [userId, timestamp(now)])
+      const rows = await database.query<{ ended: RevokedIds }>(...revokedSql({ userId, now: timestamp(now) }))
       return rows[0]?.ended ?? { count: 0, firstExpiry: null }
     },
   }
@@ -167,25 +198,25 @@ export function createRefreshTokenFamilies(database: Database): RefreshTokenFami
 async function startFamily(
   database: Database,
   family: NewRefreshTokenFamily,
-  text: string,
 ): Promise<{ generation: number } | undefined> {
   const { times } = family
   const { entries, stored } = entriesUnderWay()()
+  const start = startSql({
+    id: family.id,
+    userId: family.userId,
+    passwordHash: family.passwordHash,
+    issuedAt: fromSeconds(times.issuedAt),
+    expiresAt: fromSeconds(family.expiresAt),
+    refreshExpiresAt: fromSeconds(times.refreshExpiresAt),
+    accessExpiresAt: fromSeconds(times.accessExpiresAt),
+    clientAddress: family.clientAddress ?? null,
+    userAgent: family.userAgent ?? null,
+    factor: family.factor,
+    audience: family.audience,
+    entries: JSON.stringify(entries),
+  })
   try {
-    const rows = await database.write<{ generation: number }>(text, [
-      family.id,
-      family.userId,
-      family.passwordHash,
-      fromSeconds(times.issuedAt),
-      fromSeconds(family.expiresAt),
-      fromSeconds(times.refreshExpiresAt),
-      fromSeconds(times.accessExpiresAt),
-      family.clientAddress ?? null,
-      family.userAgent ?? null,
-      family.factor,
-      family.audience,
-      JSON.stringify(entries),
-    ])
+    const rows = await database.write<{ generation: number }>(...start)
     if (rows.length > 0) stored()
     return rows[0]
   } catch (error) {

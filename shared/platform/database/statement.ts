@@ -1,12 +1,12 @@
 /**
  * Statements that Drizzle writes and `query` and `write` send. They name tables and columns through the schema, so the
- * compiler finds every place that a renamed column has. Hot ones are written once, when their file is loaded: their
- * parameters are `$1`, `$2` and so on.
+ * compiler finds every place that a renamed column has. Hot ones are written once, when their file is loaded, and take
+ * named parameters.
  */
-import { type Column, getTableColumns, type Query, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { type Column, getTableColumns, is, Placeholder, type Query, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { PgDialect, type PgTable } from 'drizzle-orm/pg-core'
 import { drizzle } from 'drizzle-orm/pg-proxy'
-import type { Drizzle, Parameter } from './database.ts'
+import type { Drizzle, Parameter, Statement } from './database.ts'
 
 const dialect = new PgDialect()
 
@@ -27,6 +27,63 @@ export function textOf(statement: SQLWrapper): string {
   const [text, parameters] = statementOf(statement)
   if (parameters.length > 0) throw new TypeError(`a statement has a value where its text belongs: ${text}`)
   return text
+}
+
+/** The types of parameters in SQL, and what each of them takes. */
+interface ParameterTypes {
+  readonly text: string
+  readonly uuid: string
+  /** RFC 3339. */
+  readonly timestamptz: string
+  /** JSON text. */
+  readonly json: string
+  readonly smallint: number
+  readonly int: number
+  readonly bigint: number | string
+  readonly boolean: boolean
+  /** The text of an array. */
+  readonly 'uuid[]': string
+}
+
+type Type = keyof ParameterTypes
+
+type ValueOf<Declared> = Declared extends Type
+  ? ParameterTypes[Declared]
+  : Declared extends `${infer Nullable extends Type} | null`
+    ? ParameterTypes[Nullable] | null
+    : never
+
+type Types = Readonly<Record<string, Type | `${Type} | null`>>
+
+/** The parameters of a statement in its SQL, and the statement over them. */
+type DeclaredParameters<Declared extends Types> = Readonly<Record<keyof Declared, SQL>> & {
+  /** Writes the statement. @throws TypeError when it has other parameters, or a value */
+  statement(written: SQLWrapper): (values: { readonly [Name in keyof Declared]: ValueOf<Declared[Name]> }) => Statement
+}
+
+/**
+ * Parameters with these names and types, such as `uuid` or `uuid | null`. A statement may use one several times: it is
+ * sent once.
+ */
+export function parameters<const Declared extends Types>(types: Declared): DeclaredParameters<Declared> {
+  const names: (keyof Declared)[] = Object.keys(types)
+  const inSql = Object.entries(types).map(([name, type]) => {
+    const cast = sql.raw(type.replace(' | null', ''))
+    return [name, sql`${sql.placeholder(name)}::text::${cast}`] as const
+  })
+  return Object.assign(Object.fromEntries(inSql) as Record<keyof Declared, SQL>, {
+    statement: (written: SQLWrapper) => {
+      const { sql: text, params }: Query = dialect.sqlToQuery(written.getSQL())
+      const numbers = params.map((parameter) => (is(parameter, Placeholder) ? names.indexOf(parameter.name) + 1 : 0))
+      const isDeclared = !numbers.includes(0) && new Set(numbers).size === names.length
+      if (!isDeclared) throw new TypeError(`a statement has other parameters than ${names.join(', ')}: ${text}`)
+      const numbered = text.replace(/\$(\d+)/g, (_, place: string) => `$${numbers[Number(place) - 1]}`)
+      return (values: Readonly<Record<keyof Declared, Parameter>>): Statement => [
+        numbered,
+        names.map((name) => values[name]),
+      ]
+    },
+  })
 }
 
 type Columns<Table extends PgTable> = Table['_']['columns']
