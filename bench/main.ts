@@ -1,6 +1,10 @@
 /** `npm run bench [-- WORD…]`: measures, and prints tables. README.md describes them. */
+import { buildMeasurements } from './comparisons/builds.ts'
 import { measurements } from './comparisons/index.ts'
 import { run } from './runs/run.ts'
 
-const results = { file: new URL('results.md', import.meta.url), title: 'Results of the benchmark' }
-await run({ name: 'npm run bench', measurements, results }, process.argv.slice(2))
+const name = 'npm run bench'
+const command = process.env.BENCH_FORMER_BUILD
+  ? { name, measurements: buildMeasurements }
+  : { name, measurements, results: new URL('results.jsonl', import.meta.url) }
+await run(command, process.argv.slice(2))

@@ -2,34 +2,27 @@ import type { Comparison, Subject, Turn } from '../runner/compare.ts'
 import { type Bench, cpuSince, cpuSoFar, floorFile, overHttp } from '../servers/bench.ts'
 import { cpuOfEndedChildren } from '../servers/cpu-time.ts'
 import { runPgbench } from '../servers/pgbench.ts'
-import type { Running } from '../servers/processes.ts'
-import { dealId, holdAndUnhold, request } from '../servers/requests.ts'
+import { dealId, request } from '../servers/requests.ts'
+import { holdsOf } from './works.ts'
 
 /** Compares HoldDeal and UnholdDeal in turn, each caller on its own deal, with one function for each commit. */
 export async function holdDeals(bench: Bench): Promise<Comparison> {
-  const { keyhold, bareHono, settings } = bench
-  const holds = (
-    name: string,
-    server: Running,
-    requestsOf: (deal: number, caller: number) => readonly string[],
-  ): Subject => {
+  const { keyhold, bareHono: server, settings } = bench
+  const bare = (name: string, headers: Readonly<Record<string, string>>): Subject => {
     const first = bench.newDeals(settings.callers)
-    return overHttp(bench, { name, server, requestsOf: (caller) => requestsOf(first + caller, caller) })
+    return overHttp(bench, name, { server, requestsOf: (caller) => bareHolds(first + caller, headers) })
   }
-  const { deal: server, tokenOf } = keyhold
   return {
     title: `HoldDeal and UnholdDeal by ${settings.callers} callers`,
     unit: 'commits',
     floors: [
-      holds('bare Hono, one function', bareHono, (deal) => bareHolds(deal, {})),
-      holds('bare Hono, with the row of a command', bareHono, (deal) => bareHolds(deal, { 'Idempotency-Key': '{n}' })),
+      bare('bare Hono, one function', {}),
+      bare('bare Hono, with the row of a command', { 'Idempotency-Key': '{n}' }),
       pgbench(bench),
     ],
     subjects: [
-      holds('Keyhold, Bearer', server, (deal, caller) => holdAndUnhold(deal, tokenOf(caller), { named: false })),
-      holds('Keyhold, Bearer, with Idempotency-Key', server, (deal, caller) =>
-        holdAndUnhold(deal, tokenOf(caller), { named: true }),
-      ),
+      overHttp(bench, 'Keyhold, Bearer', holdsOf(bench, keyhold, { named: false })),
+      overHttp(bench, 'Keyhold, Bearer, with Idempotency-Key', holdsOf(bench, keyhold, { named: true })),
     ],
   }
 }
@@ -47,7 +40,7 @@ function bareHolds(deal: number, headers: Readonly<Record<string, string>>): str
 /** The same function by pgbench, without HTTP. A run of its script has two commits. */
 function pgbench(bench: Bench): Subject {
   const { clients } = bench.settings
-  const { url } = bench.environment.databases.floors
+  const { url } = bench.environment.floors
   const script = floorFile('hold-deal.pgbench.sql')
   const turn = async (seconds: number): Promise<Turn> => {
     const [before, ended] = [cpuSoFar(bench), cpuOfEndedChildren(process.pid)]

@@ -1,5 +1,5 @@
 import type { OnRound } from '../runner/compare.ts'
-import { rounded } from '../runner/figures.ts'
+import type { Row, Table } from '../runner/table.ts'
 import { bareReads } from '../servers/bare-reads.ts'
 import { type Bench, cyclesOf, type HttpWork } from '../servers/bench.ts'
 import { residentBytes } from '../servers/cpu-time.ts'
@@ -10,17 +10,16 @@ import { holdAndUnhold, readDeal, request } from '../servers/requests.ts'
 const parts = [0, 0.1, 0.25, 0.5, 1]
 
 /** Measures the resident memory of new servers under load. */
-export async function measureMemory(bench: Bench, onRound: OnRound): Promise<string> {
+export async function measureMemory(bench: Bench, onRound: OnRound): Promise<Table> {
   const { keyhold, settings, closeLater } = bench
   const [auth, deal] = [await keyhold.startAuthServer(), await keyhold.startDealServer()]
   for (const server of [auth, deal]) closeLater(server.stop)
   const first = bench.newDeals(settings.callers)
   const families = await refreshTokensOf(keyhold.authOrigin, keyhold.users)
   const { tokenOf } = keyhold
-  const works: HttpWork[] = [
-    { name: 'bare Hono: reads', server: bench.bareHono, requestsOf: bareReads(bench) },
-    {
-      name: 'deal server: reads and commands in turn',
+  const works: Readonly<Record<string, HttpWork>> = {
+    'bare Hono: reads': { server: bench.bareHono, requestsOf: bareReads(bench) },
+    'deal server: reads and commands in turn': {
       server: deal,
       requestsOf: (caller) => {
         const token = tokenOf(caller)
@@ -29,8 +28,7 @@ export async function measureMemory(bench: Bench, onRound: OnRound): Promise<str
         return [get, hold, get, unhold]
       },
     },
-    {
-      name: 'auth server: refreshes and GET /me in turn',
+    'auth server: refreshes and GET /me in turn': {
       server: auth,
       requestsOf: (caller) => [
         request('POST /refresh', { token: '{carried}' }),
@@ -38,33 +36,24 @@ export async function measureMemory(bench: Bench, onRound: OnRound): Promise<str
       ],
       carryOf: (caller) => ({ member: 'refresh_token', value: families[caller] ?? '' }),
     },
-  ]
-  const rows: string[] = []
-  for (const [index, work] of works.entries()) {
-    onRound(index, works.length)
-    rows.push(`| ${work.name} | ${(await memoryUnder(bench, work)).join(' | ')} |`)
   }
-  const counts = parts.map((part) => (part * settings.requests).toLocaleString('en'))
-  return [
-    '## Resident memory in MB, after so many requests',
-    '',
-    `| | ${counts.join(' | ')} |`,
-    `|---${'|---:'.repeat(parts.length)}|`,
-    ...rows,
-    '',
-  ].join('\n')
+  const rows: Row[] = []
+  for (const [subject, work] of Object.entries(works)) {
+    onRound(rows.length, 3)
+    rows.push({ subject, figures: await memoryUnder(bench, subject, work) })
+  }
+  return { title: 'Resident memory', caption: 'MB after so many requests', rows }
 }
 
-async function memoryUnder(bench: Bench, work: HttpWork): Promise<string[]> {
+async function memoryUnder(bench: Bench, name: string, work: HttpWork): Promise<Record<string, number>> {
   const { load, settings } = bench
-  await load.prepare(work.name, await cyclesOf(bench, work))
-  const megabytes: string[] = []
+  await load.prepare(name, await cyclesOf(bench, work))
+  const megabytes: Record<string, number> = {}
   let sent = 0
   for (const part of parts) {
-    while (sent < part * settings.requests) {
-      sent += (await load.run({ name: work.name, seconds: settings.seconds, expected: '200' })).responses
-    }
-    megabytes.push(rounded(residentBytes(work.server.pid) / 1e6))
+    const count = part * settings.requests
+    while (sent < count) sent += (await load.run({ name, seconds: settings.seconds, expected: '200' })).responses
+    megabytes[`after ${count.toLocaleString('en')}`] = residentBytes(work.server.pid) / 1e6
   }
   return megabytes
 }

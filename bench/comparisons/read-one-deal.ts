@@ -15,6 +15,7 @@ import {
   type User,
 } from '../servers/credentials.ts'
 import { dealPath, readDeal, request } from '../servers/requests.ts'
+import { readsOf } from './works.ts'
 
 /** More requests than a caller can send in a second. */
 const digestsPerSecond = 400
@@ -24,25 +25,23 @@ export async function readOneDeal(bench: Bench): Promise<Comparison> {
   const { keyhold, settings } = bench
   const { authOrigin, tokenOf, users, deal: server } = keyhold
   const numberOf = numbersOf(bench)
-  const bearer = (caller: number) => [readDeal(numberOf(caller), tokenOf(caller))]
   const subject = async (name: string, fieldsOf: (user: User) => Fields | Promise<Fields>) => {
     const fieldsOfCaller = await forCallers(users, async (user) => fieldsOf(user))
     const requestsOf = (caller: number) => [readDeal(numberOf(caller), undefined, fieldsOfCaller(caller))]
-    return overHttp(bench, { name, server, requestsOf })
+    return overHttp(bench, name, { server, requestsOf })
   }
   const apiKeyOf = await forCallers(users, (_, caller) => makeApiKey(authOrigin, tokenOf(caller)))
   const keySigned = (include: readonly string[]) => (user: User) => keySignedFields(authOrigin, user, include)
   return {
     title: `GET of one deal by ${settings.callers} callers`,
     unit: 'responses',
-    floors: [readBareDeal(bench), overHttp(bench, { name: 'Bearer', server, requestsOf: bearer })],
+    floors: [readBareDeal(bench), overHttp(bench, 'Bearer', readsOf(bench, keyhold))],
     subjects: [
       await subject('session cookie', (user) => sessionFields(authOrigin, user)),
       await subject('KeySigned', keySigned(['username'])),
       await subject('KeySigned, with address and password', keySigned(['username', 'ip', 'password'])),
       await subject('Basic', basicFields),
-      overHttp(bench, {
-        name: 'signed request, HMAC in the query',
+      overHttp(bench, 'signed request, HMAC in the query', {
         server,
         requestsOf: (caller) => [
           request(`GET ${signPath(apiKeyOf(caller), dealPath(numberOf(caller)))}`, { token: undefined }),
@@ -68,5 +67,5 @@ async function byDigest(bench: Bench): Promise<Subject> {
     const count = Math.ceil(digestsPerSecond * settings.seconds)
     return Array.from({ length: count }, (_, index) => readDeal(numberOf(caller), undefined, fieldsOf(index)))
   }
-  return overHttp(bench, { name: 'Digest, one nonce for each caller', server, requestsOf, madeForEachTurn: true })
+  return overHttp(bench, 'Digest, one nonce for each caller', { server, requestsOf, madeForEachTurn: true })
 }

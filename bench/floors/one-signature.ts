@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { repeated } from '../in-process/repeated.ts'
 import type { Subject } from '../runner/compare.ts'
+import { repeated } from './repeated.ts'
 
 const privateKeyOf: Readonly<Record<string, () => KeyObject>> = {
   RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
 import { defaultHashParameters } from '../../auth-server/passwords/password-hashing.ts'
-import { repeatedAsync } from '../in-process/repeated.ts'
 import type { Subject } from '../runner/compare.ts'
+import { repeatedAsync } from './repeated.ts'
 
 /** The default of HASH_CONCURRENCY: so many hashes the auth server computes at once. */
 export const hashConcurrency = Math.max(1, availableParallelism() - 1)

@@ -43,13 +43,3 @@ const inBatches = (name: string, batch: number, doBatch: () => Promise<void> | v
     return { perSecond: (done * 1000) / elapsedMs, cpu: { server: (user + system) / done } }
   },
 })
-
-/** One after the other, over and over. */
-export function inTurn<Item>(items: readonly Item[]): () => Item {
-  let next = 0
-  return () => {
-    const item = items[next++ % items.length]
-    if (item === undefined) throw new Error('there is nothing')
-    return item
-  }
-}

@@ -9,22 +9,21 @@ import { startPeer } from './start-peer.ts'
 /** Compares requests with a session cookie: the session of better-auth, and GET /me and GET of a deal. */
 export async function besideBetterAuth(bench: Bench): Promise<Comparison> {
   const { keyhold, settings, environment } = bench
-  const server = await startPeer(bench, 'better-auth.mjs', environment.databases.floors.url)
+  const server = await startPeer(bench, 'better-auth.mjs', environment.floors.url)
   const ofPeer = await forCallers(keyhold.users, (_, caller) => signUp(server.port, caller))
   const sessionOf = await forCallers(keyhold.users, (user) => sessionFields(keyhold.authOrigin, user))
   const get = (line: string, fieldsOf: (caller: number) => Fields) => (caller: number) => [
     request(line, { token: undefined, headers: fieldsOf(caller) }),
   ]
   const numberOf = numbersOf(bench)
-  const peer = { name: 'better-auth, get-session', server, requestsOf: get('GET /api/auth/get-session', ofPeer) }
+  const peer = { server, requestsOf: get('GET /api/auth/get-session', ofPeer) }
   return {
     title: `GET with a session by ${settings.callers} callers`,
     unit: 'responses',
-    floors: [overHttp(bench, peer)],
+    floors: [overHttp(bench, 'better-auth, get-session', peer)],
     subjects: [
-      overHttp(bench, { name: 'Keyhold, GET /me', server: keyhold.auth, requestsOf: get('GET /me', sessionOf) }),
-      overHttp(bench, {
-        name: 'Keyhold, GET of a deal',
+      overHttp(bench, 'Keyhold, GET /me', { server: keyhold.auth, requestsOf: get('GET /me', sessionOf) }),
+      overHttp(bench, 'Keyhold, GET of a deal', {
         server: keyhold.deal,
         requestsOf: (caller) => [readDeal(numberOf(caller), undefined, sessionOf(caller))],
       }),

@@ -20,5 +20,5 @@ const measurements = {
   'client-credentials': compared('client_credentials (oidc-provider)', issueBesideProvider),
   session: compared('GET with a session (better-auth)', besideBetterAuth),
 }
-const results = { file: new URL('results.md', import.meta.url), title: 'Results beside the peers' }
+const results = new URL('results.jsonl', import.meta.url)
 await run({ name: 'npm run bench:peers', measurements, results }, process.argv.slice(2))

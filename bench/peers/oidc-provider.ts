@@ -1,5 +1,4 @@
-import { issueToClients } from '../comparisons/client-credentials.ts'
-import { refreshTokens } from '../comparisons/refresh.ts'
+import { issueToClients, refreshTokens } from '../comparisons/issued-credentials.ts'
 import type { Comparison } from '../runner/compare.ts'
 import { type Bench, overHttp } from '../servers/bench.ts'
 import { basicFields } from '../servers/credentials.ts'
@@ -23,7 +22,7 @@ export async function refreshBesideProvider(bench: Bench): Promise<Comparison> {
   // All tokens have the same length: so the length of the body stays right.
   const requests = [post(`grant_type=refresh_token&refresh_token=${model}`).replace(model, '{carried}')]
   const carryOf = (n: number) => ({ member: 'refresh_token', value: tokens[n] ?? '' })
-  const peer = overHttp(bench, { name, server, requestsOf: () => requests, carryOf })
+  const peer = overHttp(bench, name, { server, requestsOf: () => requests, carryOf })
   return { ...own, floors: [peer, ...floors], subjects }
 }
 
@@ -31,6 +30,6 @@ export async function refreshBesideProvider(bench: Bench): Promise<Comparison> {
 export async function issueBesideProvider(bench: Bench): Promise<Comparison> {
   const { floors, subjects, ...own } = await issueToClients(bench)
   const server = await startPeer(bench, 'oidc-provider.mjs', bench.settings.jwtAlg)
-  const peer = overHttp(bench, { name, server, requestsOf: () => [post('grant_type=client_credentials')] })
+  const peer = overHttp(bench, name, { server, requestsOf: () => [post('grant_type=client_credentials')] })
   return { ...own, floors: [peer, ...floors], subjects }
 }

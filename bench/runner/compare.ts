@@ -36,10 +36,6 @@ export interface Comparison {
   /** Floors and other subjects that all subjects are compared with; the first one is the main one. */
   readonly floors: readonly Subject[]
   readonly subjects: readonly Subject[]
-  /** Printed below the figures. */
-  readonly notes?: readonly string[]
-  /** Closes the parts that the comparison opened. */
-  close?(): Promise<unknown>
 }
 
 /** The turns of a subject, one for each round. */

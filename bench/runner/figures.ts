@@ -11,8 +11,11 @@ export const rounded = (value: number): string => {
   return value.toFixed(value >= 10 ? 1 : 2)
 }
 
-/** The ratio of two rows of values, round by round: median, and lowest and highest in brackets. */
-export function spread(values: readonly number[], floor: readonly number[]): string {
+/** Ratios of several rounds: their median, the lowest and the highest. */
+export type Spread = readonly [median: number, lowest: number, highest: number]
+
+/** The ratios of two rows of values, round by round. */
+export function spreadOf(values: readonly number[], floor: readonly number[]): Spread {
   const ratios = values.map((value, round) => value / (floor[round] ?? Number.NaN))
-  return `${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`
+  return [median(ratios), Math.min(...ratios), Math.max(...ratios)]
 }

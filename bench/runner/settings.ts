@@ -7,8 +7,6 @@ export interface Settings {
   readonly seconds: number
   /** Deals in the database. */
   readonly deals: number
-  /** Deals in the larger database of the lists. */
-  readonly listedDeals: number
   /** Requests after which memory is measured. */
   readonly requests: number
   /** Connections of the load. */
@@ -21,7 +19,7 @@ export interface Settings {
   readonly firstPort: number
   readonly databaseUrl: string
   readonly redisUrl: string
-  /** The folder of another build, which `traces` measures too. */
+  /** The folder of another build, which is measured beside this one. */
   readonly formerBuild: string | undefined
 }
 
@@ -31,16 +29,13 @@ export const variables = {
   BENCH_REDIS_URL: ['redis://127.0.0.1:6379', 'a Redis that no running Keyhold uses'],
   BENCH_ROUNDS: ['21', 'rounds of each comparison'],
   BENCH_SECONDS: ['1', 'length of one turn'],
-  BENCH_DEALS: ['100000', 'deals in the database; for lists ten times as many'],
+  BENCH_DEALS: ['100000', 'deals in the database'],
   BENCH_REQUESTS: ['100000', 'requests after which memory is measured'],
   BENCH_CLIENTS: ['32', 'connections of the load'],
   BENCH_CALLERS: ['64', 'users who call; not fewer than connections'],
   BENCH_JWT_ALG: ['RS256', 'what access tokens are signed with: RS256, ES256 or EdDSA'],
   BENCH_PORT: ['21000', 'the first port that servers listen on; connections of the system begin at 32768'],
-  BENCH_FORMER_BUILD: [
-    '',
-    'the folder of another build, such as dist/ of a former commit, which `traces` measures too',
-  ],
+  BENCH_FORMER_BUILD: ['', 'dist/ of another checkout, which is then measured beside this one instead of the floors'],
 } as const
 
 type Variable = keyof typeof variables
@@ -53,7 +48,6 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     rounds: number('BENCH_ROUNDS'),
     seconds: number('BENCH_SECONDS'),
     deals: number('BENCH_DEALS'),
-    listedDeals: Math.min(1_000_000, 10 * number('BENCH_DEALS')),
     requests: number('BENCH_REQUESTS'),
     clients: number('BENCH_CLIENTS'),
     callers: Math.max(number('BENCH_CALLERS'), number('BENCH_CLIENTS')),

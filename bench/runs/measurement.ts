@@ -1,13 +1,13 @@
 import { type Comparison, compare, type OnRound } from '../runner/compare.ts'
-import { tableOf } from '../runner/table.ts'
+import { type Table, tableOf } from '../runner/table.ts'
 import type { Bench } from '../servers/bench.ts'
 
 /** One entry of a list of measurements. */
 export interface Measurement {
   /** What is measured, and in brackets its floor. */
   readonly summary: string
-  /** Measures it and returns Markdown. */
-  run(bench: Bench, onRound: OnRound): Promise<string>
+  /** Measures it. */
+  run(bench: Bench, onRound: OnRound): Promise<Table>
 }
 
 /** Measurements by name, in the order of a full run. */
@@ -18,10 +18,6 @@ export const compared = (summary: string, prepare: (bench: Bench) => Promise<Com
   summary,
   run: async (bench, onRound) => {
     const comparison = await prepare(bench)
-    try {
-      return tableOf(comparison, await compare(comparison, bench.settings, onRound), bench.settings)
-    } finally {
-      await comparison.close?.()
-    }
+    return tableOf(comparison, await compare(comparison, bench.settings, onRound), bench.settings)
   },
 })

@@ -1,9 +1,9 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { showProgress } from '../runner/progress.ts'
 import { readSettings, variables } from '../runner/settings.ts'
+import { linesOf, markdownOf } from '../runner/table.ts'
 import { type Bench, openBench } from '../servers/bench.ts'
 import { NotPossible } from '../servers/environment.ts'
-import { lowerRatios } from './lower-ratios.ts'
 import type { Measurement, Measurements } from './measurement.ts'
 import { headOf } from './results.ts'
 
@@ -12,13 +12,13 @@ export interface Command {
   /** As it is typed. */
   readonly name: string
   readonly measurements: Measurements
-  /** The file that a run of all measurements writes, and its title. */
-  readonly results: { readonly file: URL; readonly title: string }
+  /** The file that a run of all measurements writes; none when left out. */
+  readonly results?: URL
 }
 
 /**
  * Runs the measurements that `words` name: each word is a name, or a part of several; no words are all. It prints their
- * tables. A run of all also writes them into the file.
+ * tables. A run of all also writes their figures into the file.
  */
 export async function run(command: Command, words: readonly string[]): Promise<void> {
   if (words.some((word) => word.startsWith('-'))) return void process.stdout.write(helpOf(command))
@@ -33,9 +33,9 @@ export async function run(command: Command, words: readonly string[]): Promise<v
   try {
     process.stderr.write('Compiling and starting the servers\n')
     const bench = await openBench(readSettings(process.env))
-    const head = headOf(command.results.title, bench)
-    const { tables, failed } = await Promise.race([measureAll(bench, chosen), interrupted]).finally(bench.close)
-    if (words.length === 0) writeResults(command.results.file, [head, ...tables].join('\n'))
+    const head = headOf(bench)
+    const { lines, failed } = await Promise.race([measureAll(bench, chosen), interrupted]).finally(bench.close)
+    if (words.length === 0 && command.results) writeFileSync(command.results, [head, ...lines].join(''))
     if (failed.length > 0) endWith(`Failed: ${failed.join(', ')}`)
   } catch (error) {
     if (!(error instanceof NotPossible)) throw error
@@ -43,31 +43,26 @@ export async function run(command: Command, words: readonly string[]): Promise<v
   }
 }
 
-/** Writes the results, and which of them are lower than those that the file had. */
-function writeResults(file: URL, results: string): void {
-  const former = existsSync(file) ? lowerRatios(readFileSync(file, 'utf8'), results) : ''
-  writeFileSync(file, `${results}\n${former}`)
-}
-
-/** The tables of all measurements. One that fails costs its own table alone. */
+/** Prints the tables of all measurements, and returns their figures. One that fails costs its own table alone. */
 async function measureAll(bench: Bench, chosen: readonly [string, Measurement][]) {
   const { stderr, stdout } = process
   const progress = showProgress({ isTTY: stderr.isTTY, write: (text) => stderr.write(text) })
-  const tables: string[] = []
+  const lines: string[] = []
   const failed: string[] = []
   for (const [index, [name, measurement]] of chosen.entries()) {
     progress.begin(name, index, chosen.length)
-    const table = await measurement.run(bench, progress.round).catch((error: unknown) => {
+    try {
+      const table = await measurement.run(bench, progress.round)
+      progress.clear()
+      stdout.write(`${markdownOf(table)}\n`)
+      lines.push(linesOf(name, table))
+    } catch (error) {
       stderr.write(`\n${error instanceof Error ? error.stack : String(error)}\n`)
       failed.push(name)
-      return `## ${name}\n\nThis measurement failed.\n`
-    })
+    }
     await bench.closeParts()
-    progress.clear()
-    stdout.write(`${table}\n`)
-    tables.push(table)
   }
-  return { tables, failed }
+  return { lines, failed }
 }
 
 /** Work that was interrupted would go on: so the process ends here. */

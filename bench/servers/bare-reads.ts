@@ -4,7 +4,7 @@ import { dealId, request } from './requests.ts'
 
 /** The floor: the same deals, read by a server with one statement and nothing else. */
 export const readBareDeal = (bench: Bench): Subject =>
-  overHttp(bench, { name: 'bare Hono', server: bench.bareHono, requestsOf: bareReads(bench) })
+  overHttp(bench, 'bare Hono', { server: bench.bareHono, requestsOf: bareReads(bench) })
 
 /** The requests of the floor. */
 export function bareReads(bench: Bench): (caller: number) => string[] {

@@ -4,7 +4,7 @@ import { type Load, startLoad } from '../load/load.ts'
 import type { CpuTimes, Subject, Turn } from '../runner/compare.ts'
 import type { Settings } from '../runner/settings.ts'
 import { cpuOfFamily } from './cpu-time.ts'
-import { makeDeals, newDealsOf } from './deals.ts'
+import { fillDeals, fillFloors, newDealsOf } from './deals.ts'
 import { type Environment, openEnvironment } from './environment.ts'
 import { build, type Keyhold, startKeyhold } from './keyhold.ts'
 import { type Running, startServer } from './processes.ts'
@@ -14,6 +14,8 @@ export interface Bench {
   readonly settings: Settings
   readonly environment: Environment
   readonly keyhold: Keyhold
+  /** An installation of the build in BENCH_FORMER_BUILD, with databases of its own. */
+  formerKeyhold(): Promise<Keyhold>
   /** The floor of the deal server: `floors/bare-hono.mjs`. */
   readonly bareHono: Running
   readonly load: Load
@@ -21,8 +23,6 @@ export interface Bench {
   newDeals(count: number): number
   /** Adds a part of one measurement, which is closed after it. PostgreSQL has few connections for all of them. */
   closeLater(part: () => unknown): void
-  /** Adds a part that further measurements use too. */
-  closeAtEnd(part: () => unknown): void
   /** Closes the parts of one measurement. */
   closeParts(): Promise<void>
   close(): Promise<void>
@@ -45,19 +45,28 @@ export async function openBench(settings: Settings): Promise<Bench> {
   }
   try {
     await build()
-    const keyhold = await startKeyhold(environment, settings)
-    opened.push(keyhold.close)
-    await makeDeals(environment, keyhold, settings.deals)
+    const start = async (buildFolder: string) => {
+      const keyhold = await startKeyhold(environment, settings, buildFolder)
+      opened.push(keyhold.close)
+      await fillDeals(keyhold, settings.deals)
+      return keyhold
+    }
+    const keyhold = await start('dist')
+    let former: Promise<Keyhold> | undefined
+    const formerKeyhold = () => {
+      former ??= start(settings.formerBuild ?? '')
+      return former
+    }
+    await fillFloors(environment.floors, settings.deals)
     const port = await environment.newPort()
-    const command = [floorFile('bare-hono.mjs'), String(port), environment.databases.floors.url]
+    const command = [floorFile('bare-hono.mjs'), String(port), environment.floors.url]
     const bareHono = await startServer({ command, port })
     opened.push(bareHono.stop)
     const load = startLoad()
     opened.push(load.close)
     const closeLater = (part: () => unknown) => void parts.push(part)
-    const closeAtEnd = (part: () => unknown) => void opened.push(part)
     const newDeals = newDealsOf(settings.deals)
-    return { settings, environment, keyhold, bareHono, load, newDeals, closeLater, closeAtEnd, closeParts, close }
+    return { settings, environment, keyhold, formerKeyhold, bareHono, load, newDeals, closeLater, closeParts, close }
   } catch (error) {
     await close()
     throw error
@@ -66,7 +75,6 @@ export async function openBench(settings: Settings): Promise<Bench> {
 
 /** Work over HTTP. */
 export interface HttpWork {
-  readonly name: string
   readonly server: Running
   /** The requests that a caller repeats. They are made once, or anew for each turn. */
   requestsOf(caller: number): readonly string[] | Promise<readonly string[]>
@@ -78,8 +86,8 @@ export interface HttpWork {
 }
 
 /** A subject whose requests are sent by all connections at once. */
-export function overHttp(bench: Bench, work: HttpWork): Subject {
-  const { name, server, expected = '200', madeForEachTurn = false } = work
+export function overHttp(bench: Bench, name: string, work: HttpWork): Subject {
+  const { server, expected = '200', madeForEachTurn = false } = work
   let isPrepared = false
   const turn = async (seconds: number): Promise<Turn> => {
     if (!isPrepared || madeForEachTurn) await bench.load.prepare(name, await cyclesOf(bench, work))

@@ -20,7 +20,7 @@ export async function logIn(origin: string, user: User): Promise<string> {
 }
 
 /** Works on one element after another: a crowd that hashes passwords at once would be refused. */
-export async function oneByOne<T, Result>(all: readonly T[], work: (one: T, n: number) => Promise<Result>) {
+async function oneByOne<T, Result>(all: readonly T[], work: (one: T, n: number) => Promise<Result>) {
   const results: Result[] = []
   for (const [n, one] of all.entries()) results.push(await work(one, n))
   return results
@@ -56,9 +56,6 @@ export async function sessionFields(origin: string, user: User): Promise<Fields>
   return { Cookie: cookie }
 }
 
-/** The fields with which a browser asks for a page. */
-export const asPage = (fields: Fields): Fields => ({ ...fields, Accept: 'text/html' })
-
 /** The field of Basic. */
 export const basicFields = ({ username, password }: User): Fields => ({
   Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
@@ -83,17 +80,17 @@ export function signPath({ id, secret }: ApiKey, path: string): string {
   return `${path}?timestamp=${timestamp}&apiKey=${id}&signature=${signature}`
 }
 
-/** Creates `count` users, administrators unless `roles` says otherwise. `token` belongs to an administrator. */
+/** Creates `count` users, all administrators. `token` belongs to one. */
 export function makeUsers(
   origin: string,
-  { token, prefix, count, roles = ['admin'] }: { token: string; prefix: string; count: number; roles?: string[] },
+  { token, prefix, count }: { token: string; prefix: string; count: number },
 ): Promise<User[]> {
   const users = Array.from({ length: count }, (_, n) => ({
     username: `${prefix}-${n}`,
     password: `the password of number ${n}`,
   }))
   const make = async (user: User) => {
-    await send('POST', `${origin}/users`, { token, body: { ...user, roles } })
+    await send('POST', `${origin}/users`, { token, body: { ...user, roles: ['admin'] } })
     return user
   }
   return oneByOne(users, make)

@@ -10,12 +10,10 @@ import { findServices, type Services } from './services.ts'
 
 /** The databases and the Redis of the benchmark. */
 export interface Environment {
-  readonly databases: {
-    readonly auth: ScratchDatabase
-    readonly deals: ScratchDatabase
-    /** For the floors, which have tables of their own. */
-    readonly floors: ScratchDatabase
-  }
+  /** For the floors, which have tables of their own. */
+  readonly floors: ScratchDatabase
+  /** A new database, which is dropped at the end. */
+  newDatabase(): Promise<ScratchDatabase>
   readonly redisUrl: string
   /** What PostgreSQL and Redis have used so far; nothing when they run on another machine. */
   readonly services: Services
@@ -34,12 +32,17 @@ export async function openEnvironment({ databaseUrl, redisUrl, firstPort }: Sett
   await requirePostgres(databaseUrl)
   await requireUnusedRedis(redisUrl)
   const services = await findServices({ databaseUrl, redisUrl })
-  const create = () => createScratchDatabase(databaseUrl)
-  const databases = { auth: await create(), deals: await create(), floors: await create() }
-  const close = async () => {
-    for (const database of Object.values(databases)) await database.drop()
+  const databases: ScratchDatabase[] = []
+  const newDatabase = async () => {
+    const database = await createScratchDatabase(databaseUrl)
+    databases.push(database)
+    return database
   }
-  return { databases, redisUrl, services, newPort: portsFrom(firstPort), close }
+  const close = async () => {
+    for (const database of databases) await database.drop()
+  }
+  const floors = await newDatabase()
+  return { floors, newDatabase, redisUrl, services, newPort: portsFrom(firstPort), close }
 }
 
 async function requirePostgres(url: string): Promise<void> {

@@ -21,33 +21,18 @@ export interface Keyhold {
   readonly deal: Running
   /** The origin of the auth server. */
   readonly authOrigin: string
-  /** The first caller, and its access token. */
-  readonly user: User
+  /** The access token of the first caller. */
   readonly accessToken: string
   readonly users: readonly User[]
   /** The access token of a caller. */
   tokenOf(caller: number): string
-  /** The folder of the key ring. */
-  readonly keysDir: string
-  /** Environment variables of both servers, the ports included. */
-  readonly variables: Readonly<Record<string, string>>
-  /** A new access token of the user. */
-  logIn(): Promise<string>
+  /** The URL of the database of deals. */
+  readonly dealDatabase: string
   /** Starts another auth server on the same database and key ring. */
-  startAuthServer(options?: StartOptions): Promise<Running>
+  startAuthServer(): Promise<Running>
   /** Starts another deal server. */
-  startDealServer(options?: StartOptions & { readonly databaseUrl?: string }): Promise<Running>
+  startDealServer(): Promise<Running>
   close(): Promise<void>
-}
-
-/** How a server is started. */
-export interface StartOptions {
-  /** Options of Node.js. */
-  readonly nodeOptions?: readonly string[]
-  /** Further environment variables. */
-  readonly variables?: Readonly<Record<string, string>>
-  /** The folder of the build; `dist/` when left out. */
-  readonly build?: string
 }
 
 /** Compiles the servers into `dist/`, as users do before they run them. */
@@ -55,43 +40,50 @@ export async function build(): Promise<void> {
   await promisify(execFile)(process.execPath, [join(root, 'scripts/build.mjs')])
 }
 
-/** Starts both servers, and creates so many users. */
+/** Starts both servers of a build, and creates their callers. */
 export async function startKeyhold(
   environment: Environment,
   { callers, jwtAlg }: Pick<Settings, 'callers' | 'jwtAlg'>,
+  buildFolder: string,
 ): Promise<Keyhold> {
   const folder = mkdtempSync(join(tmpdir(), 'keyhold-bench-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const variables = await variablesFor(environment, folder, jwtAlg)
-  const start = startersFor(environment, variables)
-  const auth = await startServer({ command: commandOf('auth'), port: Number(variables.AUTH_PORT), variables })
-  const deal = await startServer({ command: commandOf('deal'), port: Number(variables.DEAL_PORT), variables })
-  const authOrigin = `http://127.0.0.1:${auth.port}`
+  const authOrigin = `http://127.0.0.1:${variables.AUTH_PORT}`
+  const start = (server: 'auth' | 'deal', port: number, further: Readonly<Record<string, string>> = {}) => {
+    const command = [process.execPath, resolve(root, buildFolder, `${server}-server/main.js`)]
+    return startServer({ command, port, variables: { ...variables, ...further } })
+  }
+  const auth = await start('auth', Number(variables.AUTH_PORT))
+  const deal = await start('deal', Number(variables.DEAL_PORT))
   const admin = { username: 'admin', password: readFileSync(variables.FIRST_PASSWORD_FILE, 'utf8').trim() }
   const token = await logIn(authOrigin, admin)
   const users = await makeUsers(authOrigin, { token, prefix: 'bench', count: callers })
-  const [user = admin] = users
   const tokenOf = await forCallers(users, (one) => logIn(authOrigin, one))
   return {
     auth,
     deal,
     authOrigin,
-    user,
     accessToken: tokenOf(0),
     users,
     tokenOf,
-    variables,
-    ...start,
-    keysDir: variables.KEYS_DIR,
-    logIn: () => logIn(authOrigin, user),
+    dealDatabase: variables.DEAL_DATABASE_URL,
+    startAuthServer: async () => {
+      const port = await environment.newPort()
+      return start('auth', port, { AUTH_PORT: String(port), AUTH_PUBLIC_ORIGIN: authOrigin, ISSUER: authOrigin })
+    },
+    startDealServer: async () => {
+      const port = await environment.newPort()
+      return start('deal', port, { DEAL_PORT: String(port) })
+    },
     close: async () => {
       await Promise.all([auth.stop(), deal.stop()])
     },
   }
 }
 
-/** The settings of both servers: those of production, with files in `folder`. */
-async function variablesFor({ databases, redisUrl, newPort }: Environment, folder: string, jwtAlg: string) {
+/** The settings of both servers: those of production, with databases of their own and files in `folder`. */
+async function variablesFor({ newDatabase, redisUrl, newPort }: Environment, folder: string, jwtAlg: string) {
   const keysDir = join(folder, 'keys')
   mkdirSync(keysDir, { mode: 0o700 })
   return {
@@ -101,8 +93,8 @@ async function variablesFor({ databases, redisUrl, newPort }: Environment, folde
     SECOND_FACTOR_ROLES: 'none',
     AUTH_PORT: String(await newPort()),
     DEAL_PORT: String(await newPort()),
-    AUTH_DATABASE_URL: databases.auth.url,
-    DEAL_DATABASE_URL: databases.deals.url,
+    AUTH_DATABASE_URL: (await newDatabase()).url,
+    DEAL_DATABASE_URL: (await newDatabase()).url,
     REDIS_URL: redisUrl,
     SERVICE_SECRET: ids.secret(32),
     SECRETS_KEY: ids.secret(32),
@@ -113,27 +105,3 @@ async function variablesFor({ databases, redisUrl, newPort }: Environment, folde
     TRUST_PROXY: '1',
   }
 }
-
-/** Starts further servers beside the first ones. */
-function startersFor({ newPort }: Environment, variables: Readonly<Record<string, string>>) {
-  const authOrigin = `http://127.0.0.1:${variables.AUTH_PORT}`
-  const startAuthServer: Keyhold['startAuthServer'] = async (options = {}) => {
-    const port = await newPort()
-    const own = { AUTH_PORT: String(port), AUTH_PUBLIC_ORIGIN: authOrigin, ISSUER: authOrigin, ...options.variables }
-    return startServer({ command: commandOf('auth', options), port, variables: { ...variables, ...own } })
-  }
-  const startDealServer: Keyhold['startDealServer'] = async (options = {}) => {
-    const port = await newPort()
-    const { databaseUrl } = options
-    const database = databaseUrl !== undefined && { DEAL_DATABASE_URL: databaseUrl }
-    const own = { DEAL_PORT: String(port), ...database, ...options.variables }
-    return startServer({ command: commandOf('deal', options), port, variables: { ...variables, ...own } })
-  }
-  return { startAuthServer, startDealServer }
-}
-
-const commandOf = (server: 'auth' | 'deal', { nodeOptions = [], build = 'dist' }: StartOptions = {}): string[] => [
-  process.execPath,
-  ...nodeOptions,
-  resolve(root, build, `${server}-server/main.js`),
-]
