@@ -50,7 +50,6 @@ import { dealSearchIndex } from './store/search-index.ts'
 import { createWebhookWork } from './store/webhook-work.ts'
 import { createWebhookStore } from './store/webhooks.ts'
 import { commands, rightsOfCommands } from './use-cases/index.ts'
-import { restoreDeal } from './use-cases/restore-deal.ts'
 import type { UnreportedPause } from './webhooks/ports.ts'
 import { createWebhooks, type Webhooks, type WebhookTuning } from './webhooks/webhooks.ts'
 import { dependenciesOf } from './wiring/dependencies.ts'
@@ -240,7 +239,6 @@ function openWebhooks(
       log: eventLog,
       principals,
       report,
-      restoring: restoreDeal.right,
       represent: representEvent,
       serviceSecrets,
       clock,

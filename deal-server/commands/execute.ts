@@ -8,15 +8,14 @@ import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
 import { missingRights, refuseAnonymous, signatureUsed } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
-import { reaches } from '../domain/own-deals.ts'
-import { readingRight } from '../use-cases/define-use-case.ts'
+import { isForeign, readingRight, sees, sightOf } from '../domain/sight.ts'
 import type { CommandContext, CommandRequest, CommandResult, ShownCommand } from './command-context.ts'
 import { commitDecision } from './commit.ts'
 import { type DecisionPorts, decide } from './decide.ts'
 import type { DealRepository, Loaded } from './ports.ts'
-import { isForeign, isPresent, noSuchDeal, presentOf } from './presence.ts'
+import { isPresent, noSuchDeal, presentOf } from './presence.ts'
 import { replay } from './replay.ts'
-import { requireRights } from './require-rights.ts'
+import { requireAnyWidth } from './require-any-width.ts'
 import { refusalTo, shownTo, withheldIfForeign } from './withhold-deal.ts'
 
 /** The parts that the execution of commands uses. */
@@ -56,7 +55,7 @@ export function createExecuteCommand(ports: CommandPorts): ExecuteCommand {
   return async function executeCommand(request) {
     const { caller } = request
     try {
-      if (needsReading(request)) requireRights(caller, [readingRight])
+      if (needsReading(request)) requireAnyWidth(caller, [readingRight])
       const command = shownTo(caller, await runOrReplay(parts, contextOf(request, ports.ids)))
       ports.observe(request, { command })
       return command
@@ -154,10 +153,10 @@ function requireRightsOn({ deal, command }: Loaded, { request, dealId }: Command
   const outcome = command?.outcome
   const known = bound.onDeleted || command ? deal : presentOf(deal)
   const ran = outcome?.state === 'succeeded' ? outcome.useCases : undefined
-  const isUnread = needsReading(request) && deal && !reaches(caller, readingRight, deal)
+  const isUnread = needsReading(request) && deal && !sees(sightOf(caller), deal)
   const missing = isUnread ? [readingRight] : bound.missingRights(known, caller, ran)
   const isRefused = missing.length > 0 || bound.target === 'collection'
-  if (isRefused && deal && isForeign(deal, caller, [...bound.rights, ...missing]))
+  if (isRefused && deal && isForeign(caller, deal, [...bound.rights, ...missing]))
     throw noSuchDeal(undefined, { dealId, caller })
   if (missing.length > 0) throw missingRights(caller, missing)
 }

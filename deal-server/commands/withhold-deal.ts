@@ -6,14 +6,9 @@
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
-import { widthOf } from '../domain/own-deals.ts'
-import { readingRight } from '../use-cases/define-use-case.ts'
+import { isForeign, sees, sightOf } from '../domain/sight.ts'
 import type { CommandContext, CommandResult, ShownCommand } from './command-context.ts'
-import { isForeign } from './presence.ts'
 import { ReplayedRefusal } from './replay.ts'
-
-/** Who reads own deals alone gets no outcome about another one, see `withheldIfForeign`. */
-const mayRead = ({ rights }: Caller): boolean => widthOf(rights, readingRight) !== undefined
 
 /**
  * The members of a refusal that tell nothing about the deal. Only holders of `deal.restore` get those of a deletion.
@@ -37,13 +32,13 @@ const harmlessMembers: ReadonlySet<string> = new Set([
 export function shownTo(caller: Caller, { outcome, replayed, record, isWithheld }: CommandResult): ShownCommand {
   const { deal, events, changed, useCases } = outcome
   const { id, version, deletedAt } = deal
-  const shown = mayRead(caller) && !isWithheld && !isForeign(deal, caller) ? { deal, events } : undefined
+  const shown = !isWithheld && sees(sightOf(caller), deal) ? { deal, events } : undefined
   return { deal: { id, version, deletedAt }, changed, useCases, replayed, record, shown }
 }
 
 /** A refusal, or any other error, as the caller may see it. Details never tell anything about the deal. */
 export function refusalTo(caller: Caller, error: unknown): unknown {
-  return error instanceof ProblemError && !mayRead(caller) ? withoutDeal(error) : error
+  return error instanceof ProblemError && sightOf(caller).deals === undefined ? withoutDeal(error) : error
 }
 
 /**
@@ -55,7 +50,7 @@ export async function withheldIfForeign<Result extends CommandResult | undefined
   { request: { caller } }: CommandContext,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  if (!deal || !isForeign(deal, caller)) return work()
+  if (!deal || !isForeign(caller, deal)) return work()
   try {
     const result = await work()
     return result && { ...result, isWithheld: true }

@@ -37,13 +37,6 @@ export function widthOf(rights: Rights, right: string): Width | undefined {
   return isOfDeals(right) && rights.has(ownWidth(right)) ? 'own' : undefined
 }
 
-/** How far all of these rights reach together; undefined when one of them is missing. */
-export function widthOfAll(rights: Rights, needed: readonly string[]): Width | undefined {
-  const widths = needed.map((right) => widthOf(rights, right))
-  if (widths.includes(undefined)) return undefined
-  return widths.includes('own') ? 'own' : 'all'
-}
-
 /**
  * True for the user who owns the deal, false for another user who has the name now. An old deal has no user id: then
  * true for a user who existed when the deal was made, by the time in the user's id.

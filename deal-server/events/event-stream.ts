@@ -8,9 +8,10 @@ import { Signal } from '../../shared/platform/concurrency/signal.ts'
 import type { BodyStream } from '../../shared/platform/http/stream.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { Sight } from '../domain/sight.ts'
 import type { EventLog, EventPage, LoggedEvent, RunId } from './event-log.ts'
 import type { EncodedEvent, EncodedPage, EventReader, Follower } from './event-reader.ts'
-import { seenBy, type Visibility } from './own-events.ts'
+import { seenBy } from './own-events.ts'
 import { beginning, isBefore, type Place } from './position.ts'
 import type { StreamStart } from './stream-request.ts'
 import { Trail } from './trail.ts'
@@ -48,7 +49,7 @@ export interface OpenedStream {
   /** True for an event of a deal that the client asked for, of whatever type. */
   isAbout(event: LoggedEvent): boolean
   /** Checks the caller's right again. @throws ProblemError without the right; Unavailable when it cannot be checked */
-  mayRead(): Promise<Visibility>
+  mayRead(): Promise<Sight>
 }
 
 /** The events of a page that are to be sent, if the caller may see them then. */
@@ -170,8 +171,8 @@ export class EventStream implements Follower {
   }
 
   /** The text of an event for this caller; none for one that the caller does not see, or does not want. */
-  #textsOf({ event, text }: EncodedEvent, visibility: Visibility): readonly Uint8Array[] {
-    const seen = seenBy(visibility, event)
+  #textsOf({ event, text }: EncodedEvent, sight: Sight): readonly Uint8Array[] {
+    const seen = seenBy(sight, event)
     if (seen === undefined) return []
     if (seen !== event) return [this.#ports.encode(seen)]
     return this.#opened.isWanted(event) ? [text] : []
@@ -219,8 +220,8 @@ export class EventStream implements Follower {
     this.#trail = trail
     while (!this.#hasEnded() && !this.#isOutdated) {
       await this.#body.drained()
-      const { seesDeleted } = await this.#opened.mayRead()
-      const page = await this.#readPage({ hidesDeleted: seesDeleted !== true })
+      const { deleted } = await this.#opened.mayRead()
+      const page = await this.#readPage({ hidesDeleted: deleted !== 'all' })
       if (!page || this.#hasEnded()) continue
       const events = page.events.filter((event) => this.#mayMatter(event))
       await this.#send(events.map((event) => ({ event, text: encode(event) })))
@@ -276,8 +277,8 @@ export class EventStream implements Follower {
   /** Sends the events that the caller may see now. */
   async #send(events: readonly EncodedEvent[]): Promise<void> {
     if (events.length === 0) return
-    const visibility = await this.#opened.mayRead()
-    const texts = events.flatMap((event) => this.#textsOf(event, visibility))
+    const sight = await this.#opened.mayRead()
+    const texts = events.flatMap((event) => this.#textsOf(event, sight))
     const [first] = texts
     if (first && !this.#hasEnded()) this.#write(texts.length === 1 ? first : Buffer.concat(texts))
   }

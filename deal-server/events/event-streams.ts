@@ -7,11 +7,11 @@ import type { StreamBody } from '../../shared/platform/http/stream.ts'
 import { UserLimits, type UserLimitsOptions } from '../../shared/platform/http/user-limits.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import type { Sight } from '../domain/sight.ts'
 import { EventLag } from './event-lag.ts'
 import type { EventLog, LoggedEvent } from './event-log.ts'
 import { EventReader } from './event-reader.ts'
 import { EventStream, type StreamOptions } from './event-stream.ts'
-import type { Visibility } from './own-events.ts'
 import { markedPosition, type Place } from './position.ts'
 import { findStart, isWantedBy, type StreamRequest } from './stream-request.ts'
 
@@ -46,7 +46,7 @@ export interface StreamClient {
    * Called before every read and send, and each second. The stream ends when it throws. @throws ProblemError,
    * Unavailable
    */
-  mayRead(): Promise<Visibility>
+  mayRead(): Promise<Sight>
 }
 
 /** The event streams of one process. */

@@ -10,7 +10,7 @@ import { UserLimits, type UserLimitsOptions } from '../../shared/platform/http/u
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { type Caller, type Recheck, signatureUsed } from '../../shared/protocol/authentication/authenticate.ts'
 import type { ShownCommand } from '../commands/command-context.ts'
-import { requireRights } from '../commands/require-rights.ts'
+import { requireAnyWidth } from '../commands/require-any-width.ts'
 import type { BoundInvocation, Invocation, Received, RunLine } from './requests/invocation.ts'
 
 /** Commands of all batches that run at once. Single commands do not wait for them. */
@@ -80,7 +80,7 @@ function lineRunner(
     execute: (invocation) =>
       permits.run(async () => {
         const now = await current()
-        requireRights(now, invocation.bound.rights) // right: 403
+        requireAnyWidth(now, invocation.bound.rights) // right: 403
         return execute({ ...received, caller: now }, invocation)
       }),
   }

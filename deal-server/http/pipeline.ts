@@ -23,14 +23,11 @@ import type { ExecuteCommand } from '../commands/execute.ts'
 import type { FindUserId } from '../commands/find-assignable-users.ts'
 import { refuseInTime } from '../commands/refuse-in-time.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
-import { requireRights } from '../commands/require-rights.ts'
-import { widthOfAll } from '../domain/own-deals.ts'
+import { requireAnyWidth } from '../commands/require-any-width.ts'
+import { ownerOf, sightOf } from '../domain/sight.ts'
 import type { EventStreams } from '../events/event-streams.ts'
-import { deletedSeenBy } from '../events/own-events.ts'
 import { createOwnReader } from '../queries/own-reader.ts'
 import type { DealReader } from '../queries/ports.ts'
-import { readingRight } from '../use-cases/define-use-case.ts'
-import { restoreDeal } from '../use-cases/restore-deal.ts'
 import type { WebhookManagement } from '../webhooks/manage.ts'
 import { createBatches } from './batches.ts'
 import { replayedHeader } from './representations/responses.ts'
@@ -84,7 +81,7 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     if (invocation.kind === 'stream') return openStream(ports, caller, invocation)
     if (invocation.kind === 'webhook') return manageWebhooks(ports, received, invocation)
     if (invocation.kind === 'query') return await answerQuery(ports, caller, invocation)
-    requireRights(caller, invocation.bound.rights) // right: 403
+    requireAnyWidth(caller, invocation.bound.rights) // right: 403
     return await runCommand(ports, received, invocation)
   }
 }
@@ -99,21 +96,15 @@ async function decode({ clock }: PipelinePorts, { request, caller, route }: Rece
   }
 }
 
-/**
- * True when the rights show own deals alone: another right of a query shows no deal that the caller cannot read. A
- * query that needs no right shows what is the caller's own in any deal: the caller's tasks.
- */
-const showsOwnAlone = ({ rights }: Caller, needed: readonly string[]): boolean =>
-  needed.length > 0 && [needed, [readingRight]].some((some) => widthOfAll(rights, some) === 'own')
-
 function answerQuery(
   { reader, findUserId }: PipelinePorts,
   caller: Caller,
   { rights, answer }: QueryInvocation,
 ): Promise<HttpResponse> {
   const needed = rights(caller)
-  requireRights(caller, needed) // right: 403
-  const seen = showsOwnAlone(caller, needed) ? createOwnReader(reader, caller) : reader
+  requireAnyWidth(caller, needed) // right: 403
+  const owner = ownerOf(sightOf(caller, needed))
+  const seen = owner ? createOwnReader(reader, owner) : reader
   return refuseInTime(caller, () => answer(seen, caller, findUserId))
 }
 
@@ -123,11 +114,11 @@ function openStream(
   stream: StreamInvocation,
 ): Promise<HttpResponse> {
   const { rights } = stream
-  requireRights(caller, rights) // right: 403; checked again while the stream is open
+  requireAnyWidth(caller, rights) // right: 403; checked again while the stream is open
   const mayRead = async () => {
     const now = await recheck(caller)
-    requireRights(now, rights)
-    return { seesDeleted: deletedSeenBy(now, restoreDeal.right), own: showsOwnAlone(now, rights) ? now : undefined }
+    requireAnyWidth(now, rights)
+    return sightOf(now, rights)
   }
   return stream.open(events, { principalId: caller.userId, mayRead })
 }
@@ -139,7 +130,7 @@ async function manageWebhooks(
   { rights, action, proof, answer }: WebhookInvocation,
 ): Promise<HttpResponse> {
   if (caller.credential.signature?.isReused) throw signatureUsed(clock)
-  requireRights(caller, rights) // right: 403
+  requireAnyWidth(caller, rights) // right: 403
   if (proof) {
     requireOwnAccount(caller) // narrowed credential: 403
     await requireRecentProof(caller, { ...proof, clientAddress: request.peer.address }) // 403, 429

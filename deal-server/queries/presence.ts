@@ -1,9 +1,9 @@
 /** Decides whether a caller may read a deal or its past. Only callers who may restore deals see deleted deals. */
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
-import { isPresent, noSuchDeal, seesDeletion } from '../commands/presence.ts'
+import { isPresent, noSuchDeal } from '../commands/presence.ts'
 import type { Deal } from '../domain/deal.ts'
-import { type Owned, widthOf } from '../domain/own-deals.ts'
-import { restoreDeal } from '../use-cases/restore-deal.ts'
+import type { Owned } from '../domain/own-deals.ts'
+import { seesDeleted, sightOf } from '../domain/sight.ts'
 import type { DealReader } from './ports.ts'
 
 /** The requested deal and the caller. */
@@ -29,7 +29,8 @@ export async function mayReadPast(
   reader: Pick<DealReader, 'load' | 'owner'>,
   { dealId, caller }: DealRead,
 ): Promise<boolean> {
-  if (!reader.owner && widthOf(caller.rights, restoreDeal.right) === 'all') return true
+  const sight = sightOf(caller)
+  if (!reader.owner && sight.deleted === 'all') return true
   const { deal, purged } = await reader.load(dealId, undefined, { forCreation: true })
-  return deal === undefined ? !purged : isPresent(deal) || seesDeletion(caller, deal)
+  return deal === undefined ? !purged : isPresent(deal) || seesDeleted(sight, deal)
 }

@@ -1,8 +1,8 @@
 /** The form of a query, and all queries. A query reads from the store and changes nothing. */
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { Deal } from '../domain/deal.ts'
+import { readingRight } from '../domain/sight.ts'
 import type { StoredEvent } from '../events/event-log.ts'
-import { readingRight } from '../use-cases/define-use-case.ts'
 import type {
   AssignedTask,
   Assignee,

@@ -9,9 +9,7 @@ import type { Deal } from '../domain/deal.ts'
 import type { DealEvent, KnownEvent } from '../domain/events.ts'
 import { owns, reaches, type UserIdentity, widthOf } from '../domain/own-deals.ts'
 import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/refusal.ts'
-
-/** The right to read deals. A caller without it sees only the outcomes of its own commands. */
-export const readingRight = 'deal.read'
+import { readingRight } from '../domain/sight.ts'
 
 /** The facts of a decision besides deal and parameters. They are passed in, so that the decision stays pure. */
 export interface DecisionContext {

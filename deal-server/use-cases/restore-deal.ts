@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineEvent } from '../domain/events.ts'
+import { restoringRight } from '../domain/sight.ts'
 import { defineDealCommand } from './define-use-case.ts'
 
 const restored = defineEvent({
@@ -12,7 +13,7 @@ const restored = defineEvent({
 export const restoreDeal = defineDealCommand({
   name: 'RestoreDeal',
   summary: 'Restore a deleted deal',
-  right: { name: 'deal.restore', description: 'Restore deals', own: 'Restore own deals' },
+  right: { name: restoringRight, description: 'Restore deals', own: 'Restore own deals' },
   verb: 'restore',
   stateName: 'restored',
   words: {

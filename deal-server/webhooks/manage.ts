@@ -8,7 +8,7 @@ import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { addressInHost, mayReach, type Network } from '../../shared/platform/webhooks/reachable-address.ts'
 import { newWebhookSecret } from '../../shared/platform/webhooks/sign-message.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
-import { widthOf, widthOfAll } from '../domain/own-deals.ts'
+import { sightOf } from '../domain/sight.ts'
 import type { EventLog } from '../events/event-log.ts'
 import { parsePosition } from '../events/position.ts'
 import { isOfPresent, outdatedPosition } from '../events/stream-request.ts'
@@ -33,8 +33,6 @@ export interface ManagementPorts {
   readonly deliver: (receiver: Receiver, sent: { readonly delivery: Delivery }) => Promise<Delivered | undefined>
   /** Networks that are allowed although they are not public. */
   readonly allowedNetworks: readonly Network[]
-  /** The right to see deleted deals. */
-  readonly restoring: string
   readonly clock: Clock
   readonly ids: Pick<IdSource, 'uuid'>
   /** Called after every change. */
@@ -96,14 +94,14 @@ const found = <Found>(webhook: Found | undefined): Found => {
 
 /** Makes the management of webhooks. */
 export function createWebhookManagement(ports: ManagementPorts): WebhookManagement {
-  const { store, secrets, clock, ids, onChange, restoring } = ports
+  const { store, secrets, clock, ids, onChange } = ports
   const tests = new Permits(maxTests)
   const now = () => rfc3339(clock.now())
-  const responsibleOf = ({ username, userId, rights, generation }: Who): Responsible => ({
-    username,
-    userId,
-    seesDeleted: widthOf(rights, restoring) !== undefined,
-    generation,
+  const responsibleOf = (who: Who): Responsible => ({
+    username: who.username,
+    userId: who.userId,
+    seesDeleted: sightOf(who).deleted !== undefined,
+    generation: who.generation,
   })
   const announced = <Result>(result: Result): Result => {
     onChange()
@@ -145,10 +143,10 @@ export function createWebhookManagement(ports: ManagementPorts): WebhookManageme
       return announced(found(await store.rewind(id, position, now())))
     },
     test: (id) => tests.run(() => sendTest(ports, id)),
-    attempts: async (id, page, { rights }) => {
+    attempts: async (id, page, caller) => {
       const [attempts, webhook] = await Promise.all([store.attempts(id, page), store.find(id)])
       found(webhook)
-      if (widthOfAll(rights, webhookRights) === 'all') return attempts
+      if (sightOf(caller, webhookRights).deals === 'all') return attempts
       return { ...attempts, items: attempts.items.map((one) => ({ ...one, dealId: null })) }
     },
   }

@@ -4,32 +4,28 @@
  */
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
-import { widthOfAll } from '../domain/own-deals.ts'
-import { deletedSeenBy, type Visibility } from '../events/own-events.ts'
+import { type Sight, sightOf } from '../domain/sight.ts'
 import type { LoadedWebhook, PauseReason, Responsible, WebhookWork } from './ports.ts'
 
 /** What this user must be allowed to, all the time; deals in either width. */
 export const webhookRights = ['webhook.manage', 'deal.read', 'deal.history.read'] as const
 
 /** What the responsible user may see now, or why nothing may be sent any more. */
-export type Standing = Visibility | { readonly pause: PauseReason }
+export type Standing = Sight | { readonly pause: PauseReason }
 
 /** Looks at the user's rights. @throws Unavailable when they cannot be known */
 export type FindStanding = (responsible: Responsible) => Promise<Standing>
 
-/** Finds it in the principal records. `restoring` is the right to see deleted deals. */
+/** Finds it in the principal records. */
 export const createFindStanding =
-  (principals: Pick<Principals, 'get'>, restoring: string): FindStanding =>
+  (principals: Pick<Principals, 'get'>): FindStanding =>
   async ({ username, userId, seesDeleted, generation }) => {
     const record = await principals.get(username)
     if (!record?.enabled || record.userId !== userId) return { pause: 'responsible-disabled' }
     if (generation !== null && record.generation > generation) return { pause: 'responsible-logged-out' }
-    const rights = new Set(record.rights)
-    const width = widthOfAll(rights, webhookRights)
-    if (width === undefined) return { pause: 'responsible-lacks-right' }
-    const user = { username: record.username, userId }
-    const deleted = seesDeleted && deletedSeenBy({ ...user, rights }, restoring)
-    return { seesDeleted: deleted, own: width === 'own' ? user : undefined }
+    const sight = sightOf({ username: record.username, userId, rights: new Set(record.rights) }, webhookRights)
+    if (sight.deals === undefined) return { pause: 'responsible-lacks-right' }
+    return seesDeleted ? sight : { ...sight, deleted: undefined }
   }
 
 /** The same, as a question that has an answer at any time: undefined while it cannot be known. */

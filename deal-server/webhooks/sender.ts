@@ -10,8 +10,9 @@ import type { Permits } from '../../shared/platform/concurrency/permits.ts'
 import { Signal } from '../../shared/platform/concurrency/signal.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { Sight } from '../domain/sight.ts'
 import type { EventLog, EventPage, LoggedEvent } from '../events/event-log.ts'
-import { seenBy, type Visibility } from '../events/own-events.ts'
+import { seenBy } from '../events/own-events.ts'
 import type { Place } from '../events/position.ts'
 import { pauseAfter } from './back-off.ts'
 import { BlockedDeals, type NextEvent, type WaitingDeal } from './blocked-deals.ts'
@@ -167,7 +168,7 @@ export class WebhookSender {
       await this.#saveIfDue()
       return this.#nextRetryMs()
     }
-    const page = await this.#readPage(standing.seesDeleted !== true)
+    const page = await this.#readPage(standing.deleted !== 'all')
     if (!page) return 0
     await this.#sendPage(page, standing)
     this.#place = page.end
@@ -177,7 +178,7 @@ export class WebhookSender {
   }
 
   /** What the responsible user may see; undefined when that cannot be known, or when the webhook is paused for it. */
-  async #standing(): Promise<Visibility | undefined> {
+  async #standing(): Promise<Sight | undefined> {
     const standing = await standingNow(this.#ports.findStanding, this.webhook.responsible)
     if (standing && 'pause' in standing) {
       this.#pause = standing.pause
@@ -211,7 +212,7 @@ export class WebhookSender {
   }
 
   /** Sends the events of a page. What cannot be sent now waits in its deal. */
-  async #sendPage(page: EventPage, standing: Visibility): Promise<void> {
+  async #sendPage(page: EventPage, standing: Sight): Promise<void> {
     this.#taken = page.end
     const groups = this.#groupsOf(page, standing)
     this.#pageSince = groups[0]?.[0]?.occurredAt
@@ -226,7 +227,7 @@ export class WebhookSender {
   }
 
   /** The wanted events of each deal, in order, without deals that wait. */
-  #groupsOf({ events }: EventPage, standing: Visibility): LoggedEvent[][] {
+  #groupsOf({ events }: EventPage, standing: Sight): LoggedEvent[][] {
     const groups = new Map<string, LoggedEvent[]>()
     for (const read of events) {
       const event = this.#wanted(read, standing)
@@ -239,7 +240,7 @@ export class WebhookSender {
   }
 
   /** The event as the responsible user sees it; undefined when it is not to be sent. */
-  #wanted(event: LoggedEvent, standing: Visibility): LoggedEvent | undefined {
+  #wanted(event: LoggedEvent, standing: Sight): LoggedEvent | undefined {
     const { types, deals } = this.webhook
     if (deals.length > 0 && !deals.includes(event.dealId)) return undefined
     const seen = seenBy(standing, event)
@@ -302,7 +303,7 @@ export class WebhookSender {
         sequence: deal.sequence,
         upTo: this.#taken,
         limit: waitingLimit,
-        hidesDeleted: standing.seesDeleted !== true,
+        hidesDeleted: standing.deleted !== 'all',
       })
       for (const event of events) if (!(await this.#retryEvent(deal, event, standing))) return this.#saveIfDue()
       if (events.length > 0) continue
@@ -313,7 +314,7 @@ export class WebhookSender {
   }
 
   /** True when the next event of the deal may follow. */
-  async #retryEvent(deal: WaitingDeal, read: LoggedEvent, standing: Visibility): Promise<boolean> {
+  async #retryEvent(deal: WaitingDeal, read: LoggedEvent, standing: Sight): Promise<boolean> {
     deal.since = read.occurredAt
     const event = this.#wanted(read, standing)
     if (event) {

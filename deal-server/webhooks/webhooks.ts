@@ -27,8 +27,6 @@ export interface WebhooksPorts {
   readonly work: WebhookWork
   readonly log: EventLog
   readonly principals: Pick<Principals, 'get'>
-  /** The right to see deleted deals. */
-  readonly restoring: string
   /** Makes the envelope of an event. */
   readonly represent: (event: LoggedEvent) => object
   /** True when the auth server has stored the report. @throws Unavailable */
@@ -62,7 +60,7 @@ export interface Webhooks extends Pick<Dispatcher, 'wakeUp' | 'health'> {
 
 /** Makes the webhooks of one server. */
 export function createWebhooks(ports: WebhooksPorts, config: WebhookConfig, tuning: WebhookTuning = {}): Webhooks {
-  const { store, work, log, clock, ids, logger, onAttempt, principals, restoring, represent } = ports
+  const { store, work, log, clock, ids, logger, onAttempt, principals, represent } = ports
   const { resolve, ca, timeoutMs = config.timeoutMs, ...others } = tuning
   const secrets = createWebhookSecrets(ports.serviceSecrets)
   const rule = { allowed: config.allowedNetworks, timeoutMs }
@@ -81,7 +79,7 @@ export function createWebhooks(ports: WebhooksPorts, config: WebhookConfig, tuni
       deliver: attempt,
       random: Math.random,
       work: { ...work, load: loadWithGenerations(work, principals) },
-      findStanding: createFindStanding(principals, restoring),
+      findStanding: createFindStanding(principals),
       onPause: ({ id }, reason) => {
         logger.warn({ webhook: id, reason }, 'A webhook is paused')
         void reportPauses(0)
@@ -98,7 +96,6 @@ export function createWebhooks(ports: WebhooksPorts, config: WebhookConfig, tuni
       secrets,
       deliver: attempt,
       allowedNetworks,
-      restoring,
       clock,
       ids,
       onChange: () => void dispatcher.look(),

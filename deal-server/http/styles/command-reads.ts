@@ -11,9 +11,9 @@ import type { ProblemDocument } from '../../../shared/platform/problems/problem-
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import type { CommandRecord } from '../../commands/ports.ts'
 import { noSuchDeal } from '../../commands/presence.ts'
+import { readingRight } from '../../domain/sight.ts'
 import type { DealReader } from '../../queries/ports.ts'
 import { mayReadPast } from '../../queries/presence.ts'
-import { readingRight } from '../../use-cases/define-use-case.ts'
 import { idOfCommand, idOfDeal } from '../openapi/parameters.ts'
 import { describeList, describeRead } from '../openapi/read-operations.ts'
 import {

@@ -9,16 +9,10 @@ import type { Deal } from '../../domain/deal.ts'
 import type { DealEvent } from '../../domain/events.ts'
 import { reaches, widthOf } from '../../domain/own-deals.ts'
 import { type DealRefusal, isRefusal, refuseMember } from '../../domain/refusal.ts'
+import { readingRight } from '../../domain/sight.ts'
 import { foldEvents } from '../apply-events.ts'
 import { assignOwner } from '../assign-owner.ts'
-import {
-  type BoundCommand,
-  type Command,
-  type CommandCaller,
-  type DecisionContext,
-  readingRight,
-  type Steps,
-} from '../define-use-case.ts'
+import type { BoundCommand, Command, CommandCaller, DecisionContext, Steps } from '../define-use-case.ts'
 import { commands } from '../index.ts'
 import {
   type Attributes,

@@ -29,7 +29,11 @@ export class SimulatedClient {
       principalId: this.principalId,
       mayRead: async () => {
         await mayRead()
-        return { seesDeleted: this.seesDeleted }
+        return {
+          user: { username: 'viewer', userId: 'viewer' },
+          deals: 'all',
+          deleted: this.seesDeleted ? 'all' : undefined,
+        }
       },
     })
     if (body) this.run = body(this.#stream(ending)).finally(() => ending.abort())

@@ -1,6 +1,7 @@
 /** The sender of one webhook over a simulated log, a simulated receiver, and a clock that can be moved. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
+import type { Sight } from '../../../deal-server/domain/sight.ts'
 import type { LoggedEvent } from '../../../deal-server/events/event-log.ts'
 import { beginning } from '../../../deal-server/events/position.ts'
 import { standardRetriesMs } from '../../../deal-server/webhooks/back-off.ts'
@@ -43,6 +44,9 @@ const webhook = (settings: Partial<Webhook> = {}): Webhook => ({
   ...settings,
 })
 
+/** The responsible user sees all deals. */
+const sight: Sight = { user: { username: 'admin', userId: '1' }, deals: 'all', deleted: 'all' }
+
 /** Longer than all retries together: nothing here renews the lease while the clock is moved. */
 const leaseMs = 1_000_000_000
 
@@ -55,7 +59,7 @@ class World {
   readonly saved: Progress[] = []
   readonly pauses: PauseReason[] = []
   answer: (event: string) => Answer = () => 200
-  standing: () => Standing = () => ({ seesDeleted: true })
+  standing: () => Standing = () => sight
   runId = 'run'
   reads = 0
   accepts = true
@@ -232,7 +236,7 @@ it('sends nothing while rights cannot be known, and pauses when they are gone', 
   world.write('a')
   for (let count = 0; count < 20; count += 1) await turn()
   expect(world.attempts).toEqual([])
-  world.standing = () => ({ seesDeleted: true })
+  world.standing = () => sight
   await eventually(() => expect(world.taken).toEqual(['a1']))
   world.standing = () => ({ pause: 'responsible-lacks-right' })
   world.write('a')

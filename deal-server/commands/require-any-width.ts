@@ -2,7 +2,7 @@ import { type Caller, missingRights } from '../../shared/protocol/authentication
 import { widthOf } from '../domain/own-deals.ts'
 
 /** Requires rights in either width. @throws ProblemError `missing-right` with the names of all missing rights */
-export function requireRights(caller: Caller, rights: readonly string[]): void {
+export function requireAnyWidth(caller: Caller, rights: readonly string[]): void {
   const missing = rights.filter((right) => widthOf(caller.rights, right) === undefined)
   if (missing.length > 0) throw missingRights(caller, missing)
 }
