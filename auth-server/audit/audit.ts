@@ -8,16 +8,14 @@
  * Of equal refusals only one a minute becomes an entry, with their number, so that clients cannot fill the log.
  */
 
-import type { EntryChange } from '../../shared/protocol/entry-changes.ts'
+import type { ChangeEntry, EntryChange, EntryOrigin } from '../../shared/protocol/entry-changes.ts'
 import type { LimitRefusal } from '../../shared/protocol/internal-api/limit-refusals.ts'
 import type { NoteWebhookChanges } from '../../shared/protocol/internal-api/webhook-changes.ts'
 import type { NoteWebhookPauses } from '../../shared/protocol/internal-api/webhook-pauses.ts'
 import type { NoteRefusal } from '../../shared/server/login-throttle/limit-refusals.ts'
 
 /** An event to be logged. The log adds `seq` and `at`. */
-export interface AuditEvent {
-  /** User name; null for an unauthenticated caller. A text that has not the form of a name is stored as null. */
-  readonly actor: string | null
+export interface AuditEvent extends EntryOrigin {
   /** With dots and in the past tense, like events of deals: `login.started`, `api-key.revoked`, `user.changed`. */
   readonly action: string
   /**
@@ -27,30 +25,14 @@ export interface AuditEvent {
   readonly target: string | null
   /** `succeeded`, the problem code of a refusal, or the reason of a revocation that the user did not ask for. */
   readonly outcome: string
-  readonly scheme: string | null
-  readonly address: string | null
-  readonly requestId: string | null
   /** What an operator gave as the reason, in words; left out or null when there is none. */
   readonly reason?: string | null
   /** What the change gave and took, where the action alone does not say it. */
   readonly changes?: readonly EntryChange[] | undefined
 }
 
-/** The part of an event that says who asked, and from where. */
-export type Origin = Pick<AuditEvent, 'actor' | 'scheme' | 'address' | 'requestId' | 'reason'>
-
-/** The part of an event that says what changed. */
-export interface ChangeEntry {
-  readonly action: string
-  readonly target?: string | null | undefined
-  /** The user name, where the origin has no actor. */
-  readonly actor?: string | undefined
-  /** `succeeded` when left out. */
-  readonly outcome?: string | undefined
-  /** The scheme, where the work itself authenticates its caller. */
-  readonly scheme?: string | undefined
-  readonly changes?: readonly EntryChange[] | undefined
-}
+/** The part of an event that says who asked, from where, and why. */
+export type Origin = EntryOrigin & Pick<AuditEvent, 'reason'>
 
 /** The scheme of what operators do on the machine itself. Their names are not authenticated. */
 export const operatorScheme = 'ops'

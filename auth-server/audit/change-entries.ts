@@ -7,9 +7,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import type { EntryChange } from '../../shared/protocol/entry-changes.ts'
+import type { ChangeEntry, EntryChange } from '../../shared/protocol/entry-changes.ts'
 import { auditJournal } from '../store/audit-tables.ts'
-import type { Audit, AuditEvent, ChangeEntry, Origin } from './audit.ts'
+import type { Audit, AuditEvent, Origin } from './audit.ts'
 import { type Pending, pendingOf } from './journal.ts'
 
 interface Work {

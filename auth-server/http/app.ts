@@ -8,6 +8,7 @@ import { createDownloads } from '../../console/frame/downloads.ts'
 import { withSignInPage } from '../../console/sign-in/sign-in.tsx'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Cors } from '../../shared/platform/http/cors.ts'
+import { noStore } from '../../shared/platform/http/response.ts'
 import {
   type AppOptions,
   createAnswerByRoute,
@@ -19,7 +20,10 @@ import type { UserLimitsOptions } from '../../shared/platform/http/user-limits.t
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
+import { requireRights } from '../../shared/protocol/authentication/authenticate.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
+import { createEndpointPipeline, type EndpointPipelinePorts } from '../../shared/server/endpoints/pipeline.ts'
+import { routeOf } from '../../shared/server/endpoints/routes.ts'
 import { refuseElsewhere } from '../../shared/server/pages/elsewhere.ts'
 import { authzenConfigurationEndpoint } from './decisions/configuration.ts'
 import { type DecisionPorts, decisionEndpoints } from './decisions/evaluation.ts'
@@ -27,8 +31,6 @@ import { createEndpoints, type EndpointPorts } from './endpoints/index.ts'
 import { type OAuthEndpointPorts, oauthEndpoints } from './oauth/index.ts'
 import { oauthProblemForm } from './oauth/oauth-responses.ts'
 import { authOpenApiRoutes } from './openapi.ts'
-import { createPipeline, type PipelinePorts } from './pipeline/pipeline.ts'
-import { routeOf } from './pipeline/routes.ts'
 import { createAuthProblems } from './problems.ts'
 
 /** The settings that the application reads. */
@@ -46,7 +48,7 @@ export interface AuthAppSettings {
 
 /** Other parts that the application uses. */
 export interface AuthAppPorts {
-  readonly pipeline: PipelinePorts
+  readonly pipeline: Pick<EndpointPipelinePorts, 'authenticate' | 'refuseCrossSite' | 'audit'>
   readonly endpoints: EndpointPorts & OAuthEndpointPorts
   readonly decisions: DecisionPorts
   /** Routes that both servers have: health, metrics, pages. They need no caller. */
@@ -66,7 +68,8 @@ export interface AuthAppPorts {
 export function createAuthApp(settings: AuthAppSettings, ports: AuthAppPorts) {
   const { clock, ids, log, cors, observe, trace, openRoutes, internalRoutes } = ports
   const { schemes, publicOrigin: origin, transport } = settings
-  const pipeline = createPipeline(ports.pipeline)
+  // Caches must not store responses: many carry a credential (RFC 6749 §5.1).
+  const run = createEndpointPipeline({ ...ports.pipeline, requireRights, headers: noStore })
   const problems = createAuthProblems(settings.expiredTokenStatus)
   const serves = { keySigned: schemes.includes('key-signed'), session: schemes.includes('session') }
   const endpoints = [
@@ -75,7 +78,7 @@ export function createAuthApp(settings: AuthAppSettings, ports: AuthAppPorts) {
     ...decisionEndpoints(ports.decisions),
     authzenConfigurationEndpoint(origin),
   ]
-  const documented = [...openRoutes, ...endpoints.map((endpoint) => routeOf(endpoint, pipeline))]
+  const documented = [...openRoutes, ...endpoints.map((endpoint) => routeOf(endpoint, run))]
   const openApi = authOpenApiRoutes({ routes: documented, endpoints, problems, origin, schemes })
   const answers = { problems, ...authenticationOptions(schemes), otherProblemForm: oauthProblemForm, origin, log }
   const answer = createAnswerByRoute(answers)

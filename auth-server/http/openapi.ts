@@ -4,11 +4,11 @@ import { problemSchema } from '../../shared/platform/openapi/problem-responses.t
 import { openApiRoutes } from '../../shared/platform/openapi/serve.ts'
 import type { ProblemTable } from '../../shared/platform/problems/problem-document.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
+import type { Endpoint } from '../../shared/server/endpoints/endpoint.ts'
+import { responseComponents } from '../../shared/server/endpoints/routes.ts'
 import { describeSecurity } from '../../shared/server/openapi/security.ts'
+import { documentationTag } from '../../shared/server/pages/routes.ts'
 import { oauthError } from './oauth/oauth-endpoint.ts'
-import { tags } from './pipeline/description.ts'
-import type { Endpoint } from './pipeline/endpoint.ts'
-import { responseComponents } from './pipeline/routes.ts'
 
 const description = `Begin with \`POST /login\` under **tokens**: its access token is what **Authorize** takes, here and
 at the deal server. Then \`GET /me\` under **users** says who you are and what you may do.
@@ -18,6 +18,18 @@ with. All paths are served with and without a trailing slash; HEAD wherever GET 
 at \`/verify\`. Failures are problem documents (RFC 9457).`
 
 const token = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } as const
+
+const tags = {
+  tokens: 'Logging in, staying logged in, logging out.',
+  sessions: 'Signing in and out by cookie; who is logged in.',
+  users: 'Users and their rights.',
+  access: 'Roles, and the services whose rights are granted here.',
+  'api-keys': 'Keys that sign requests and identify OAuth clients.',
+  services: 'Other programs that check callers with this server.',
+  keys: 'The public keys, for everybody.',
+  ...documentationTag,
+  operation: 'For those who run the server.',
+}
 
 interface Documented {
   /** All routes of the document. */

@@ -1,5 +1,6 @@
 /** What a change gave and took, as its audit entry tells it (docs/contract/operators.md#audit-log). */
 import * as z from 'zod'
+import type { HttpRequest } from '../platform/http/request.ts'
 
 /**
  * One member that changed: what a list has now and had not before, and what it had and has no more; of another member
@@ -17,6 +18,39 @@ export const entryChangeSchema = z.strictObject({
   member: z.string(),
   removed: z.array(z.string()),
 })
+
+/** The part of an entry that says who asked, and from where. */
+export interface EntryOrigin {
+  /** User name; null for an unauthenticated caller. A text that has not the form of a name is stored as null. */
+  readonly actor: string | null
+  readonly scheme: string | null
+  readonly address: string | null
+  readonly requestId: string | null
+}
+
+/** The origin of what a request changes. Without a caller, the work itself authenticates. */
+export const originOf = (
+  request: HttpRequest,
+  caller?: { readonly username: string; readonly scheme: string },
+): EntryOrigin => ({
+  actor: caller?.username ?? null,
+  scheme: caller?.scheme ?? null,
+  address: request.peer.address,
+  requestId: request.requestId,
+})
+
+/** The part of an entry that says what changed. */
+export interface ChangeEntry {
+  readonly action: string
+  readonly target?: string | null | undefined
+  /** The user name, where the origin has no actor. */
+  readonly actor?: string | undefined
+  /** `succeeded` when left out. */
+  readonly outcome?: string | undefined
+  /** The scheme, where the work itself authenticates its caller. */
+  readonly scheme?: string | undefined
+  readonly changes?: readonly EntryChange[] | undefined
+}
 
 /** A value that an entry may tell. */
 type AuditedValue = string | number | boolean | null | undefined | readonly string[]

@@ -121,10 +121,8 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     'shared',
     '*',
   ],
-  'auth-server/http/pipeline': [
+  'auth-server/http/request-parts': [
     'auth-server/principals',
-    'auth-server/users',
-    'auth-server/logins',
     'auth-server/oauth',
     'auth-server/audit',
     'shared',
@@ -132,7 +130,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   ],
   'auth-server/http/endpoints': [
     'auth-server/access',
-    'auth-server/http/pipeline',
+    'auth-server/http/request-parts',
     'auth-server/api-keys',
     'auth-server/audit',
     'auth-server/key-ring',
@@ -146,7 +144,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     'zod',
   ],
   'auth-server/http/oauth': [
-    'auth-server/http/pipeline',
+    'auth-server/http/request-parts',
     'auth-server/http/endpoints',
     'auth-server/api-keys',
     'auth-server/audit',
@@ -160,7 +158,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   ],
   'auth-server/http/decisions': [
     'auth-server/http/internal/service-of.ts',
-    'auth-server/http/pipeline',
+    'auth-server/http/request-parts',
     'auth-server/access',
     'auth-server/principals',
     'shared',

@@ -3,7 +3,7 @@
  * can refuse it.
  */
 import { Agent, request } from 'node:http'
-import type { Endpoint } from '../../auth-server/http/pipeline/endpoint.ts'
+import type { Endpoint } from '../../shared/server/endpoints/endpoint.ts'
 import { membersOf } from './clients/http-client.ts'
 import { commandRows } from './worlds/rights-alone.ts'
 

@@ -1,7 +1,8 @@
 /** Records what an operator did offline in the audit log. */
 import { type Clock, systemClock } from '../../../shared/platform/clock.ts'
 import { OperationError } from '../../../shared/platform/terminal/report.ts'
-import { type ChangeEntry, type Origin, operatorScheme } from '../../audit/audit.ts'
+import type { ChangeEntry } from '../../../shared/protocol/entry-changes.ts'
+import { type Origin, operatorScheme } from '../../audit/audit.ts'
 import { holdsKeyOfLog } from '../../audit/chain.ts'
 import { createChainedLog } from '../../audit/chained-log.ts'
 import { eventOf } from '../../audit/change-entries.ts'

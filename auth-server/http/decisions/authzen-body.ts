@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { readBodyAs } from '../../../shared/platform/http/content/json-body.ts'
 import { jsonSchemaOf } from '../../../shared/platform/openapi/json-schema.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import type { BodyReader } from '../pipeline/bodies.ts'
+import type { BodyReader } from '../../../shared/server/endpoints/endpoint.ts'
 
 /** A JSON body of this schema. A wrong value is 400 too, as AuthZEN 1.0 §10.1.2 has it. */
 export const authzenBody = <Schema extends z.ZodType>(

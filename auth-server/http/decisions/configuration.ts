@@ -1,21 +1,18 @@
 /** /.well-known/authzen-configuration (AuthZEN 1.0 §9). */
 import * as z from 'zod'
 import { cacheableResponse } from '../../../shared/platform/http/cacheable.ts'
-import { cacheable, component } from '../pipeline/description.ts'
-import { definePublicEndpoint } from '../pipeline/endpoint.ts'
+import { cacheable, component, definePublicEndpoint } from '../../../shared/server/endpoints/endpoint.ts'
 
 const url = z.string().meta({ format: 'uri' })
 
 /** The document of a server that clients see at this origin. */
 export const authzenConfigurationEndpoint = (origin: string) =>
   definePublicEndpoint({
-    method: 'GET',
     path: '/.well-known/authzen-configuration',
     id: 'getAuthzenConfiguration',
     summary: 'Read where decisions are made',
     description: 'AuthZEN 1.0 §9.',
     tag: 'services',
-    caller: 'none',
     status: 200,
     ...cacheable,
     success: { description: 'The document.', headers: ['ETag'] },

@@ -4,12 +4,10 @@
  */
 import * as z from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { component, defineCredentialEndpoint, type OwnCredential } from '../../../shared/server/endpoints/endpoint.ts'
 import { isAllowed } from '../../access/decide.ts'
 import type { RecordInCatalogue } from '../../principals/principal-reader.ts'
 import type { ServiceOf } from '../internal/service-of.ts'
-import { component } from '../pipeline/description.ts'
-import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
-import type { OwnCredential } from '../pipeline/own-credential.ts'
 import { authzenBody, requireEvaluation } from './authzen-body.ts'
 
 /** Services that the endpoints use. */

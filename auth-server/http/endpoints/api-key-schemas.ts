@@ -1,10 +1,10 @@
 /** API keys in requests and responses. */
 import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
+import { time } from '../../../shared/server/endpoints/endpoint.ts'
 import { type ApiKey, expiresSoonMs, maxOverlapSeconds } from '../../api-keys/api-key.ts'
-import { time } from '../pipeline/description.ts'
-import { lineText } from '../pipeline/line-text.ts'
-import { proofMembers } from '../pipeline/recent-proof-members.ts'
+import { lineText } from '../request-parts/line-text.ts'
+import { proofMembers } from '../request-parts/recent-proof-members.ts'
 
 /** The request to create a key. */
 export const creationSchema = z.strictObject({

@@ -3,10 +3,9 @@ import * as z from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
 import { entryChangeSchema } from '../../../shared/protocol/entry-changes.ts'
+import { component, defineEndpoint, time } from '../../../shared/server/endpoints/endpoint.ts'
 import { auditFilterShape, isSpan } from '../../audit/audit-filter.ts'
 import type { AuditPage, AuditPageRequest } from '../../audit/read-entries.ts'
-import { component, time } from '../pipeline/description.ts'
-import { defineEndpoint } from '../pipeline/endpoint.ts'
 
 /** Services and settings of the endpoint. */
 export interface AuditEndpointPorts {

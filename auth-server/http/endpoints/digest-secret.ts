@@ -2,11 +2,9 @@
 import * as z from 'zod'
 import type { RequireRecentProof } from '../../../shared/protocol/authentication/recent-proof.ts'
 import { realm } from '../../../shared/protocol/authentication/scheme.ts'
+import { component, defineEndpoint, jsonBody } from '../../../shared/server/endpoints/endpoint.ts'
 import type { DigestSecrets } from '../../users/digest-secrets.ts'
-import { jsonBody } from '../pipeline/bodies.ts'
-import { component } from '../pipeline/description.ts'
-import { defineEndpoint } from '../pipeline/endpoint.ts'
-import { proofOf, proofProblems, proofSchema } from '../pipeline/recent-proof-members.ts'
+import { proofOf, proofProblems, proofSchema } from '../request-parts/recent-proof-members.ts'
 
 /** Services that the endpoint uses. */
 export interface DigestSecretEndpointPorts {

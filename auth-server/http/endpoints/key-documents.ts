@@ -7,10 +7,14 @@ import { cacheableResponse } from '../../../shared/platform/http/cacheable.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../../shared/platform/http/response.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
+import {
+  cacheable,
+  component,
+  definePublicEndpoint,
+  type PublicEndpoint,
+} from '../../../shared/server/endpoints/endpoint.ts'
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import type { KeyUse } from '../../key-ring/keyring-file.ts'
-import { cacheable, component } from '../pipeline/description.ts'
-import { definePublicEndpoint, type PublicEndpoint } from '../pipeline/endpoint.ts'
 
 /** Clients fetch the keys again after at most five minutes. A key is published longer than that before it signs. */
 const cacheControl = 'public, max-age=300, must-revalidate'
@@ -41,7 +45,7 @@ const jwkSet = component(
     }),
 )
 
-const ofKeys = { method: 'GET', tag: 'keys', caller: 'none', status: 200, ...cacheable } as const
+const ofKeys = { tag: 'keys', status: 200, ...cacheable } as const
 
 /** The public documents of a key ring. */
 export const keyDocumentEndpoints = (keyRing: KeyRing): PublicEndpoint[] => [

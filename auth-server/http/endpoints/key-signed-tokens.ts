@@ -1,12 +1,16 @@
 /** POST /key-signed-tokens (docs/contract/callers.md#key-signed-token). */
 import * as z from 'zod'
+import {
+  type BodyReader,
+  component,
+  defineCredentialEndpoint,
+  jsonBody,
+  seconds,
+} from '../../../shared/server/endpoints/endpoint.ts'
 import { keySignedParts, type LogInKeySigned } from '../../logins/key-signed-login.ts'
 import type { Audiences } from '../../oauth/audiences.ts'
-import { type BodyReader, jsonBody } from '../pipeline/bodies.ts'
-import { component, seconds } from '../pipeline/description.ts'
-import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
-import { nameCaller, password } from '../pipeline/own-credential.ts'
-import { chosenAudience, resource } from '../pipeline/resource-member.ts'
+import { nameCaller, password } from '../request-parts/own-credential.ts'
+import { chosenAudience, resource } from '../request-parts/resource-member.ts'
 
 const parts = z
   .array(z.enum(keySignedParts))

@@ -1,9 +1,8 @@
 /** GET /keys: the state of the key ring, for operators (docs/contract/operators.md#key-ring). */
 import * as z from 'zod'
 import { noParameters } from '../../../shared/platform/http/content/query-parameters.ts'
+import { component, defineEndpoint, time } from '../../../shared/server/endpoints/endpoint.ts'
 import type { KeyRing } from '../../key-ring/key-ring.ts'
-import { component, time } from '../pipeline/description.ts'
-import { defineEndpoint } from '../pipeline/endpoint.ts'
 
 const response = component(
   'KeyStatus',

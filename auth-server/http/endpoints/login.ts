@@ -1,9 +1,10 @@
 /** POST /login: a login by user name and password (docs/contract/logins.md#login). */
+
+import { defineCredentialEndpoint } from '../../../shared/server/endpoints/endpoint.ts'
 import type { LogIn } from '../../logins/login.ts'
 import type { Audiences } from '../../oauth/audiences.ts'
 import type { AskAtLogin } from '../../second-factors/ask-at-login.ts'
-import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
-import { nameCaller, password } from '../pipeline/own-credential.ts'
+import { nameCaller, password } from '../request-parts/own-credential.ts'
 import { factorProblems, loginProofBody, nameOf } from './second-factors/login-proof.ts'
 import { noCache, tokenPair } from './tokens.ts'
 

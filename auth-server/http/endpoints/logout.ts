@@ -1,8 +1,9 @@
 /** POST /logout: ends the login of an access token or a refresh token (docs/contract/logins.md#logout). */
+
+import { defineCredentialEndpoint } from '../../../shared/server/endpoints/endpoint.ts'
 import type { LogOut } from '../../logins/logout.ts'
 import type { RevokeToken } from '../../oauth/revoke-token.ts'
-import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
-import { token } from '../pipeline/own-credential.ts'
+import { token } from '../request-parts/own-credential.ts'
 import { noCache } from './tokens.ts'
 
 /** Services that the endpoint uses. */

@@ -3,9 +3,8 @@ import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { loginMethods } from '../../../shared/protocol/access-token/access-token.ts'
 import type { SchemeName, VerifiedCredential } from '../../../shared/protocol/authentication/scheme.ts'
+import { component, defineEndpoint, time } from '../../../shared/server/endpoints/endpoint.ts'
 import type { OwnFactors } from '../../second-factors/own-factors.ts'
-import { component, time } from '../pipeline/description.ts'
-import { defineEndpoint } from '../pipeline/endpoint.ts'
 
 /** Services that the endpoint uses. */
 export interface MePorts {

@@ -2,13 +2,17 @@
 import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { originOf } from '../../../shared/protocol/entry-changes.ts'
+import {
+  component,
+  defineCredentialEndpoint,
+  defineEndpoint,
+  jsonBody,
+  type OwnCredential,
+  time,
+} from '../../../shared/server/endpoints/endpoint.ts'
 import type { Audit } from '../../audit/audit.ts'
 import type { PasswordResets, PasswordResetUse } from '../../users/password-resets.ts'
-import { originOf } from '../pipeline/audited.ts'
-import { jsonBody } from '../pipeline/bodies.ts'
-import { component, time } from '../pipeline/description.ts'
-import { defineCredentialEndpoint, defineEndpoint } from '../pipeline/endpoint.ts'
-import type { OwnCredential } from '../pipeline/own-credential.ts'
 
 /** Services and settings of the endpoints. */
 export interface PasswordResetPorts {

@@ -3,12 +3,13 @@
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { LoginThrottle } from '../../../shared/protocol/authentication/login-throttle.ts'
-import type { Audit, ChangeEntry } from '../../audit/audit.ts'
+import type { ChangeEntry } from '../../../shared/protocol/entry-changes.ts'
+import { defineCredentialEndpoint } from '../../../shared/server/endpoints/endpoint.ts'
+import type { Audit } from '../../audit/audit.ts'
 import type { TokenResponse } from '../../logins/issue-tokens.ts'
 import type { Refresh } from '../../logins/refresh.ts'
-import { eventAt } from '../pipeline/audited.ts'
-import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
-import { token } from '../pipeline/own-credential.ts'
+import { eventAt } from '../request-parts/audited.ts'
+import { token } from '../request-parts/own-credential.ts'
 import { noCache, tokenPair } from './tokens.ts'
 
 /** Services that a refresh uses, here and at `/oauth/token`. */

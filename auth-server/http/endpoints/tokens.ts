@@ -1,6 +1,6 @@
 /** A pair of tokens in responses. */
 import * as z from 'zod'
-import { component, seconds } from '../pipeline/description.ts'
+import { component, seconds } from '../../../shared/server/endpoints/endpoint.ts'
 
 /** Header fields of responses with tokens, beside `Cache-Control: no-store` (RFC 6749 §5.1). */
 export const noCache = { pragma: 'no-cache' } as const

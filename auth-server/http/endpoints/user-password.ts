@@ -6,10 +6,9 @@ import * as z from 'zod'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { isOwnAccount, requireOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
+import { defineEndpoint, jsonBody } from '../../../shared/server/endpoints/endpoint.ts'
 import type { PasswordChanges } from '../../logins/change-password.ts'
-import { jsonBody } from '../pipeline/bodies.ts'
-import { defineEndpoint } from '../pipeline/endpoint.ts'
-import { loginOf } from '../pipeline/login-of-caller.ts'
+import { loginOf } from '../request-parts/login-of-caller.ts'
 
 const schema = z.strictObject({ newPassword: z.string(), oldPassword: z.string().optional() })
 

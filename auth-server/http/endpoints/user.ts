@@ -1,8 +1,8 @@
 /** A user in responses. */
 import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
+import { component, time } from '../../../shared/server/endpoints/endpoint.ts'
 import type { User } from '../../users/user.ts'
-import { component, time } from '../pipeline/description.ts'
 
 /** A user as administrators see it. */
 export const userComponent = component(

@@ -1,5 +1,6 @@
 /** The endpoints of OAuth (docs/contract/accounts.md#oauth). */
-import type { Endpoint } from '../pipeline/endpoint.ts'
+
+import type { Endpoint } from '../../../shared/server/endpoints/endpoint.ts'
 import { introspectEndpoint, type OAuthIntrospectPorts } from './introspect.ts'
 import { metadataEndpoints, type OAuthMetadataSettings } from './metadata.ts'
 import { type OAuthRevokePorts, revokeEndpoint } from './revoke.ts'

@@ -3,13 +3,16 @@ import * as z from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { narrowed } from '../../../shared/protocol/authentication/authenticate.ts'
 import { authorizationOf } from '../../../shared/protocol/authentication/scheme.ts'
+import {
+  component,
+  defineCredentialEndpoint,
+  type OwnCredential,
+  seconds,
+} from '../../../shared/server/endpoints/endpoint.ts'
 import { isApiKeyId } from '../../api-keys/api-key-rows.ts'
 import type { Client } from '../../oauth/clients.ts'
 import type { ActiveToken } from '../../oauth/inspect-token.ts'
 import { noCache } from '../endpoints/tokens.ts'
-import { component, seconds } from '../pipeline/description.ts'
-import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
-import type { OwnCredential } from '../pipeline/own-credential.ts'
 import { type OAuthForm, oauthBody, oauthDefaults, readOAuthForm, text } from './oauth-endpoint.ts'
 import { responseToRefusal } from './oauth-responses.ts'
 import {

@@ -1,11 +1,15 @@
 /** GET /.well-known/oauth-authorization-server (RFC 8414): only what this server supports. */
 import * as z from 'zod'
 import { cacheableResponse } from '../../../shared/platform/http/cacheable.ts'
+import {
+  cacheable,
+  component,
+  definePublicEndpoint,
+  type PublicEndpoint,
+} from '../../../shared/server/endpoints/endpoint.ts'
 import { assertionAlg } from '../../oauth/client-assertion.ts'
 import { clientAuthenticationMethods } from '../../oauth/clients.ts'
 import { builtInRights } from '../../principals/rights.ts'
-import { cacheable, component } from '../pipeline/description.ts'
-import { definePublicEndpoint, type PublicEndpoint } from '../pipeline/endpoint.ts'
 
 /** The settings that the metadata contains. */
 export interface OAuthMetadataSettings {
@@ -45,8 +49,6 @@ export function metadataEndpoints(settings: OAuthMetadataSettings): PublicEndpoi
   const body = JSON.stringify(metadataOf(settings))
   return pathsFor(settings).map((path) =>
     definePublicEndpoint({
-      caller: 'none',
-      method: 'GET',
       path,
       id: path === wellKnown ? 'getOAuthMetadata' : 'getOAuthMetadataOfIssuer',
       summary: 'Read what OAuth clients need to know of this server',

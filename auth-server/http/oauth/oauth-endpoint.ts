@@ -6,10 +6,8 @@ import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { MemberError } from '../../../shared/platform/problems/problem-document.ts'
+import { type BodyReader, component, type OwnCredential } from '../../../shared/server/endpoints/endpoint.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
-import type { BodyReader } from '../pipeline/bodies.ts'
-import { component } from '../pipeline/description.ts'
-import type { OwnCredential } from '../pipeline/own-credential.ts'
 import { responseToRefusal } from './oauth-responses.ts'
 
 /** The parameters of a request. A parameter without a value counts as left out (RFC 6749 §3.2). */

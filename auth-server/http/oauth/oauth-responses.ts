@@ -8,7 +8,7 @@ import type { ProblemDocument } from '../../../shared/platform/problems/problem-
 import { isOfScript, realm } from '../../../shared/protocol/authentication/scheme.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
 import { noCache } from '../endpoints/tokens.ts'
-import { bearerChallenge } from '../pipeline/own-credential.ts'
+import { bearerChallenge } from '../request-parts/own-credential.ts'
 
 /** Caches must not store responses (RFC 6749 §5.1). */
 const neverStored = { ...noStore, ...noCache }

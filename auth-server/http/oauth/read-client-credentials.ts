@@ -7,7 +7,7 @@ import type { Audit } from '../../audit/audit.ts'
 import { assertionType } from '../../oauth/client-assertion.ts'
 import type { AuthenticateClient, Client, ClientCredentials } from '../../oauth/clients.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
-import { eventAt } from '../pipeline/audited.ts'
+import { eventAt } from '../request-parts/audited.ts'
 import type { OAuthForm } from './oauth-endpoint.ts'
 
 /**

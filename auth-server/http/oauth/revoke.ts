@@ -2,12 +2,12 @@
 import * as z from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { loginClientId } from '../../../shared/protocol/access-token/access-token.ts'
+import { defineCredentialEndpoint } from '../../../shared/server/endpoints/endpoint.ts'
 import type { LogOut } from '../../logins/logout.ts'
 import type { TokenIssue } from '../../oauth/inspect-token.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
 import type { RevokeToken } from '../../oauth/revoke-token.ts'
 import { noCache } from '../endpoints/tokens.ts'
-import { defineCredentialEndpoint } from '../pipeline/endpoint.ts'
 import { client, type OAuthForm, oauthBody, oauthDefaults, text } from './oauth-endpoint.ts'
 import { authenticateAt, type ClientAtEndpointPorts, readClientCredentials } from './read-client-credentials.ts'
 

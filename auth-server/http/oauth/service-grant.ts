@@ -5,7 +5,7 @@ import type { Audit } from '../../audit/audit.ts'
 import type { ClientCredentials } from '../../oauth/clients.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
 import type { Services } from '../../services/services.ts'
-import { eventAt } from '../pipeline/audited.ts'
+import { eventAt } from '../request-parts/audited.ts'
 import type { OAuthForm } from './oauth-endpoint.ts'
 import { notingRefusal } from './read-client-credentials.ts'
 

@@ -103,6 +103,11 @@ describeEmbedded('the OpenAPI document of the auth server', (openBackend) => {
       expect(schema).toMatchObject({ type: 'integer', maximum: 200, default: 50 })
   })
 
+  it('uses every tag that it has, and no other', () => {
+    const used = describedIn(document).flatMap(({ operation: { tags } }) => tags)
+    expect(new Set(used)).toEqual(new Set((document.tags as { name: string }[]).map(({ name }) => name)))
+  })
+
   it('describes the answers of the token flow', async () => {
     const json = { username: 'carol', password: 'wrong password' }
     await ask('POST', '/login', { status: 401, json })

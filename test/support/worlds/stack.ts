@@ -5,7 +5,6 @@
 
 import { join } from 'node:path'
 import { readAuthConfig } from '../../../auth-server/config.ts'
-import type { Endpoint } from '../../../auth-server/http/pipeline/endpoint.ts'
 import { openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
 import { createAuthServer } from '../../../auth-server/server.ts'
 import { ensureAnonymous } from '../../../auth-server/users/create-user.ts'
@@ -26,6 +25,7 @@ import { observeCertificate } from '../../../shared/platform/metrics/certificate
 import { createMetrics, type Metrics, type ServerName } from '../../../shared/platform/metrics/metrics.ts'
 import { openTracing } from '../../../shared/platform/tracing/opentelemetry/open-tracing.ts'
 import { sharedProblems } from '../../../shared/protocol/problems/both-servers.ts'
+import type { Endpoint } from '../../../shared/server/endpoints/endpoint.ts'
 import { type Exchange, type Reply, type Sent, secretsIn, send } from '../clients/http-client.ts'
 import { exchangeWith } from '../clients/in-process.ts'
 import { routesOf } from '../clients/openapi.ts'

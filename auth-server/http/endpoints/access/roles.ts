@@ -1,12 +1,10 @@
 /** /roles: roles are data (docs/contract/accounts.md#catalogue). */
 import * as z from 'zod'
 import { rfc3339 } from '../../../../shared/platform/clock.ts'
+import { component, defineEndpoint, jsonBody, time } from '../../../../shared/server/endpoints/endpoint.ts'
 import type { Role, Roles } from '../../../access/roles.ts'
-import { jsonBody } from '../../pipeline/bodies.ts'
-import { component, time } from '../../pipeline/description.ts'
-import { defineEndpoint } from '../../pipeline/endpoint.ts'
-import { requireMatch, tagged } from '../../pipeline/entity-tag.ts'
-import { lineText } from '../../pipeline/line-text.ts'
+import { requireMatch, tagged } from '../../request-parts/entity-tag.ts'
+import { lineText } from '../../request-parts/line-text.ts'
 
 /** Services that the endpoints use. */
 export interface RolesEndpointPorts {

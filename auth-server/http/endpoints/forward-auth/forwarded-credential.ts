@@ -4,8 +4,8 @@ import { createAudience } from '../../../../shared/protocol/authentication/audie
 import type { Caller } from '../../../../shared/protocol/authentication/authenticate.ts'
 import { isSafeRequest } from '../../../../shared/protocol/authentication/scheme.ts'
 import { sharedProblems } from '../../../../shared/protocol/problems/both-servers.ts'
+import type { OwnCredential } from '../../../../shared/server/endpoints/endpoint.ts'
 import type { Audiences, OtherServer } from '../../../oauth/audiences.ts'
-import type { OwnCredential } from '../../pipeline/own-credential.ts'
 import { originalRequestOf } from './original-request.ts'
 
 /** The caller of a request to another service, and that service. */

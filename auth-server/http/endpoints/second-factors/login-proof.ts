@@ -4,10 +4,10 @@ import { readJson } from '../../../../shared/platform/http/content/json-body.ts'
 import { jsonSchemaOf } from '../../../../shared/platform/openapi/json-schema.ts'
 import { checkValue } from '../../../../shared/platform/problems/check-value.ts'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
+import type { BodyReader } from '../../../../shared/server/endpoints/endpoint.ts'
 import type { Audiences } from '../../../oauth/audiences.ts'
 import type { AskAtLogin, SecondFactorAnswer } from '../../../second-factors/ask-at-login.ts'
-import type { BodyReader } from '../../pipeline/bodies.ts'
-import { chosenAudience, resource } from '../../pipeline/resource-member.ts'
+import { chosenAudience, resource } from '../../request-parts/resource-member.ts'
 
 const code = z.string().max(100).meta({ description: 'A code of the authenticator app, or a recovery code.' })
 const base64url = z.string().max(8_192)

@@ -1,10 +1,9 @@
 /** DELETE /users/{username}/second-factors: for a user who has lost them (docs/contract/logins.md#second-factor). */
 
 import type { RequireRecentProof } from '../../../../shared/protocol/authentication/recent-proof.ts'
+import { defineEndpoint, jsonBody } from '../../../../shared/server/endpoints/endpoint.ts'
 import type { OwnFactors } from '../../../second-factors/own-factors.ts'
-import { jsonBody } from '../../pipeline/bodies.ts'
-import { defineEndpoint } from '../../pipeline/endpoint.ts'
-import { proofOf, proofProblems, proofSchema } from '../../pipeline/recent-proof-members.ts'
+import { proofOf, proofProblems, proofSchema } from '../../request-parts/recent-proof-members.ts'
 
 /** Services that the endpoint uses. */
 export interface ResetSecondFactorsPorts {

@@ -1,7 +1,7 @@
 /** The bodies that end the set-up of a factor. */
 import * as z from 'zod'
-import { jsonBody } from '../../pipeline/bodies.ts'
-import { lineText } from '../../pipeline/line-text.ts'
+import { jsonBody } from '../../../../shared/server/endpoints/endpoint.ts'
+import { lineText } from '../../request-parts/line-text.ts'
 
 const base64url = z.string().max(65_536)
 

@@ -11,11 +11,14 @@ import type { RefuseCrossSite } from '../../../../shared/protocol/authentication
 import { requireOwnAccount } from '../../../../shared/protocol/authentication/own-account.ts'
 import type { SessionCookie } from '../../../../shared/protocol/authentication/session/session-cookie.ts'
 import { isSessionKey, sessionKeyHash } from '../../../../shared/protocol/authentication/session/session-times.ts'
+import { originOf } from '../../../../shared/protocol/entry-changes.ts'
+import {
+  defineCredentialEndpoint,
+  type OwnCredential,
+  type Redirect,
+} from '../../../../shared/server/endpoints/endpoint.ts'
 import type { Audit } from '../../../audit/audit.ts'
 import type { SessionOwner } from '../../../logins/session-store.ts'
-import { originOf } from '../../pipeline/audited.ts'
-import { defineCredentialEndpoint, type Redirect } from '../../pipeline/endpoint.ts'
-import type { OwnCredential } from '../../pipeline/own-credential.ts'
 import { noSuchLogin } from './login-view.ts'
 import { endingBody, isOverriddenDelete, type ReturnOrigins } from './session-forms.ts'
 import { redirected } from './sessions.ts'

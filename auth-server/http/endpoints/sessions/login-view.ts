@@ -3,8 +3,8 @@ import * as z from 'zod'
 import { rfc3339 } from '../../../../shared/platform/clock.ts'
 import { pageOf } from '../../../../shared/platform/http/pagination/page-schema.ts'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
+import { component, time } from '../../../../shared/server/endpoints/endpoint.ts'
 import type { LoginView } from '../../../logins/list-logins.ts'
-import { component, time } from '../../pipeline/description.ts'
 
 const loginSchema = z.object({
   id: z.string().meta({ format: 'uuid' }),

@@ -5,9 +5,9 @@ import { decodeJson, readJson } from '../../../../shared/platform/http/content/j
 import type { HttpRequest } from '../../../../shared/platform/http/request.ts'
 import { jsonSchemaOf } from '../../../../shared/platform/openapi/json-schema.ts'
 import { checkValue, invalidValue } from '../../../../shared/platform/problems/check-value.ts'
+import type { BodyReader } from '../../../../shared/server/endpoints/endpoint.ts'
 import type { Audiences } from '../../../oauth/audiences.ts'
-import type { BodyReader } from '../../pipeline/bodies.ts'
-import { resource } from '../../pipeline/resource-member.ts'
+import { resource } from '../../request-parts/resource-member.ts'
 import { challengeProof, type LoginProof, loginProof, passwordProof } from '../second-factors/login-proof.ts'
 
 /** The origins that a form may lead back to. */

@@ -5,13 +5,17 @@ import { pageParameters } from '../../../../shared/platform/http/content/query-p
 import type { Lists } from '../../../../shared/platform/http/pagination/lists.ts'
 import { maxOpenBodyBytes } from '../../../../shared/platform/http/request.ts'
 import type { SessionCookie } from '../../../../shared/protocol/authentication/session/session-cookie.ts'
+import {
+  component,
+  defineCredentialEndpoint,
+  defineEndpoint,
+  time,
+} from '../../../../shared/server/endpoints/endpoint.ts'
 import type { LoginLists } from '../../../logins/list-logins.ts'
 import type { StartSession } from '../../../logins/start-session.ts'
 import type { Audiences } from '../../../oauth/audiences.ts'
 import type { AskAtLogin } from '../../../second-factors/ask-at-login.ts'
-import { component, time } from '../../pipeline/description.ts'
-import { defineCredentialEndpoint, defineEndpoint } from '../../pipeline/endpoint.ts'
-import { nameCaller, passwordOfForm } from '../../pipeline/own-credential.ts'
+import { nameCaller, passwordOfForm } from '../../request-parts/own-credential.ts'
 import { factorProblems, nameOf } from '../second-factors/login-proof.ts'
 import { loginPage, representLogin } from './login-view.ts'
 import { type ReturnOrigins, sessionLoginBody } from './session-forms.ts'

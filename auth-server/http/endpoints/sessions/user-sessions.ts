@@ -2,10 +2,10 @@
 
 import { pageParameters } from '../../../../shared/platform/http/content/query-parameters.ts'
 import type { Lists } from '../../../../shared/platform/http/pagination/lists.ts'
+import { defineEndpoint } from '../../../../shared/server/endpoints/endpoint.ts'
 import type { LoginLists } from '../../../logins/list-logins.ts'
 import type { SessionOwner } from '../../../logins/session-store.ts'
 import type { Users } from '../../../users/users.ts'
-import { defineEndpoint } from '../../pipeline/endpoint.ts'
 import { loginComponent, loginPage, noSuchLogin, representLogin } from './login-view.ts'
 
 /** Services that the endpoints use. */

@@ -1,47 +1,52 @@
 /**
- * The steps of every request to the auth server, in the order of docs/contract/callers.md#order-of-checks. An endpoint
- * fills `check` and `handle`. It cannot leave out a step or change the order.
+ * The steps of a request to an endpoint of either server, in the order of docs/contract/callers.md#order-of-checks. An
+ * endpoint fills `check` and `handle`. It cannot leave out a step or change the order.
  */
+import { refuseBody } from '../../platform/http/content/json-body.ts'
+import { readQuery } from '../../platform/http/content/query-parameters.ts'
+import type { HttpRequest } from '../../platform/http/request.ts'
+import { emptyResponse, type HttpResponse, jsonResponse } from '../../platform/http/response.ts'
+import { requireSecureTransport } from '../../platform/http/transport.ts'
+import { ProblemError } from '../../platform/problems/errors.ts'
+import type { Authenticate, Caller } from '../../protocol/authentication/authenticate.ts'
+import type { RefuseCrossSite } from '../../protocol/authentication/cross-site.ts'
+import { isOwnAccount, requireOwnAccount } from '../../protocol/authentication/own-account.ts'
+import { type ChangeEntry, type EntryOrigin, originOf } from '../../protocol/entry-changes.ts'
+import type { ClosedEndpoint, EndpointInput } from './endpoint.ts'
 
-import { refuseBody } from '../../../shared/platform/http/content/json-body.ts'
-import { readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
-import type { HttpRequest } from '../../../shared/platform/http/request.ts'
-import { emptyResponse, type HttpResponse, jsonResponse, noStore } from '../../../shared/platform/http/response.ts'
-import { requireSecureTransport } from '../../../shared/platform/http/transport.ts'
-import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import { type Authenticate, type Caller, requireRights } from '../../../shared/protocol/authentication/authenticate.ts'
-import type { RefuseCrossSite } from '../../../shared/protocol/authentication/cross-site.ts'
-import { isOwnAccount, requireOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
-import type { Audit } from '../../audit/audit.ts'
-import { originOf } from './audited.ts'
-import type { ClosedEndpoint, Endpoint, EndpointInput } from './endpoint.ts'
-
-/** Other parts that the steps use. */
-export interface PipelinePorts {
+/** The parts of a server that the steps use. */
+export interface EndpointPipelinePorts {
   readonly authenticate: Authenticate
   readonly refuseCrossSite: RefuseCrossSite
-  readonly audit: Audit
+  /** @throws ProblemError `missing-right` */
+  requireRights(caller: Caller, rights: readonly string[]): void
+  /** The audit log; undefined where the endpoints report their changes themselves. */
+  readonly audit?: {
+    /** Runs the work of a request with its entry, and those of the changes that it makes. */
+    during<Result>(origin: EntryOrigin, entry: ChangeEntry | undefined, run: () => Promise<Result>): Promise<Result>
+  }
+  /** Header fields of every response. */
+  readonly headers: HttpResponse['headers']
 }
 
 /** Runs an endpoint. @throws ProblemError, Unavailable, which become problem documents */
-export type Pipeline = (request: HttpRequest, endpoint: Endpoint) => Promise<HttpResponse>
+export type RunEndpoint = (request: HttpRequest, endpoint: ClosedEndpoint) => Promise<HttpResponse>
 
 /** Creates the pipeline. */
-export function createPipeline(ports: PipelinePorts): Pipeline {
+export function createEndpointPipeline(ports: EndpointPipelinePorts): RunEndpoint {
   const run = async (request: HttpRequest, endpoint: ClosedEndpoint): Promise<HttpResponse> => {
     await request.readBody() // limits: 413
     requireSecureTransport(request.peer) // transport: 403
     const identity = await identify(request, endpoint, ports) // credential, record: 400, 401, 429; cross-site: 403
     const input = await parse(request, endpoint, identity.found) // parse and schema: 400, 415, 422
-    const reply = await withEntries(ports.audit, { endpoint, input, caller: identity.caller }, async () => {
-      const checked = await endpoint.check?.(input) // values: 400, 422
-      requireRight(endpoint, { ...input, checked }, identity.caller) // right: 403
+    const reply = await withEntries(ports, { endpoint, input, caller: identity.caller }, async () => {
+      const checked = await endpoint.check?.(input) // values: 400, 404, 422
+      requireRight(ports, endpoint, { ...input, checked, caller: identity.caller }) // right: 403
       return endpoint.handle({ ...input, checked }) // existence, state: 404, 409; other refusals of the work itself
     })
-    return responseOf(endpoint, reply)
+    return responseOf(endpoint, reply, ports)
   }
   return async function handleRequest(request, endpoint) {
-    if (endpoint.caller === 'none') return endpoint.handle(request)
     try {
       return await run(request, endpoint)
     } catch (error) {
@@ -60,7 +65,11 @@ interface Identity {
 }
 
 /** Authenticates. `authenticate` applies the cross-site rule to schemes that browsers send without being asked. */
-async function identify(request: HttpRequest, endpoint: ClosedEndpoint, ports: PipelinePorts): Promise<Identity> {
+async function identify(
+  request: HttpRequest,
+  endpoint: ClosedEndpoint,
+  ports: EndpointPipelinePorts,
+): Promise<Identity> {
   if (endpoint.caller === 'required') {
     const caller = await ports.authenticate(request)
     return { found: caller, caller }
@@ -78,20 +87,19 @@ async function parse(request: HttpRequest, { query, body, method }: ClosedEndpoi
 
 /** @throws ProblemError `missing-right`, `narrowed-credential` */
 function requireRight(
-  endpoint: ClosedEndpoint,
-  input: Input & { readonly checked: unknown },
-  caller: Caller | undefined,
+  { requireRights }: EndpointPipelinePorts,
+  { right, account, grants }: ClosedEndpoint,
+  { caller, ...input }: Input & Pick<Identity, 'caller'> & { readonly checked: unknown },
 ): void {
-  const { right } = endpoint
   if (right === undefined || caller === undefined) return
   if (right === 'own-account') {
     requireOwnAccount(caller)
     return
   }
   const ofCaller = { ...input, caller }
-  const account = endpoint.account?.(ofCaller)
-  if (account !== undefined && isOwnAccount(caller, account)) return
-  requireRights(caller, [right, ...(endpoint.grants?.(ofCaller) ?? [])])
+  const username = account?.(ofCaller)
+  if (username !== undefined && isOwnAccount(caller, username)) return
+  requireRights(caller, [right, ...(grants?.(ofCaller) ?? [])])
 }
 
 interface Audited {
@@ -100,22 +108,22 @@ interface Audited {
   readonly caller: Caller | undefined
 }
 
-/** Runs the work with its audit entry, and those of the changes that it makes. GET changes nothing. */
+/** Runs the work with its audit entry. GET changes nothing. */
 function withEntries<Result>(
-  audit: Audit,
+  { audit }: EndpointPipelinePorts,
   { endpoint, input, caller }: Audited,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  if (endpoint.method === 'GET') return work()
+  if (!audit || endpoint.method === 'GET') return work()
   return audit.during(originOf(input.request, caller), endpoint.audit?.(input), work)
 }
 
-/** Makes the response. Caches must not store it: many responses carry a credential (RFC 6749 §5.1). */
-function responseOf(endpoint: ClosedEndpoint, reply: Awaited<ReturnType<ClosedEndpoint['handle']>>): HttpResponse {
-  if (!reply) return emptyResponse(endpoint.status, noStore)
-  const { status = endpoint.status } = reply
-  const headers = { ...noStore, ...reply.headers }
-  return 'body' in reply ? jsonResponse(status, reply.body, headers) : emptyResponse(status, headers)
+type AnyReply = Awaited<ReturnType<ClosedEndpoint['handle']>>
+
+function responseOf(endpoint: ClosedEndpoint, reply: AnyReply, ports: EndpointPipelinePorts): HttpResponse {
+  const { status = endpoint.status } = reply ?? {}
+  const headers = { ...ports.headers, ...reply?.headers }
+  return reply && 'body' in reply ? jsonResponse(status, reply.body, headers) : emptyResponse(status, headers)
 }
 
 /**

@@ -1,15 +1,15 @@
 /** Makes routes of endpoints: each runs the pipeline, and describes itself for the OpenAPI document. */
 import type { z } from 'zod'
-import type { Operation } from '../../../shared/platform/http/operation.ts'
-import { type HttpRequest, maxOpenBodyBytes } from '../../../shared/platform/http/request.ts'
-import type { Route } from '../../../shared/platform/http/server/routes.ts'
-import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
-import type { Component } from './description.ts'
-import type { Endpoint } from './endpoint.ts'
-import type { Pipeline } from './pipeline.ts'
+import type { Operation } from '../../platform/http/operation.ts'
+import { maxOpenBodyBytes } from '../../platform/http/request.ts'
+import type { Route } from '../../platform/http/server/routes.ts'
+import { jsonSchemaOf, ref } from '../../platform/openapi/json-schema.ts'
+import type { ClosedEndpoint, Component, Endpoint, PublicEndpoint } from './endpoint.ts'
+import type { RunEndpoint } from './pipeline.ts'
 
 /** The route that serves an endpoint. */
-export function routeOf(endpoint: Endpoint, pipeline: Pipeline): Route {
+export function routeOf(endpoint: Endpoint, run: RunEndpoint): Route {
+  if (endpoint.caller === 'none') return publicRoute(endpoint)
   const maxBodyBytes = maxBodyBytesOf(endpoint)
   return {
     methods: [endpoint.method],
@@ -17,24 +17,32 @@ export function routeOf(endpoint: Endpoint, pipeline: Pipeline): Route {
     ...(maxBodyBytes !== undefined && { maxBodyBytes }),
     ...('answersOptions' in endpoint && { answersOptions: endpoint.answersOptions }),
     describe: () => [operationOf(endpoint)],
-    handle: (request: HttpRequest) => pipeline(request, endpoint),
+    handle: (request) => run(request, endpoint),
   }
 }
 
-function maxBodyBytesOf(endpoint: Endpoint): number | undefined {
-  if (endpoint.caller === 'none') return undefined
-  return endpoint.maxBodyBytes ?? (endpoint.caller === 'required' ? undefined : maxOpenBodyBytes)
-}
+/** The route of a public document. */
+export const publicRoute = (endpoint: PublicEndpoint): Route => ({
+  methods: [endpoint.method],
+  path: endpoint.path,
+  describe: () => [operationOf(endpoint)],
+  handle: endpoint.handle,
+})
+
+const maxBodyBytesOf = ({ maxBodyBytes, caller }: ClosedEndpoint): number | undefined =>
+  maxBodyBytes ?? (caller === 'required' ? undefined : maxOpenBodyBytes)
 
 /** The operation of an endpoint in the OpenAPI document. */
 export function operationOf(endpoint: Endpoint): Operation {
-  const { id, summary, description, tag, documentedPath, status, success, response, requestHeaders } = endpoint
+  const { id, summary, description, tag, documentedPath, pathParameters } = endpoint
+  const { status, success, response, requestHeaders } = endpoint
   const security = securityOf(endpoint)
   return {
     id,
     summary,
     description,
-    tags: [tag],
+    tags: [tag].flat(),
+    ...(pathParameters && { pathParameters }),
     ...(documentedPath !== undefined && { path: documentedPath }),
     ...(requestHeaders && { headers: requestHeaders }),
     ...requestOf(endpoint),

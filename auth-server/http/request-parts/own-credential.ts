@@ -1,35 +1,8 @@
-/**
- * Credentials that an endpoint reads itself, instead of those of a scheme: from its body, its path, the Authorization
- * header, or the request that a proxy asks about.
- */
-
+/** Credentials that several endpoints read themselves, instead of those of a scheme. */
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
-import type { HttpResponse } from '../../../shared/platform/http/response.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import type { Authenticate } from '../../../shared/protocol/authentication/authenticate.ts'
 import { authorizationOf, realm } from '../../../shared/protocol/authentication/scheme.ts'
-
-/** Reads such a credential, and describes its refusals. */
-export interface OwnCredential<Found> {
-  /** For tests: the possible refusals of a route depend on it. */
-  readonly kind: 'password' | 'token' | 'client' | 'session' | 'forwarded' | 'service'
-  /** True when browsers send it without being asked. Then the cross-site rule runs before the credential is read. */
-  readonly isSentByBrowsers?: boolean
-  /**
-   * Runs at the step where other endpoints authenticate their caller.
-   *
-   * @throws ProblemError 400, 401, 429; Unavailable
-   */
-  find(request: HttpRequest, authenticate: Authenticate): Promise<Found> | Found
-  /** Problem code → challenge (RFC 9110 §11.6.1). */
-  readonly challenges?: Readonly<Record<string, HttpResponse['headers']>>
-  /** Writes refusals in another form than problem documents. Undefined: the refusal becomes a problem document. */
-  refusal?(request: HttpRequest, error: unknown): HttpResponse | undefined
-  /** The problem codes that its users should know, for the documentation. */
-  readonly problems: readonly string[]
-  /** Names of its security schemes, for the documentation. Undefined: the schemes of all callers. */
-  readonly security?: readonly string[]
-}
+import type { OwnCredential } from '../../../shared/server/endpoints/endpoint.ts'
 
 /** The challenge of routes that read a token or a password themselves. */
 export const bearerChallenge = { 'www-authenticate': [`Bearer realm="${realm}"`] }
