@@ -16,7 +16,7 @@ import { createMetrics, type Metrics } from '../shared/platform/metrics/metrics.
 import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
 import type { ProblemTable } from '../shared/platform/problems/problem-document.ts'
-import { stepsOf, type Tracing, traced } from '../shared/platform/tracing/tracing.ts'
+import type { Tracing } from '../shared/platform/tracing/tracing.ts'
 import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
 import { createSessionCookie } from '../shared/protocol/authentication/session/session-cookie.ts'
@@ -89,8 +89,8 @@ export type AuthServer = ReturnType<typeof createAuthServer>
 
 /** Creates an auth server that does not listen yet. */
 export function createAuthServer(config: AuthConfig, given: AuthResources) {
-  const resources = traced(given)
-  const step = stepsOf(given.tracing)
+  const { tracing } = given
+  const resources = { ...given, database: tracing?.database(given.database) ?? given.database }
   const { clock, ids, log, metrics = createMetrics() } = resources
   const parts = createParts(config, { ...resources, metrics })
   const { publisher, audit, users, apiKeys, digestSecrets, hashing } = parts
@@ -102,7 +102,7 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
   const keyOperations = createKeyOperationRecording({ ...resources, audit, metrics })
   const authentication = createCallerAuthentication(config, { ...resources, ...parts, metrics })
   const { app, endpoints } = createAuthApp(config, {
-    pipeline: { ...authentication, authenticate: step('authenticate', authentication.authenticate), audit },
+    pipeline: { ...authentication, audit },
     endpoints: endpointPorts(config, resources, { ...parts, ...authentication }),
     decisions: { serviceOf: createServiceOf(parts), inCatalogue: parts.inCatalogue },
     openRoutes: [
@@ -116,7 +116,7 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
     ids,
     log,
     observe: observeAll(resources, { metrics, services: parts.services }),
-    trace: given.tracing?.traceRequest,
+    trace: tracing?.traceRequest,
   })
   const start = () => {
     publisher.start()

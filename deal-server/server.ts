@@ -17,7 +17,7 @@ import { createMetrics, type Metrics } from '../shared/platform/metrics/metrics.
 import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
 import { projectVersion } from '../shared/platform/project-folder.ts'
-import { stepsOf, type Tracing, traced } from '../shared/platform/tracing/tracing.ts'
+import type { Tracing } from '../shared/platform/tracing/tracing.ts'
 import type { Principals } from '../shared/protocol/authentication/authenticate.ts'
 import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
@@ -55,7 +55,6 @@ import { createWebhooks, type Webhooks, type WebhookTuning } from './webhooks/we
 import { dependenciesOf } from './wiring/dependencies.ts'
 import { countCommands, countDeliveries, observeDealServer } from './wiring/metrics.ts'
 import { createDealAuthentication } from './wiring/schemes.ts'
-import { traceCommands, traceRepository, traceRoutes } from './wiring/traced-parts.ts'
 
 /** The parts that differ between production and tests. */
 export interface DealResources {
@@ -86,8 +85,8 @@ export type DealServer = ReturnType<typeof createDealServer>
 
 /** Makes a deal server. It does not listen yet. */
 export function createDealServer(config: DealConfig, given: DealResources) {
-  const resources = traced(given)
-  const step = stepsOf(given.tracing)
+  const { tracing } = given
+  const resources = { ...given, database: tracing?.database(given.database) ?? given.database }
   const { database, clock, ids, log, serviceSecret, metrics = createMetrics() } = resources
   const serviceSecrets = config.serviceSecrets ?? [serviceSecret]
   const withPermit = createHashingPermits({ concurrency: config.hashConcurrency })
@@ -111,21 +110,16 @@ export function createDealServer(config: DealConfig, given: DealResources) {
   const dependencies = dependenciesOf({ ...resources, keys, feed: followedFeed, events })
   observeServer(metrics, 'deal', { dependencies, housekeeping, hashing: () => withPermit.load() })
   observeDealServer(metrics, { keys, feed: followedFeed, events, webhooks })
-  const repository = traceRepository(
-    step,
-    createDealRepository(database, () => wakeUps.send()),
-  )
+  const repository = createDealRepository(database, () => wakeUps.send())
   const findAssignableUsers = createFindAssignableUsers(principals)
   const { defaultCurrency } = config
   const observe = countCommands(metrics, useCaseNames)
-  const execute = createExecuteCommand({ repository, findAssignableUsers, clock, ids, defaultCurrency, observe })
-  const executeCommand = traceCommands(step, execute)
+  const executeCommand = createExecuteCommand({ repository, findAssignableUsers, clock, ids, defaultCurrency, observe })
   const app = createDealApp(config, {
     openRoutes: openRoutes(config, { dependencies, metrics, draining: resources.draining }),
     observe: observeRequests(metrics, 'deal'),
-    trace: given.tracing?.traceRequest,
-    prepareRoute: traceRoutes(given.tracing),
-    authenticate: step('authenticate', authenticate),
+    trace: tracing?.traceRequest,
+    authenticate,
     recheck,
     refuseCrossSite,
     executeCommand,

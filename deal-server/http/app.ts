@@ -29,7 +29,6 @@ import { dealOpenApiRoutes } from './openapi/document.ts'
 import { createPipeline, type PipelinePorts } from './pipeline.ts'
 import { createDealProblems } from './problems.ts'
 import { createDescribeFailure } from './representations/line-problems.ts'
-import type { StyleRoute } from './requests/invocation.ts'
 import { styleRoutes } from './styles/index.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 
@@ -46,8 +45,6 @@ export interface DealAppPorts extends PipelinePorts {
   readonly cors?: Cors
   /** Makes requests spans of traces; without it, they are none. */
   readonly trace?: AppOptions['trace']
-  /** Changes each route of a style before it is served; without it, they are served as they are. */
-  readonly prepareRoute?: ((route: StyleRoute) => StyleRoute) | undefined
 }
 
 /** The settings that the app uses. */
@@ -80,10 +77,9 @@ export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
     // A stored refusal has its own request id.
     renderProblem: (refusal) => problemDocument(problems, refusal, { origin: settings.publicOrigin, requestId: '' }),
   })
-  const { prepareRoute = (route) => route } = ports
-  const served = [...ofStyles, ...webhookRoutes({ lists, clock })]
-    .map(prepareRoute)
-    .map((route): Route => ({ ...route, handle: (request) => pipeline(request, route) }))
+  const served = [...ofStyles, ...webhookRoutes({ lists, clock })].map(
+    (route): Route => ({ ...route, handle: (request) => pipeline(request, route) }),
+  )
   const routes = [...openRoutes, ...served]
   const answers = { problems, ...authenticationOptions(settings.schemes), origin: settings.publicOrigin, log }
   return createApp({

@@ -19,7 +19,6 @@ import type { TracedServer, Tracing } from '../tracing.ts'
 import type { TracingSettings } from '../tracing-settings.ts'
 import { createExporter } from './exporter.ts'
 import { createSpans } from './spans.ts'
-import { traceCache } from './traced-cache.ts'
 import { traceDatabase } from './traced-database.ts'
 import { createTraceRequest, traceFetch, tracePost } from './traced-requests.ts'
 
@@ -54,16 +53,7 @@ export function createTracing(settings: TracingSettings, server: TracedServer): 
     traceRequest: createTraceRequest(spans, (traceId) => {
       ownTraceId = traceId
     }),
-    step: (name, work, attributes) => {
-      const plain = { name }
-      return (...parameters) =>
-        spans.within(
-          () => (attributes ? { name, attributes: attributes(...parameters) } : plain),
-          () => work(...parameters),
-        )
-    },
     database: (database) => traceDatabase(database, spans),
-    cache: (cache) => traceCache(cache, spans),
     fetch: (fetch) => traceFetch(fetch, spans),
     post: (post) => tracePost(post, spans),
     close: async () => {

@@ -3,7 +3,15 @@
  * where traces are sent.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Context, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
+import {
+  type Context,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
 import { keepCallerContext } from '../../concurrency/caller-context.ts'
 import { ProblemError, Unavailable } from '../../problems/errors.ts'
 import { type TraceParent, traceparentOf } from '../../trace-context.ts'
@@ -32,8 +40,8 @@ keepCallerContext(() => {
 /** A span to begin. */
 export interface SpanStart {
   readonly name: string
-  readonly kind?: SpanKind
-  readonly attributes?: SpanAttributes
+  readonly kind: SpanKind
+  readonly attributes: SpanAttributes
 }
 
 /** The span of work that runs. */
@@ -52,15 +60,15 @@ export interface Spans {
     start: SpanStart & { readonly parent?: TraceParent | undefined },
     work: (span: RunningSpan) => Promise<Result>,
   ): Promise<Result>
-  /** Runs work as a span within the present request; without one, `work` gets no span, and `start` is not called. */
-  within<Result>(start: () => SpanStart, work: (span: RunningSpan | undefined) => Result): Result
+  /** Runs work as a span within the present request; without one, `work` gets no span. */
+  within<Result>(start: SpanStart, work: (span: RunningSpan | undefined) => Promise<Result>): Promise<Result>
   /** True within a request that has not been answered. */
   isWithinRequest(): boolean
 }
 
 /** Makes spans of this tracer. */
 export function createSpans(tracer: Tracer): Spans {
-  const begin = ({ name, kind = SpanKind.INTERNAL, attributes = {} }: SpanStart, context: Context) =>
+  const begin = ({ name, kind, attributes }: SpanStart, context: Context) =>
     tracer.startSpan(name, { kind, attributes }, context)
   const open = (): Scope | undefined => {
     const scope = scopes.getStore()
@@ -85,7 +93,7 @@ export function createSpans(tracer: Tracer): Spans {
     within: (start, work) => {
       const scope = open()
       if (scope === undefined) return work(undefined)
-      const span = begin(start(), scope.context)
+      const span = begin(start, scope.context)
       return scopes.run({ ...scope, context: trace.setSpan(scope.context, span) }, () => settle(span, work))
     },
     isWithinRequest: () => open() !== undefined,
@@ -95,24 +103,15 @@ export function createSpans(tracer: Tracer): Spans {
 const remote = ({ traceId, spanId, isSampled }: TraceParent): Context =>
   trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: isSampled ? 1 : 0, isRemote: true })
 
-/** Runs work and ends the span with it, at once or when its promise settles. */
-function settle<Result>(span: Span, work: (span: RunningSpan) => Result): Result {
+/** Runs work and ends the span with it. */
+async function settle<Result>(span: Span, work: (span: RunningSpan) => Promise<Result>): Promise<Result> {
   try {
-    const result = work(new SpanOfWork(span))
-    if (!(result instanceof Promise)) {
-      span.end()
-      return result
-    }
-    const end = () => span.end()
-    result.then(end, (error: unknown) => {
-      noteError(span, error)
-      end()
-    })
-    return result
+    return await work(new SpanOfWork(span))
   } catch (error) {
     noteError(span, error)
-    span.end()
     throw error
+  } finally {
+    span.end()
   }
 }
 

@@ -4,7 +4,7 @@ import type { TraceRequest } from '../../http/server/routes.ts'
 import { traceParentOf } from '../../trace-context.ts'
 import type { GuardedPost } from '../../webhooks/guarded-post.ts'
 import type { SpanAttributes } from '../tracing.ts'
-import type { SpanStart, Spans } from './spans.ts'
+import type { RunningSpan, SpanStart, Spans } from './spans.ts'
 
 /** Clients can send any method: others share a name (`_OTHER`). */
 const knownMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'CONNECT'])
@@ -47,17 +47,14 @@ export const traceFetch =
     if (!spans.isWithinRequest()) return fetch(input, init)
     const method = init?.method ?? 'GET'
     const url = new URL(input instanceof Request ? input.url : input)
-    return spans.within(
-      () => clientSpan(method, method, url),
-      async (span) => {
-        const headers = new Headers(init?.headers)
-        if (span) headers.set('traceparent', span.traceparent)
-        const response = await fetch(input, { ...init, headers })
-        span?.set({ 'http.response.status_code': response.status })
-        if (response.status >= 400) span?.fail(String(response.status))
-        return response
-      },
-    )
+    return spans.within(clientSpan(method, method, url), async (span) => {
+      const headers = new Headers(init?.headers)
+      if (span) headers.set('traceparent', span.traceparent)
+      const response = await fetch(input, { ...init, headers })
+      span?.set({ 'http.response.status_code': response.status })
+      if (response.status >= 400) span?.fail(String(response.status))
+      return response
+    })
   }
 
 /** The same sender, with a span for each message. */
@@ -65,8 +62,8 @@ export function tracePost(post: GuardedPost, spans: Spans): GuardedPost {
   return {
     close: () => post.close(),
     send: (request) => {
-      const start = () => clientSpan('POST webhook', 'POST', new URL(request.url))
-      const send = async (span: Parameters<Parameters<Spans['within']>[1]>[0]) => {
+      const start = clientSpan('POST webhook', 'POST', new URL(request.url))
+      const send = async (span: RunningSpan | undefined) => {
         const fields = span ? { ...request.fields, traceparent: span.traceparent } : request.fields
         const outcome = await post.send({ ...request, fields })
         if ('failure' in outcome) span?.fail(outcome.failure)
@@ -76,7 +73,7 @@ export function tracePost(post: GuardedPost, spans: Spans): GuardedPost {
         }
         return outcome
       }
-      return spans.isWithinRequest() ? spans.within(start, send) : spans.root(start(), send)
+      return spans.isWithinRequest() ? spans.within(start, send) : spans.root(start, send)
     },
   }
 }

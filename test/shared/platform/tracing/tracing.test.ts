@@ -5,8 +5,7 @@ import type { HttpRequest } from '../../../../shared/platform/http/request.ts'
 import { createTracing } from '../../../../shared/platform/tracing/opentelemetry/create-tracing.ts'
 import { createExporter } from '../../../../shared/platform/tracing/opentelemetry/exporter.ts'
 import { openTracing } from '../../../../shared/platform/tracing/opentelemetry/open-tracing.ts'
-import { nameOfStatement } from '../../../../shared/platform/tracing/opentelemetry/statement-name.ts'
-import { stepsOf, type Tracing } from '../../../../shared/platform/tracing/tracing.ts'
+import type { Tracing } from '../../../../shared/platform/tracing/tracing.ts'
 import type { TracingSettings } from '../../../../shared/platform/tracing/tracing-settings.ts'
 import { sourceFiles } from '../../../architecture/source.ts'
 import { startTraceCollector, type TraceCollector } from '../../../support/processes/trace-collector.ts'
@@ -53,45 +52,47 @@ const request = (digit: string, work: () => Promise<unknown>) => {
     return { status: 200, headers: {}, body: null }
   })
 }
+/** A request to another server, which takes this time. */
+const call = (name: string, pauseMs: number) => {
+  const fetch = tracing.fetch(async () => {
+    await pause(pauseMs)
+    return new Response()
+  })
+  return () => fetch('http://other.example', { method: name })
+}
 const spansOf = (name: string) => collector.spans.filter((span) => span.name === name)
 
 describe('spans', () => {
   it('belong to the request whose call began a batch, not to the one that ran before', async () => {
-    const runBatch = tracing.step('batch', async (items: readonly string[]) => {
-      await pause(5)
+    const batch = call('BATCH', 5)
+    const runBatch = async (items: readonly string[]) => {
+      await batch()
       return items
-    })
+    }
     const one = gather<string, string>({ run: runBatch, isItemError: () => false, maxItems: 1, maxInFlight: 1 })
     await Promise.all(['1', '2', '3'].map((digit) => request(digit, () => one(digit))))
     await tracing.close()
-    expect(spansOf('batch').map(({ traceId }) => traceId[0])).toEqual(['1', '2', '3'])
+    expect(spansOf('BATCH').map(({ traceId }) => traceId[0])).toEqual(['1', '2', '3'])
   })
 
   it('end with the answer: what runs on afterwards is no part of the trace', async () => {
     let late: Promise<unknown> | undefined
-    const step = tracing.step('step', () => pause(1))
+    const ask = call('GET', 1)
     await request('1', async () => {
-      await step()
-      late = pause(20).then(step)
+      await ask()
+      late = pause(20).then(ask)
     })
     await late
-    await step()
+    await ask()
     await tracing.close()
-    expect(spansOf('step')).toHaveLength(1)
+    expect(spansOf('GET')).toHaveLength(1)
   })
 
   it('say that work failed by a word, never by the message', async () => {
-    const fails = tracing.step('fails', () => Promise.reject(new TypeError('with a secret')))
-    const throws = tracing.step('throws', () => {
-      throw new RangeError('with a secret')
-    })
-    await request('1', async () => {
-      await expect(fails()).rejects.toThrow('with a secret')
-      expect(throws).toThrow('with a secret')
-    })
+    const ask = tracing.fetch(() => Promise.reject(new TypeError('with a secret')))
+    await request('1', () => expect(ask('http://other.example')).rejects.toThrow('with a secret'))
     await tracing.close()
-    expect(spansOf('fails')[0]).toMatchObject({ status: 2, attributes: { 'error.type': 'TypeError' } })
-    expect(spansOf('throws')[0]).toMatchObject({ status: 2, attributes: { 'error.type': 'RangeError' } })
+    expect(spansOf('GET')[0]).toMatchObject({ status: 2, attributes: { 'error.type': 'TypeError' } })
     expect(collector.text()).not.toContain('secret')
   })
 
@@ -133,10 +134,8 @@ describe('an outage of the collector', () => {
 })
 
 describe('without settings', () => {
-  it('there are no traces, and functions stay what they are', async () => {
+  it('there are no traces', async () => {
     expect(await openTracing(undefined, server)).toBeUndefined()
-    const work = () => 1
-    expect(stepsOf(undefined)('step', work)).toBe(work)
   })
 
   it('nothing of OpenTelemetry is loaded: one file asks for it, when there are settings', () => {
@@ -150,25 +149,5 @@ describe('without settings', () => {
       ({ path, importsAtOnce }) => !implementing.has(path) && importsAtOnce.some((name) => implementing.has(name)),
     )
     expect(loading.map(({ path }) => path)).toEqual([])
-  })
-})
-
-describe('the name of a statement', () => {
-  it.each([
-    ['select * from deals.deals where id = $1', 'SELECT', 'deals.deals'],
-    ['select (select 1 from a.inner) from "b"."outer" o', 'SELECT', 'b.outer'],
-    ['with x as (select 1 from a.b for update) update a.c set d = $1', 'UPDATE', 'a.c'],
-    ['insert into "auth"."users" ("id") values ($1)', 'INSERT', 'auth.users'],
-    ['delete from a.b', 'DELETE', 'a.b'],
-    ["set local statement_timeout = '4s'", 'SET', undefined],
-    ["select 'delete it' as text", 'SELECT', undefined],
-    ['', 'OTHER', undefined],
-  ])('%s', (text, operation, table) => {
-    expect(nameOfStatement(text)).toEqual({ operation, table })
-  })
-
-  it('is that of a function which the statement calls', () => {
-    const name = { operation: 'SELECT', table: undefined, procedure: 'sales.close' }
-    expect(nameOfStatement('select id from sales.close($1::text, $2::text)')).toEqual(name)
   })
 })
