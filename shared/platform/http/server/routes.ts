@@ -25,7 +25,6 @@ import type { HttpResponse } from '../response.ts'
 import { securityHeaders } from '../security-headers.ts'
 import { type ServerBindings, sendStream } from '../stream.ts'
 import { peerOf, refuseContradiction, type TransportSettings } from '../transport.ts'
-import { createFindNearest } from './nearest-route.ts'
 
 /** The methods of routes. The table itself answers HEAD and OPTIONS. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -90,7 +89,7 @@ export interface AppOptions {
   readonly observe?: (request: AnsweredRequest) => void
   /** Runs the answer to each request in a span of its own; without it, there are no spans. */
   readonly trace?: TraceRequest | undefined
-  /** The refusal for a path that no route has; when undefined, `not-found` with the nearest route. */
+  /** The refusal for a path that no route has; when undefined, `not-found`. */
   readonly unknownPath?: (path: string) => ProblemError | undefined
 }
 
@@ -165,17 +164,11 @@ function otherMethods(options: AppOptions): Hono<Env> {
     const handle: Route['handle'] = ({ method }) => answerOtherMethod(isAnswered ? method : undefined, headers)
     app.all(path, (context) => serve(context, options, { path, handle }))
   }
-  const findNearest = createFindNearest(options.routes)
-  const refuse: Route['handle'] = ({ method, path }) => {
-    throw options.unknownPath?.(path) ?? noSuchRoute(findNearest(method, path))
+  const refuse: Route['handle'] = ({ path }) => {
+    throw options.unknownPath?.(path) ?? new ProblemError('not-found', 'There is no such route.')
   }
   app.notFound((context) => serve(context, options, { path: '*', handle: refuse }))
   return app
-}
-
-function noSuchRoute(nearest: string | undefined): ProblemError {
-  const advice = nearest === undefined ? '' : ` Did you mean ${nearest}?`
-  return new ProblemError('not-found', `There is no such route.${advice}`)
 }
 
 function allowedMethods(routes: readonly Route[]): Map<string, Set<string>> {
