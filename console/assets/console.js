@@ -26,6 +26,17 @@ window.addEventListener('pageshow', () => {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent
 })
 
+// The box above the boxes of a list.
+for (const head of document.querySelectorAll('[data-select-all]')) {
+  const boxes = [...head.closest('table').querySelectorAll('td.pick input')]
+  const all = Object.assign(document.createElement('input'), { type: 'checkbox', ariaLabel: head.dataset.selectAll })
+  head.replaceChildren(all)
+  head.closest('table').addEventListener('change', ({ target }) => {
+    if (target === all) for (const box of boxes) box.checked = all.checked
+    else all.checked = boxes.every(({ checked }) => checked)
+  })
+}
+
 // A question before what cannot be undone.
 document.addEventListener('click', (event) => {
   const button = event.target.closest?.('button[data-confirm]')

@@ -4,13 +4,17 @@ import type { Child } from 'hono/jsx'
 import type { Right } from '../../auth-server/principals/rights.ts'
 import { Field } from '../frame/fields.tsx'
 import { may } from '../frame/may.ts'
-import { batchTexts } from '../texts/batch.ts'
-import { bulkTexts as texts } from '../texts/lists.ts'
 
 /** What can be done with several deals at once. */
-export type BulkAction = keyof typeof texts.actions
+export type BulkAction = 'hold' | 'unhold' | 'assign'
 
 const bulkActions: readonly BulkAction[] = ['hold', 'unhold', 'assign']
+
+const titles: Readonly<Record<BulkAction, string>> = {
+  hold: 'Put on hold',
+  unhold: 'End the hold',
+  assign: 'Assign an owner',
+}
 
 const rightOf: Readonly<Record<BulkAction, Right>> = {
   hold: 'deal.hold',
@@ -30,31 +34,21 @@ export interface BulkEntries {
   readonly errors?: Readonly<Record<string, string>>
 }
 
-/** The field that belongs to an action alone. */
-const fieldOf: { readonly [Action in BulkAction]?: string } = { hold: 'reason', assign: 'employeeId' }
-
 interface BulkBarParts extends BulkEntries {
   readonly actions: readonly BulkAction[]
+  /** The query of the list, to return to it. */
+  readonly query: URLSearchParams
   /** The list of deals with its checkboxes. */
   readonly children?: Child
 }
 
-/**
- * The form. `bulkId` begins the command ids: a form that is sent again does nothing twice. The script shows the number
- * of selected deals, and only the fields that the chosen action needs.
- */
-export function BulkBar({ actions, children, ...entries }: BulkBarParts) {
+/** The form. `bulkId` begins the command ids: a form that is sent again does nothing twice. */
+export function BulkBar({ actions, query, children, ...entries }: BulkBarParts) {
   const { action, reason, employeeId, errors = {} } = entries
-  const options = actions.map((value) => ({ value, text: texts.actions[value] }))
+  const options = actions.map((value) => ({ value, text: titles[value] }))
   const common = { form: 'bulk', isFilter: true }
   return (
-    <form
-      method="post"
-      action="/console/deals/bulk"
-      class="bulk"
-      data-texts={JSON.stringify(batchTexts)}
-      data-fields={JSON.stringify(fieldOf)}
-    >
+    <form method="post" action={`/console/deals/bulk?${query}`} class="bulk">
       <input type="hidden" name="bulkId" value={crypto.randomUUID()} />
       {children}
       <fieldset class="bulk-bar">

@@ -1,11 +1,11 @@
-/** `/console/deals/bulk`: changes the selected deals without a script, and shows what became of each. */
+/** `/console/deals/bulk`: changes the selected deals, and shows what became of each. */
 
 import type { RowOutcome } from '../../deal-server/files/outcomes.ts'
 import type { PageResult } from '../frame/console.tsx'
 import { type Column, Table } from '../frame/content.tsx'
 import type { DealPage, DealVisit } from '../frame/deal-api.ts'
 import { ErrorSummary } from '../frame/fields.tsx'
-import { commandsResponse, runBatch } from '../parts/batch.ts'
+import { runBatch } from '../parts/batch.ts'
 import { pathOfDeal } from '../parts/deal-parts.tsx'
 import { type BulkAction, BulkBar, bulkActionsOf } from './bulk-bar.tsx'
 import { commandsFor, type Selected, selectedIn } from './commands.ts'
@@ -15,8 +15,11 @@ export const bulkPage = (): DealPage => ({
   methods: ['GET', 'POST'],
   path: '/console/deals/bulk',
   right: 'deal.read',
-  render: (visit) => (visit.request.method === 'GET' ? { redirect: '/console/deals' } : change(visit)),
+  render: (visit) => (visit.request.method === 'GET' ? { redirect: listOf(visit) } : change(visit)),
 })
+
+/** The list that the form was on. */
+const listOf = ({ request }: DealVisit): string => `/console/deals?${request.query}`
 
 interface Named extends Selected {
   readonly name: string
@@ -34,9 +37,8 @@ async function change(visit: DealVisit): Promise<PageResult> {
   const bulkId = /^[0-9a-f-]{36}$/.test(entered('bulkId')) ? entered('bulkId') : crypto.randomUUID()
   const change = { action, bulkId, reason: entered('reason'), employeeId: entered('employeeId') }
   const commands = commandsFor(selected, change)
-  if (form.get('stage') === 'commands') return { response: commandsResponse(commands) }
   const deals = await namesOf(visit, selected)
-  return shownResult(deals, await runBatch(api, commands))
+  return shownResult(visit, deals, await runBatch(api, commands))
 }
 
 /** A page of the list has no more deals. */
@@ -79,7 +81,8 @@ const dealColumn: Column<Named> = {
   cell: ({ id, name }) => <a href={pathOfDeal(id)}>{name}</a>,
 }
 
-function askAgain({ form }: DealVisit, { deals, actions, errors }: Again): PageResult {
+function askAgain(visit: DealVisit, { deals, actions, errors }: Again): PageResult {
+  const { form, request } = visit
   const fields = [
     { name: 'reason', label: 'Reason', form: 'bulk' },
     { name: 'employeeId', label: 'New owner', form: 'bulk' },
@@ -94,22 +97,29 @@ function askAgain({ form }: DealVisit, { deals, actions, errors }: Again): PageR
         <h1>Change several deals</h1>
         <ErrorSummary problem={{ detail: 'Select at least one deal.', errors }} fields={fields} />
         {deals.length > 0 && (
-          <BulkBar actions={actions} errors={messages} action={action} reason={reason} employeeId={employeeId}>
+          <BulkBar
+            query={request.query}
+            actions={actions}
+            errors={messages}
+            action={action}
+            reason={reason}
+            employeeId={employeeId}
+          >
             {deals.map(({ id, version }) => (
               <input type="hidden" name={`select.${id}`} value={version} />
             ))}
             <Table caption="Selected deals" columns={[dealColumn]} rows={deals} />
           </BulkBar>
         )}
-        <Back />
+        <Back to={listOf(visit)} />
       </>
     ),
   }
 }
 
-const Back = () => (
+const Back = ({ to }: { readonly to: string }) => (
   <p>
-    <a href="/console/deals">Back to the deals</a>
+    <a href={to}>Back to the deals</a>
   </p>
 )
 
@@ -137,7 +147,7 @@ const resultColumns: readonly Column<Result>[] = [
   { title: 'Reason', cell: ({ outcome }) => reasonOf(outcome) },
 ]
 
-function shownResult(deals: readonly Named[], outcomes: readonly RowOutcome[]): PageResult {
+function shownResult(visit: DealVisit, deals: readonly Named[], outcomes: readonly RowOutcome[]): PageResult {
   const results = deals.map((deal, index): Result => ({ ...deal, outcome: outcomes[index] }))
   const refused = results.filter(({ outcome }) => outcome?.is !== 'done')
   const done = results.length - refused.length
@@ -154,7 +164,7 @@ function shownResult(deals: readonly Named[], outcomes: readonly RowOutcome[]): 
           columns={resultColumns}
           rows={[...refused, ...results.filter(({ outcome }) => outcome?.is === 'done')]}
         />
-        <Back />
+        <Back to={listOf(visit)} />
       </>
     ),
   }

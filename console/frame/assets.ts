@@ -10,7 +10,6 @@ const folders = {
   'console.css': ownFolder,
   'console.js': ownFolder,
   'views.js': ownFolder,
-  'bulk.js': ownFolder,
   'live.js': ownFolder,
   'secret.js': ownFolder,
   'reset-code.js': ownFolder,

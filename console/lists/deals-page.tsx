@@ -41,7 +41,7 @@ async function showDeals(visit: DealVisit, now: number): Promise<PageResult> {
   return {
     title: 'Deals',
     status: reply.ok ? 200 : reply.status,
-    scripts: ['views.js', 'bulk.js'],
+    scripts: ['views.js'],
     content: (
       <>
         <Head visit={visit} list={list} />
@@ -132,7 +132,13 @@ function Deals({ visit, list, today }: ListParts & { readonly today: string }) {
   )
   return (
     <>
-      {actions.length > 0 && list.items.length > 0 ? <BulkBar actions={actions}>{table}</BulkBar> : table}
+      {actions.length > 0 && list.items.length > 0 ? (
+        <BulkBar actions={actions} query={query}>
+          {table}
+        </BulkBar>
+      ) : (
+        table
+      )}
       <Pager path={path} query={query} nextCursor={list.nextCursor} />
     </>
   )

@@ -3,7 +3,6 @@
 import { type BatchOutcome, type RowOutcome, rowOutcome } from '../../deal-server/files/outcomes.ts'
 import type { RowCommand } from '../../deal-server/files/rows.ts'
 import { ndjson } from '../../shared/platform/http/content/json-items.ts'
-import type { HttpResponse } from '../../shared/platform/http/response.ts'
 import { collectStream } from '../../shared/platform/http/stream.ts'
 import { RefusedCall } from '../frame/api.ts'
 import type { DealApi } from '../frame/deal-api.ts'
@@ -20,7 +19,7 @@ export async function runBatch(api: DealApi, commands: readonly RowCommand[], is
   if (commands.length === 0) return []
   if (commands.length > maxCommands) throw new RangeError(`A batch has at most ${maxCommands} commands`)
   const reply = await api.call('POST /commands', {
-    body: linesOf(commands),
+    body: commands.map((command) => JSON.stringify(command)).join('\n'),
     query: { validateOnly: isDryRun || undefined },
     headers: { 'content-type': ndjson, accept: 'application/json', prefer: 'return=minimal' },
   })
@@ -37,12 +36,3 @@ function inWords(outcome: BatchOutcome): BatchOutcome {
   const members = errors.map((error) => ({ ...error, message: fieldFaults[error.code] ?? error.message }))
   return { ...outcome, problem: { code, detail: refusals[code] ?? detail, errors: members } }
 }
-
-const linesOf = (commands: readonly RowCommand[]) => commands.map((command) => JSON.stringify(command)).join('\n')
-
-/** The commands as lines, for the script that sends them to the route of batches by itself (`bulk.js`). */
-export const commandsResponse = (commands: readonly RowCommand[]): HttpResponse => ({
-  status: 200,
-  headers: { 'content-type': ndjson, 'cache-control': 'no-store' },
-  body: linesOf(commands),
-})

@@ -1,4 +1,4 @@
-/** Words of the lists of deals, of bulk commands and of import. */
+/** Words of the lists of deals and of import. */
 export const listTexts = {
   found: (count: string, isExact: boolean) => (isExact ? count : `about ${count}`),
   statuses: { open: 'open', completed: 'completed', cancelled: 'cancelled' },
@@ -29,25 +29,6 @@ export const listTexts = {
     status: ['Status, A to Z', 'Status, Z to A'],
     ownerId: ['Owner, A to Z', 'Owner, Z to A'],
   },
-} as const
-
-/** Texts of bulk commands. Those with `#` are for the script, which puts numbers there. */
-export const bulkTexts = {
-  actions: { hold: 'Put on hold', unhold: 'End the hold', assign: 'Assign an owner' },
-  selected: '# selected',
-  noneSelected: 'Select at least one deal.',
-  missing: 'This is needed.',
-  resultTitle: 'What became of the deals',
-  done: 'done',
-  refused: 'refused',
-  changed: 'The deal has changed since you opened the list. Look at it, then try again.',
-  running: '# of # deals',
-  finished: '# changed, # refused.',
-  failed: 'The connection broke off. Nothing is done twice: send it again.',
-  sessionEnded: 'Your session has ended. Sign in on another page, then send it again.',
-  again: 'Send again',
-  reload: 'Show the list anew',
-  progress: 'Progress',
 } as const
 
 /** Texts of import. */

@@ -4,7 +4,7 @@
  */
 import type { PageResult, ShownPage } from '../frame/console.tsx'
 import type { DealPage, DealVisit } from '../frame/deal-api.ts'
-import { commandsResponse, runBatch } from '../parts/batch.ts'
+import { runBatch } from '../parts/batch.ts'
 import { transferTexts as texts } from '../texts/lists.ts'
 import { CheckedFile, ImportForm, ImportResult } from './import-parts.tsx'
 import { commandsOf, type FileRows, maxBytes, readFile, type SentFile, sortRows } from './read-file.ts'
@@ -44,9 +44,7 @@ async function take(visit: DealVisit): Promise<PageResult> {
   if ('fault' in file) return ask(visit, file.fault)
   const found = await readFile(file)
   if ('fault' in found) return ask(visit, { name: 'file', message: found.fault })
-  const stage = visit.form.get('stage')
-  if (stage === 'commands') return { response: commandsResponse(commandsOf(found)) }
-  return stage === 'run' ? run(visit, file, found) : check(visit, file, found)
+  return visit.form.get('stage') === 'run' ? run(visit, file, found) : check(visit, file, found)
 }
 
 /** The file that was uploaded, or that a page has kept. */
@@ -75,7 +73,6 @@ async function check({ api }: DealVisit, file: SentFile, found: FileRows): Promi
   const sorted = sortRows(found, await runBatch(api, commandsOf(found), true))
   return {
     title: 'What the file has',
-    scripts: ['bulk.js'],
     content: <CheckedFile file={file} found={found} sorted={sorted} />,
   }
 }

@@ -4,7 +4,6 @@ import { type Refusal, textOfRefusals } from '../../deal-server/files/cells.ts'
 import { creationColumns, requiredColumns } from '../../deal-server/files/columns.ts'
 import { type Column, Table } from '../frame/content.tsx'
 import { ErrorSummary, Field, type FormFaults, fieldErrors } from '../frame/fields.tsx'
-import { batchTexts } from '../texts/batch.ts'
 import { transferTexts as texts } from '../texts/lists.ts'
 import { type FileRows, maxBytes, maxRows, type SentFile, type Sorted } from './read-file.ts'
 
@@ -83,7 +82,7 @@ interface FileParts {
   readonly sorted: Sorted
 }
 
-/** What a file has, and the form that imports it. With a script the import shows its progress. */
+/** What a file has, and the form that imports it. */
 export function CheckedFile({ file, found, sorted }: FileParts) {
   const { done, replayed, refused } = sorted
   return (
@@ -97,13 +96,7 @@ export function CheckedFile({ file, found, sorted }: FileParts) {
       </p>
       {found.leftOut.length > 0 && <p class="hint">Left out: {found.leftOut.join(', ')}.</p>}
       <p class="hint">Nothing was created. Rows are judged one by one: two rows with one id are not noticed here.</p>
-      <form
-        method="post"
-        action={path}
-        enctype="multipart/form-data"
-        class="actions import"
-        data-texts={JSON.stringify(batchTexts)}
-      >
+      <form method="post" action={path} enctype="multipart/form-data" class="actions">
         <input type="hidden" name="stage" value="run" />
         <input type="hidden" name="format" value={file.format} />
         <input type="hidden" name="delimiter" value={file.delimiter} />

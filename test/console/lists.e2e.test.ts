@@ -155,7 +155,7 @@ const someDeals = async (query: string) => (await api(`/rest/v1/deals?${query}`)
 const selecting = (items: readonly Listed[]) =>
   Object.fromEntries(items.map(({ id, version }) => [`select.${id}`, String(version)]))
 
-it('changes the selected deals without a script, once, and shows why a deal was refused', async () => {
+it('changes the selected deals, once, and shows why a deal was refused', async () => {
   const [first, second, third] = await someDeals('held=false&sort=-name&limit=3')
   if (!first || !second || !third) throw new Error('too few deals')
   const stale = { ...third, version: third.version + 1 }
@@ -165,8 +165,10 @@ it('changes the selected deals without a script, once, and shows why a deal was 
     reason: 'Audit <b>',
     ...selecting([first, second, stale]),
   }
-  const reply = await reader.post('/console/deals/bulk', form)
+  const reply = await reader.post('/console/deals/bulk?sort=-name&held=false', form)
   expectPage(reply, 200, '2 changed, 1 refused.', 'The deal has changed since you opened the list.', first.name)
+  // Back leads to the list as it was.
+  expect(reply.text).toContain('href="/console/deals?sort=-name&amp;held=false"')
   const repeated = await reader.post('/console/deals/bulk', form)
   expectPage(repeated, 200, '2 changed, 1 refused.')
   const after = await someDeals(`id=${[first, second, third].map(({ id }) => id).join(',')}&sort=-name`)

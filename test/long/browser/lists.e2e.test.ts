@@ -53,18 +53,16 @@ async function holdMany({ url, stack }: World, page: Page, token: string) {
   await page.goto(url('/console/deals?sort=-name&limit=50'))
   expect(await page.getByRole('group', { name: /Change the selected deals/ }).isVisible()).toBe(false)
   await page.getByLabel('Select all on this page').check()
-  await page.getByRole('group', { name: 'Change the selected deals: 15 selected' }).waitFor()
+  await page.getByRole('group', { name: 'Change the selected deals' }).waitFor()
   await page.getByLabel('Reason').fill('Audit')
   await page.getByRole('button', { name: 'Apply to the selected deals' }).click()
   await page.getByText('14 changed, 1 refused.').waitFor()
-  const bar = page.getByRole('progressbar')
-  expect([await bar.getAttribute('value'), await bar.getAttribute('max')]).toEqual(['15', '15'])
-  expect(await page.locator('.outcomes').textContent()).toMatch(/Deal 24: refused The deal is completed or cancelled/)
+  expect(await page.getByRole('row').nth(1).textContent()).toMatch(/Deal 24.*refused.*completed or cancelled/)
   await expectAccessible(page, 'deals-changed')
   const { body } = await stack.deal.send('/rest/v1/deals/summary', { token })
   expect(JSON.stringify(body.items)).toContain('"held":true,"currency":"EUR","count":14')
-  await page.getByRole('button', { name: 'Show the list anew' }).click()
-  await page.locator('.bulk-result').waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: 'Back to the deals' }).click()
+  await page.waitForURL(url('/console/deals?sort=-name&limit=50'))
 }
 
 /** What of the list is printed: all rows, and nothing to press. */
@@ -98,11 +96,8 @@ async function importFile({ url }: World, page: Page) {
   await page.getByRole('button', { name: 'Check the file' }).click()
   await page.getByText('29 rows can be imported, 1 cannot.').waitFor()
   await expectAccessible(page, 'import-checked')
-  const batches: string[] = []
-  page.on('request', (request) => batches.push(new URL(request.url()).pathname))
   await page.getByRole('button', { name: 'Create 29 deals' }).click()
   await page.getByText('Rows carried out: 29. Rows refused: 1.').waitFor()
-  expect(batches).toContain('/commands')
   await expectAccessible(page, 'import-result')
   const [download] = await Promise.all([
     page.waitForEvent('download'),
