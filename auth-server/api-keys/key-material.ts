@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters } from '../../shared/platform/database/statement.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { k, p, u } from '../store/aliases.ts'
 import { apiKeys, principals, users } from '../store/schema.ts'
@@ -21,20 +21,21 @@ interface MaterialPorts {
 /** The associated data of the encrypted secret of a key. */
 export const apiKeySecretData = (id: string): AssociatedData => ({ purpose: 'api-key-secret', row: id })
 
-/** `$1`: a JSON array of ids, each once; `$2`: now. */
-const readSql = textOf(sql`select ${k.id}::text as id, json_build_object(
+const read = parameters({ ids: 'json', now: 'timestamptz' })
+/** Each id once. */
+const readSql = read.statement(sql`select ${k.id}::text as id, json_build_object(
     'id', ${k.id}, 'kind', ${k.kind}, 'username', ${u.username}, 'userId', ${k.userId},
     'version', ${p.principalVersion},
     'requireBodyHash', ${k.requireBodyHash}, 'rights', to_json(${k.rights}), 'publicKeyPem', ${k.publicKeyPem},
     'expiresAt', round(extract(epoch from ${k.expiresAt}) * 1000)::bigint) as material,
     ${k.secretSealed} as sealed, ${k.formerSecretSealed} as "formerSealed", ${k.formerPublicKeyPem} as "formerPem",
-    case when ${k.formerUntil} > $2::text::timestamptz
+    case when ${k.formerUntil} > ${read.now}
       then to_json(round(extract(epoch from ${k.formerUntil}) * 1000)::bigint) end as "formerUntil"
-  from json_array_elements_text($1::text::json) as i(id)
+  from json_array_elements_text(${read.ids}) as i(id)
   cross join lateral (select * from ${apiKeys} where ${apiKeys.id} = i.id::uuid limit 1) k
   join ${users} ${u} on ${u.id} = ${k.userId}
   join ${principals} ${p} on ${p.usernameFolded} = ${k.usernameFolded}
-  where ${k.revokedAt} is null and (${k.expiresAt} is null or ${k.expiresAt} > $2::text::timestamptz)`)
+  where ${k.revokedAt} is null and (${k.expiresAt} is null or ${k.expiresAt} > ${read.now})`)
 
 interface Row {
   readonly id: string
@@ -55,7 +56,7 @@ export type ReadMaterial = (id: string) => Promise<StoredSigningKey | undefined>
 export function createReadMaterial({ database, clock, sealing }: MaterialPorts): ReadMaterial {
   const readRow = gatherStatements<string, Row | undefined>({
     run: async (ids) => {
-      const rows = await database.query<Row>(readSql, [JSON.stringify([...new Set(ids)]), rfc3339(clock.now())])
+      const rows = await database.query<Row>(...readSql({ ids: [...new Set(ids)], now: rfc3339(clock.now()) }))
       const found = new Map(rows.map((row) => [row.id, row]))
       return ids.map((id) => found.get(id))
     },

@@ -6,7 +6,7 @@ import type { Database } from '../../shared/platform/database/database.ts'
 import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
-import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
+import { namesOf, parameters } from '../../shared/platform/database/statement.ts'
 import type { ChangeEntry } from '../../shared/protocol/entry-changes.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql, type Pending } from '../audit/journal.ts'
@@ -21,17 +21,18 @@ interface KeyUsePorts {
   readonly clock: Clock
 }
 
+const kept = parameters({ input: 'json', now: 'timestamptz', entries: 'json' })
 /**
- * `$1`: `[{id, until}]`, each id once; `$2`: now; `$3`: `[{id, entries}]`, the audit entries. Returns the keys that are
+ * `input`: `[{id, until}]`, each id once; `entries`: `[{id, entries}]`, the audit entries. Returns the keys that are
  * neither revoked nor expired, and are kept until then. A key whose row has to be written is locked: the statement runs
  * before a revocation, which then sees the token, or it finds the key revoked. A row that is kept long enough is only
  * read: a later revocation sees that time.
  */
-const keepSql = textOf(sql`with input as (
+const keepSql = kept.statement(sql`with input as (
     select ${k.id}, i.until, ${k.tokensExpireAt} >= i.until as is_kept
-    from json_to_recordset($1::text::json) as i(id uuid, until timestamptz)
+    from json_to_recordset(${kept.input}) as i(id uuid, until timestamptz)
     cross join lateral (select * from ${apiKeys} where ${apiKeys.id} = i.id limit 1) k
-    where ${k.revokedAt} is null and (${k.expiresAt} is null or ${k.expiresAt} > $2::text::timestamptz)
+    where ${k.revokedAt} is null and (${k.expiresAt} is null or ${k.expiresAt} > ${kept.now})
   ),
   locked as materialized (
     select ${k.id} from ${apiKeys} ${k} where ${k.id} = any(array(select id from input where is_kept is not true))
@@ -45,7 +46,7 @@ const keepSql = textOf(sql`with input as (
   good as (select id from kept union all select id from input where is_kept),
   noted as (${insertEntriesSql(
     sql`n.entries`,
-    sql`json_to_recordset($3::text::json) as n(id uuid, entries json)
+    sql`json_to_recordset(${kept.entries}) as n(id uuid, entries json)
     join good on good.id = n.id`,
   )})
   select id::text as id from good`)
@@ -73,10 +74,9 @@ export function createKeepForTokens({ database, clock }: KeyUsePorts): KeepForTo
       for (const { id, until } of items) latest.set(id, Math.max(until, latest.get(id) ?? 0))
       const input = Array.from(latest, ([id, until]) => ({ id, until: rfc3339(until) }))
       const entries = items.map(({ id, entries: ofItem }) => ({ id, entries: ofItem }))
-      const parameters = [JSON.stringify(input), rfc3339(clock.now()), JSON.stringify(entries)]
-      const rows = await database.write<{ id: string }>(keepSql, parameters)
-      const kept = new Set(rows.map(({ id }) => id))
-      return items.map(({ id }) => kept.has(id))
+      const rows = await database.write<{ id: string }>(...keepSql({ input, now: rfc3339(clock.now()), entries }))
+      const found = new Set(rows.map(({ id }) => id))
+      return items.map(({ id }) => found.has(id))
     },
   })
   return async (id, expiresAt, entry) => {

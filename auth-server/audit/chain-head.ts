@@ -1,7 +1,7 @@
 /** The head of the chain, as it is stored. */
 import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters, textOf } from '../../shared/platform/database/statement.ts'
 import { auditEntries, auditHead, auditStart } from '../store/audit-tables.ts'
 import type { AuditHead } from './audit.ts'
 
@@ -14,14 +14,15 @@ export async function readHead(database: Pick<Database, 'query'>): Promise<Audit
   return row?.head ?? noHead()
 }
 
-const hasHeadSql = textOf(sql`select exists (
-    select from ${auditEntries} where ${auditEntries.seq} = $1::text::bigint and ${auditEntries.mac} = $2::text)
-  or exists (select from ${auditStart} where ${auditStart.count} >= $1::text::bigint) as has`)
+const head = parameters({ count: 'bigint', digest: 'text' })
+const hasHeadSql = head.statement(sql`select exists (
+    select from ${auditEntries} where ${auditEntries.seq} = ${head.count} and ${auditEntries.mac} = ${head.digest})
+  or exists (select from ${auditStart} where ${auditStart.count} >= ${head.count}) as has`)
 
 /** True when this was the head of the log once, and when its entry was dropped. @throws Unavailable */
 export async function hasHead(database: Pick<Database, 'query'>, { count, digest }: AuditHead): Promise<boolean> {
   if (count === 0) return true
-  const [row] = await database.query<{ has: boolean }>(hasHeadSql, [String(count), digest])
+  const [row] = await database.query<{ has: boolean }>(...hasHeadSql({ count, digest }))
   return row?.has === true
 }
 

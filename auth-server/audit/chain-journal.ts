@@ -7,7 +7,7 @@ import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { gather } from '../../shared/platform/concurrency/gather.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
+import { namesOf, parameters, textOf } from '../../shared/platform/database/statement.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { auditEntries, auditHead, auditJournal } from '../store/audit-tables.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
@@ -51,20 +51,28 @@ interface Journal extends AuditHead {
   readonly waiting: readonly { readonly position: number; readonly entry: Pending }[]
 }
 
-/** `$1`, `$2`: the head; `$3`, `$4`: the next one; `$5`: places in the journal; `$6`: the entries. */
-const chainSql = textOf(sql`with moved as (
-    update ${auditHead} set (${namesOf(auditHead, 'count', 'mac')}) = ($3::text::bigint, $4::text)
-    where ${auditHead.count} = $1::text::bigint and ${auditHead.mac} = $2::text returning 1
+const chained = parameters({
+  count: 'bigint',
+  digest: 'text',
+  nextCount: 'bigint',
+  nextDigest: 'text',
+  positions: 'bigint[]',
+  entries: 'json',
+})
+/** `count` and `digest`: the head; `nextCount` and `nextDigest`: the next one; `positions`: places in the journal. */
+const chainSql = chained.statement(sql`with moved as (
+    update ${auditHead} set (${namesOf(auditHead, 'count', 'mac')}) = (${chained.nextCount}, ${chained.nextDigest})
+    where ${auditHead.count} = ${chained.count} and ${auditHead.mac} = ${chained.digest} returning 1
   ),
-  gone as (delete from ${auditJournal} ${j} using moved where ${j.position} = any($5::text::bigint[]))
+  gone as (delete from ${auditJournal} ${j} using moved where ${j.position} = any(${chained.positions}))
   insert into ${auditEntries}
     (${namesOf(auditEntries, 'seq', 'at', 'actor', 'action', 'target', 'outcome', 'scheme', 'address', 'requestId')},
       ${namesOf(auditEntries, 'count', 'reason', 'changes', 'keyId', 'mac')})
   select e.seq, e.at, e.actor, e.action, e.target, e.outcome, e.scheme, e.address, e."requestId", e.count, e.reason,
     e.changes, e."keyId", e.mac
-  from moved, json_to_recordset($6::text::json) as e(seq bigint, at timestamptz, actor text, action text, target text,
-    outcome text, scheme text, address text, "requestId" text, count integer, reason text, changes json, "keyId" text,
-    mac text)
+  from moved, json_to_recordset(${chained.entries}) as e(seq bigint, at timestamptz, actor text, action text,
+    target text, outcome text, scheme text, address text, "requestId" text, count integer, reason text, changes json,
+    "keyId" text, mac text)
   returning 1 as added`)
 
 /** An entry with its place in the chain. */
@@ -86,9 +94,15 @@ export function createJournalChaining({
     const { count, digest, waiting } = row?.journal ?? noHead()
     if (waiting.length === 0) return true
     const linked = link(waiting, { count, digest })
-    const next = [String(count + linked.length), linked.at(-1)?.mac ?? '']
-    const positions = `{${waiting.map(({ position }) => position).join(',')}}`
-    const added = await database.write(chainSql, [String(count), digest, ...next, positions, JSON.stringify(linked)])
+    const chain = chainSql({
+      count,
+      digest,
+      nextCount: count + linked.length,
+      nextDigest: linked.at(-1)?.mac ?? '',
+      positions: waiting.map(({ position }) => position),
+      entries: linked,
+    })
+    const added = await database.write(...chain)
     // Otherwise another server moved the head. It may not have seen all of these.
     return added.length > 0 && waiting.length < maxAtOnce
   }

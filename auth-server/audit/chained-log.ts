@@ -2,7 +2,7 @@ import { inArray, type SQLWrapper, sql } from 'drizzle-orm'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { gather } from '../../shared/platform/concurrency/gather.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters } from '../../shared/platform/database/statement.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { type CountedRefusal, createFloodFilter } from '../../shared/server/login-throttle/flood-filter.ts'
@@ -135,13 +135,14 @@ function createHeadLog({ database, log }: ChainedLogPorts, head: () => Promise<A
   }
 }
 
-const insertSql = textOf(insertEntriesSql(sql`$1::text::json`))
+const inserted = parameters({ entries: 'json' })
+const insertSql = inserted.statement(insertEntriesSql(inserted.entries))
 
 /** Gathers the entries of concurrent callers. */
 const gatherEntries = (database: Pick<Database, 'write'>) =>
   gather<Pending, undefined>({
     run: async (entries) => {
-      await database.write(insertSql, [JSON.stringify(entries)])
+      await database.write(...insertSql({ entries }))
       return entries.map(() => undefined)
     },
     isItemError: () => false,

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
-import { build, namesOf, textOf } from '../../shared/platform/database/statement.ts'
+import { build, namesOf, parameters } from '../../shared/platform/database/statement.ts'
 import { OperationError } from '../../shared/platform/terminal/report.ts'
 import { auditDroppedOnce, auditEntries, auditStart } from '../store/audit-tables.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
@@ -91,12 +91,13 @@ async function nextStep(
   return { to: Math.min(from + batchSize, last), dropped: undefined }
 }
 
-const macSql = textOf(
-  build.select({ mac: auditEntries.mac }).from(auditEntries).where(sql`${auditEntries.seq} = $1::text::bigint`),
+const one = parameters({ seq: 'bigint' })
+const macSql = one.statement(
+  build.select({ mac: auditEntries.mac }).from(auditEntries).where(sql`${auditEntries.seq} = ${one.seq}`),
 )
 
 async function macOf(database: Pick<Database, 'query'>, seq: number): Promise<string> {
-  const [row] = await database.query<{ mac: string }>(macSql, [String(seq)])
+  const [row] = await database.query<{ mac: string }>(...macSql({ seq }))
   if (row) return row.mac
   throw new OperationError(`Entry ${seq} is no longer there. Nothing more was dropped.`)
 }

@@ -2,7 +2,7 @@
 
 import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
+import { namesOf, parameters, textOf } from '../../shared/platform/database/statement.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { auditEntries, auditHead } from '../store/audit-tables.ts'
 import type { AuditEntry } from './audit.ts'
@@ -32,15 +32,16 @@ const entrySql = sql`case when ${a.writer} is not null
   when ${a.changes} is null then json_build_object(${membersSql})
   else json_build_object(${membersSql}, 'changes', ${a.changes}) end`
 
-const readSql = textOf(sql`select ${entrySql} as entry from ${auditEntries}
-  where ${a.seq} > $1::text::bigint order by ${a.seq} limit $2::int`)
+const page = parameters({ after: 'bigint', limit: 'int' })
+const readSql = page.statement(sql`select ${entrySql} as entry from ${auditEntries}
+  where ${a.seq} > ${page.after} order by ${a.seq} limit ${page.limit}`)
 
 /** Reads at most `limit` entries after the number `after`, in order. @throws Unavailable */
 export async function readChainedEntries(
   database: Pick<Database, 'query'>,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<ChainedEntry[]> {
-  const rows = await database.query<{ entry: ChainedEntry }>(readSql, [String(after), limit])
+  const rows = await database.query<{ entry: ChainedEntry }>(...readSql({ after, limit }))
   return rows.map(({ entry }) => entry)
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters } from '../../shared/platform/database/statement.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { audienceDigest, type TokenPasswordHash } from '../../shared/protocol/key-signed-token/key-signed-payload.ts'
@@ -94,9 +94,10 @@ async function refuseWithFactor({ secondFactors }: KeySignedLoginPorts, holder: 
   )
 }
 
-const generationSql = textOf(sql`select ${p.generation} from ${users} ${u}, ${principals} ${p}
-  where ${u.id} = $1::text::uuid and ${u.passwordHash} = $2::text and ${u.enabled}
-    and ${p.usernameFolded} = $3::text and (${p.userId} = ${u.id}
+const holding = parameters({ userId: 'uuid', passwordHash: 'text', usernameFolded: 'text' })
+const generationSql = holding.statement(sql`select ${p.generation} from ${users} ${u}, ${principals} ${p}
+  where ${u.id} = ${holding.userId} and ${u.passwordHash} = ${holding.passwordHash} and ${u.enabled}
+    and ${p.usernameFolded} = ${holding.usernameFolded} and (${p.userId} = ${u.id}
       or ${p.usernameFolded} = ${sql.raw(`'${anonymousUsername}'`)})`)
 
 /**
@@ -107,8 +108,9 @@ async function generationOf(
   database: Pick<Database, 'query'>,
   { holder, principal }: { readonly holder: PasswordHolder; readonly principal: string },
 ): Promise<number | undefined> {
-  const parameters = [holder.userId, holder.passwordHash, foldUsername(principal)]
-  const [row] = await database.query<{ generation: number }>(generationSql, parameters)
+  const { userId, passwordHash } = holder
+  const usernameFolded = foldUsername(principal)
+  const [row] = await database.query<{ generation: number }>(...generationSql({ userId, passwordHash, usernameFolded }))
   return row?.generation
 }
 

@@ -1,9 +1,9 @@
 /** Lists the logins of a user, by token and by cookie, as users and administrators see them. */
 import { sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
-import type { Clock } from '../../shared/platform/clock.ts'
+import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters } from '../../shared/platform/database/statement.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
 import { f, p, s, u } from '../store/aliases.ts'
 import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
@@ -44,31 +44,44 @@ const viewSql = (login: typeof s | typeof f, kind: LoginView['kind']) => sql`sel
     'lastUsedAt', ${milliseconds(login.lastUsedAt)}, 'expiresAt', ${milliseconds(login.expiresAt)},
     'address', ${login.clientAddress}, 'userAgent', ${login.userAgent}) as view`
 
+const page = parameters({
+  userId: 'uuid',
+  now: 'timestamptz',
+  idleSince: 'timestamptz',
+  after: 'uuid | null',
+  id: 'uuid | null',
+  limit: 'int',
+})
 /** Ids grow with time, so they give the order and the cursor. */
-const listSql = textOf(sql`select l.view from ${users} ${u}
+const listSql = page.statement(sql`select l.view from ${users} ${u}
     join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded}
     cross join lateral (
       ${viewSql(s, 'session')} from ${sessions} ${s}
-      where ${s.userId} = ${u.id} and ${s.endedAt} is null and ${s.expiresAt} > $2::text::timestamptz
-        and ${s.lastUsedAt} > $3::text::timestamptz and ${acceptedSqlOf(s)} and ${hasAudienceSqlOf(s)}
+      where ${s.userId} = ${u.id} and ${s.endedAt} is null and ${s.expiresAt} > ${page.now}
+        and ${s.lastUsedAt} > ${page.idleSince} and ${acceptedSqlOf(s)} and ${hasAudienceSqlOf(s)}
       union all
       ${viewSql(f, 'login')} from ${loginFamilies} ${f}
       where ${f.userId} = ${u.id} and ${f.endedAt} is null
-        and greatest(${f.tokensExpireAt}, ${f.refreshExpiresAt}) > $2::text::timestamptz and ${acceptedSqlOf(f)}
+        and greatest(${f.tokensExpireAt}, ${f.refreshExpiresAt}) > ${page.now} and ${acceptedSqlOf(f)}
         and ${hasAudienceSqlOf(f)}
     ) l
-  where ${u.id} = $1::text::uuid and ($4::text is null or l.id < $4::text::uuid)
-    and ($5::text is null or l.id = $5::text::uuid)
-  order by l.id desc limit $6::int`)
+  where ${u.id} = ${page.userId} and (${page.after} is null or l.id < ${page.after})
+    and (${page.id} is null or l.id = ${page.id})
+  order by l.id desc limit ${page.limit}`)
 
 /** Creates the lists over these ports. */
 export function createLoginLists({ database, clock, sessionIdleTtlSeconds }: ListLoginsPorts): LoginLists {
   const read = async (userId: string, more: { after: string | null; id: string | null; limit: number }) => {
     const now = clock.now()
-    const [expiredBy, idleSince] = [now, now - sessionIdleTtlSeconds * 1000].map((ms) => new Date(ms).toISOString())
-    const { after, id, limit } = more
-    const parameters = [userId, expiredBy ?? '', idleSince ?? '', after, id, limit]
-    return (await database.query<{ view: LoginView }>(listSql, parameters)).map(({ view }) => view)
+    const list = listSql({
+      userId,
+      now: rfc3339(now),
+      idleSince: rfc3339(now - sessionIdleTtlSeconds * 1000),
+      after: more.after,
+      id: more.id,
+      limit: more.limit,
+    })
+    return (await database.query<{ view: LoginView }>(...list)).map(({ view }) => view)
   }
   return {
     list: async (userId, { limit, after }) => {

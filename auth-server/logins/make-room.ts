@@ -5,7 +5,7 @@
 import { sql } from 'drizzle-orm'
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters } from '../../shared/platform/database/statement.ts'
 import { stepMs } from '../../shared/protocol/authentication/session/session-times.ts'
 import { changePrincipal, isCurrent, type LoginGeneration } from '../principals/principal-change.ts'
 import { whenPublished } from '../principals/principal-publisher.ts'
@@ -85,8 +85,9 @@ const aliveSql = sql`${usersWithPrincipals}
       and ${s.expiresAt} > given.now and ${s.lastUsedAt} > given.idle_since) l
   where ${u.id} = given.user_id`
 
-const countSql = textOf(sql`select count(*)::text as count from (select $1::text::uuid as user_id,
-    $2::text::timestamptz as now, $3::text::timestamptz as idle_since) given, ${aliveSql}`)
+const counted = parameters({ userId: 'uuid', now: 'timestamptz', idleSince: 'timestamptz' })
+const countSql = counted.statement(sql`select count(*)::text as count from (select ${counted.userId} as user_id,
+    ${counted.now} as now, ${counted.idleSince} as idle_since) given, ${aliveSql}`)
 
 /** The parameters of `aliveSql`. */
 const givenOf = ({ clock, sessionIdleTtlSeconds }: MakeRoomPorts) => {
@@ -97,7 +98,7 @@ const givenOf = ({ clock, sessionIdleTtlSeconds }: MakeRoomPorts) => {
 /** True when the user has more valid logins than the limit: rare, so only then the transaction begins. */
 async function hasExcess(ports: MakeRoomPorts, { userId }: NewLogin): Promise<boolean> {
   const { now, idleSince } = givenOf(ports)
-  const [row] = await ports.database.query<{ count: string }>(countSql, [userId, now, idleSince])
+  const [row] = await ports.database.query<{ count: string }>(...countSql({ userId, now, idleSince }))
   return Number(row?.count ?? 0) > ports.maxLoginsPerUser
 }
 

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters } from '../../shared/platform/database/statement.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { type Proving, provenLogin, type RecentProof } from '../../shared/protocol/authentication/recent-proof.ts'
 import type { Audit } from '../audit/audit.ts'
@@ -30,7 +30,8 @@ export type ProveRecently = (caller: Proving, proof: RecentProof) => Promise<{ r
 /** Creates the check over these ports. */
 export function createRecentProof(ports: RecentProofPorts): ProveRecently {
   return async function requireRecentProof(caller, { password, code, clientAddress }) {
-    const [factor] = await ports.database.query<FactorRow>(factorsOfLoginSql, [loginIdOf(caller), caller.userId])
+    const factors = factorsOfLoginSql({ loginId: loginIdOf(caller), userId: caller.userId })
+    const [factor] = await ports.database.query<FactorRow>(...factors)
     const withFactor = factor?.isProved === true
     const isCodeNeeded = !withFactor && factor?.isDemanded !== false
     if (isCodeNeeded && (password === undefined || code === undefined)) throw factorRequired(logInWithFactor)
@@ -61,10 +62,11 @@ const logInWithFactor =
   'This user has a second factor, or needs one. Send the request with a login that has it, or with password and code.'
 const wrongCode = 'The code is not right, was used before, or came too late.'
 
-const recentSql = textOf(sql`select 1 as recent from ${loginFamilies} ${f}
-    where ${f.id} = $1::text::uuid and ${f.userId} = $2::text::uuid and ${f.createdAt} > $3::text::timestamptz
+const recent = parameters({ loginId: 'uuid | null', userId: 'uuid', since: 'timestamptz' })
+const recentSql = recent.statement(sql`select 1 as recent from ${loginFamilies} ${f}
+    where ${f.id} = ${recent.loginId} and ${f.userId} = ${recent.userId} and ${f.createdAt} > ${recent.since}
   union all select 1 from ${sessions} ${s}
-    where ${s.id} = $1::text::uuid and ${s.userId} = $2::text::uuid and ${s.createdAt} > $3::text::timestamptz`)
+    where ${s.id} = ${recent.loginId} and ${s.userId} = ${recent.userId} and ${s.createdAt} > ${recent.since}`)
 
 interface FactorRow {
   /** The user has a second factor, or needs one. */
@@ -73,13 +75,13 @@ interface FactorRow {
   readonly isProved: boolean
 }
 
-/** `$1`: a login or session, or null; `$2`: a user. */
-const factorsOfLoginSql = textOf(sql`select ${demandSql} as "isDemanded", exists (
+const proving = parameters({ loginId: 'uuid | null', userId: 'uuid' })
+const factorsOfLoginSql = proving.statement(sql`select ${demandSql} as "isDemanded", exists (
     select 1 from ${loginFamilies} ${f}
-      where ${f.id} = $1::text::uuid and ${f.userId} = ${u.id} and ${f.secondFactor} is not null
+      where ${f.id} = ${proving.loginId} and ${f.userId} = ${u.id} and ${f.secondFactor} is not null
     union all select 1 from ${sessions} ${s}
-      where ${s.id} = $1::text::uuid and ${s.userId} = ${u.id} and ${s.secondFactor} is not null) as "isProved"
-  from ${users} ${u} where ${u.id} = $2::text::uuid`)
+      where ${s.id} = ${proving.loginId} and ${s.userId} = ${u.id} and ${s.secondFactor} is not null) as "isProved"
+  from ${users} ${u} where ${u.id} = ${proving.userId}`)
 
 /** Null for a credential that proves no login. The token of an API key has the id of the key, which is none either. */
 function loginIdOf(caller: Proving): string | null {
@@ -89,5 +91,5 @@ function loginIdOf(caller: Proving): string | null {
 
 async function isRecent({ database, clock }: RecentProofPorts, caller: Proving): Promise<boolean> {
   const since = rfc3339(clock.now() - recentLoginMs)
-  return (await database.query(recentSql, [loginIdOf(caller), caller.userId, since])).length > 0
+  return (await database.query(...recentSql({ loginId: loginIdOf(caller), userId: caller.userId, since }))).length > 0
 }

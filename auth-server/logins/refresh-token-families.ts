@@ -174,7 +174,7 @@ export function createRefreshTokenFamilies(database: Database): RefreshTokenFami
     rotate: createRotate(database),
 
     async repeat(id, { username, counter, withinMs, accessExpiresAt, now }) {
-      const entries = JSON.stringify(refreshEntries({ id, username }))
+      const entries = refreshEntries({ id, username })
       const aliveSince = tokensAliveSince({ now: () => now })
       const retry = repeatSql({
         id,
@@ -213,7 +213,7 @@ async function startFamily(
     userAgent: family.userAgent ?? null,
     factor: family.factor,
     audience: family.audience,
-    entries: JSON.stringify(entries),
+    entries,
   })
   try {
     const rows = await database.write<{ generation: number }>(...start)

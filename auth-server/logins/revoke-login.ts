@@ -4,7 +4,7 @@ import { validate as isUuid } from 'uuid'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
-import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
+import { namesOf, parameters } from '../../shared/platform/database/statement.ts'
 import { foldUsername, isUsername } from '../../shared/protocol/principal/record.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql, type Pending } from '../audit/journal.ts'
@@ -62,7 +62,7 @@ export function createRevokeLogin({ database, publisher, clock }: RevokeLoginPor
         // A text that is no user name is no user's.
         username: isUsername(username) ? foldUsername(username) : null,
       }))
-      const rows = await database.write<RevokedRow>(revokeSql, [JSON.stringify(input)])
+      const rows = await database.write<RevokedRow>(...revokeSql({ input }))
       return rows.toSorted((one, other) => one.ordinal - other.ordinal)
     },
   })
@@ -121,12 +121,13 @@ const endedRows = (table: Logins, l: LoginsAlias, { locked, also = sql`` }: { lo
     where ${l.id} = ${r.id} and ${l.endedAt} is null
     returning ${l.id}, ${l.usernameFolded}`
 
+const revoked = parameters({ input: 'json' })
 /**
- * `$1`: `[{ordinal, id, username, reason, at, entries}]`. Locks principals, then logins, then sessions, each in the
+ * `input`: `[{ordinal, id, username, reason, at, entries}]`. Locks principals, then logins, then sessions, each in the
  * order of their ids, and takes one version for each principal with a login that ends, as the last step.
  */
-const revokeSql = textOf(sql`with input as materialized (
-    select * from json_to_recordset($1::text::json) as
+const revokeSql = revoked.statement(sql`with input as materialized (
+    select * from json_to_recordset(${revoked.input}) as
       i(ordinal int, id uuid, username text, reason text, at timestamptz, entries json)
   ),
   owner as materialized (

@@ -5,7 +5,7 @@
 import { type SQLWrapper, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
-import { namesOf, textOf } from '../../shared/platform/database/statement.ts'
+import { namesOf, parameters } from '../../shared/platform/database/statement.ts'
 import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import type { Pending } from '../audit/journal.ts'
@@ -48,13 +48,13 @@ export interface Rotated {
 /** SQL for a time in seconds since the epoch. */
 const secondsOf = (column: SQLWrapper) => sql`floor(extract(epoch from ${column}))`
 
+const given = parameters({ input: 'json', aliveSince: 'timestamptz' })
 /**
- * `$1`: an array of `inputOf`; `$2`: `tokensAliveSince`. Families are locked first, in the order of their ids, so that
- * two batches cannot wait for each other. `acceptedFamilySql` is the condition on the user `u` and the principal `p` of
- * a family `f`.
+ * `input`: an array of `inputOf`. Families are locked first, in the order of their ids, so that two batches cannot wait
+ * for each other. `acceptedFamilySql` is the condition on the user `u` and the principal `p` of a family `f`.
  */
-const rotateSql = textOf(sql`with input as (
-    select * from json_to_recordset($1::text::json) as i(id uuid, username text, generation int, audience text,
+const rotateSql = given.statement(sql`with input as (
+    select * from json_to_recordset(${given.input}) as i(id uuid, username text, generation int, audience text,
       counter int,
       sealed text, now timestamptz, refresh_expires_at timestamptz, access_expires_at timestamptz, entries json)
   ),
@@ -75,7 +75,7 @@ const rotateSql = textOf(sql`with input as (
     and ${p.usernameFolded} = ${f.usernameFolded} and ${acceptedFamilySql}
   returning ${f.id}::text as id,
     json_build_object('at', ${secondsOf(f.createdAt)}, 'factor', ${f.secondFactor}) as proof,
-    ${readPrincipalSql(sql`$2::text::timestamptz`)} as principal),
+    ${readPrincipalSql(given.aliveSince)} as principal),
   noted as (${insertEntriesSql(sql`i.entries`, sql`rotated r join input i on i.id = r.id::uuid`)})
   select id, proof, principal from rotated`)
 
@@ -91,7 +91,7 @@ export function createRotate(database: Pick<Database, 'write'>): Rotate {
     key: ({ login }) => login.id,
     run: async (rotations) => {
       const aliveSince = tokensAliveSince({ now: () => Math.min(...rotations.map(({ now }) => now)) })
-      const rows = await database.write<RotatedRow>(rotateSql, [JSON.stringify(rotations.map(inputOf)), aliveSince])
+      const rows = await database.write<RotatedRow>(...rotateSql({ input: rotations.map(inputOf), aliveSince }))
       const rotated = new Map(
         rows.map(({ id, proof, principal }) => [id, { proof, principal: toPrincipal(principal) }]),
       )

@@ -4,7 +4,7 @@
  */
 import { eq, sql } from 'drizzle-orm'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
-import { build, namesOf, textOf } from '../../shared/platform/database/statement.ts'
+import { build, namesOf, parameters } from '../../shared/platform/database/statement.ts'
 import { requirePrimary } from '../../shared/platform/history/history.ts'
 import type { KnownSession } from '../../shared/protocol/authentication/session/session-times.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
@@ -65,67 +65,85 @@ export interface SessionOwner {
   readonly username: string
 }
 
+const started = parameters({
+  id: 'uuid',
+  keyHash: 'text',
+  userId: 'uuid',
+  passwordHash: 'text',
+  createdAt: 'timestamptz',
+  expiresAt: 'timestamptz',
+  clientAddress: 'text',
+  userAgent: 'text | null',
+  factor: 'text | null',
+  audience: 'text | null',
+  entries: 'json',
+})
 /** The lock makes a change of the user wait, so that its record has this session too. */
-const startSql = textOf(sql`with started as (
+const startSql = started.statement(sql`with started as (
     insert into ${sessions} (${namesOf(sessions, 'id', 'keyHash', 'userId', 'usernameFolded', 'generation')},
       ${namesOf(sessions, 'createdAt', 'lastUsedAt', 'expiresAt', 'clientAddress', 'userAgent', 'secondFactor')},
       ${namesOf(sessions, 'audience')})
-    select $1::text::uuid, $2::text, ${u.id}, ${p.usernameFolded}, ${p.generation}, $5::text::timestamptz,
-      $5::text::timestamptz, $6::text::timestamptz, $7::text, $8::text, $9::text, $10::text
+    select ${started.id}, ${started.keyHash}, ${u.id}, ${p.usernameFolded}, ${p.generation}, ${started.createdAt},
+      ${started.createdAt}, ${started.expiresAt}, ${started.clientAddress}, ${started.userAgent}, ${started.factor},
+      ${started.audience}
     from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} and ${p.userId} = ${u.id}
-    where ${u.id} = $3::text::uuid and ${u.passwordHash} = $4::text and ${u.enabled}
-      and ($9::text is not null or not ${demandSql})
+    where ${u.id} = ${started.userId} and ${u.passwordHash} = ${started.passwordHash} and ${u.enabled}
+      and (${started.factor} is not null or not ${demandSql})
     for share of u
     returning ${sessions.usernameFolded}, ${sessions.generation}),
-  noted as (${insertEntriesSql(sql`$11::text::json`, sql`started`)})
+  noted as (${insertEntriesSql(started.entries, sql`started`)})
   select json_build_object('generation', ${s.generation}, 'version', ${p.principalVersion}) as session,
     ${instanceIdSql} as "instanceId"
   from started s join ${principals} ${p} on ${p.usernameFolded} = ${s.usernameFolded}
     cross join ${principalChangeCounter} ${c}`)
 
-const findSql = textOf(sql`select json_build_object('id', ${s.id}, 'username', ${u.username}, 'userId', ${s.userId},
+const found = parameters({ keyHash: 'text' })
+const findSql =
+  found.statement(sql`select json_build_object('id', ${s.id}, 'username', ${u.username}, 'userId', ${s.userId},
     'version', ${p.principalVersion}, 'generation', ${s.generation}, 'audience', ${s.audience}, 'lastUsedAt', ${milliseconds(s.lastUsedAt)},
     'expiresAt', ${milliseconds(s.expiresAt)}) as session, ${instanceIdSql} as "instanceId"
   from ${sessions} ${s} join ${users} ${u} on ${u.id} = ${s.userId}
     join ${principals} ${p} on ${p.usernameFolded} = ${s.usernameFolded} and ${p.userId} = ${s.userId}
     cross join ${principalChangeCounter} ${c}
-  where ${s.keyHash} = $1 and ${s.endedAt} is null and ${hasAudienceSqlOf(s)}`)
+  where ${s.keyHash} = ${found.keyHash} and ${s.endedAt} is null and ${hasAudienceSqlOf(s)}`)
 
-const moveSql = textOf(
+const moved = parameters({ keyHash: 'text', now: 'timestamptz', idleSince: 'timestamptz' })
+const moveSql = moved.statement(
   build
     .update(sessions)
-    .set({ lastUsedAt: sql`greatest(${sessions.lastUsedAt}, $2::text::timestamptz)` })
-    .where(sql`${sessions.keyHash} = $1 and ${sessions.endedAt} is null
-      and ${sessions.lastUsedAt} > $3::text::timestamptz and ${sessions.expiresAt} > $2::text::timestamptz`)
+    .set({ lastUsedAt: sql`greatest(${sessions.lastUsedAt}, ${moved.now})` })
+    .where(sql`${sessions.keyHash} = ${moved.keyHash} and ${sessions.endedAt} is null
+      and ${sessions.lastUsedAt} > ${moved.idleSince} and ${sessions.expiresAt} > ${moved.now}`)
     .returning({ moved: sessions.id }),
 )
 
-const ownerSql = textOf(
+const ownerSql = found.statement(
   build
     .select({ id: sessions.id, username: users.username })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
-    .where(eq(sessions.keyHash, sql`$1`)),
+    .where(eq(sessions.keyHash, found.keyHash)),
 )
 
 /** Creates the store over this database. */
 export const createSessionStore = (database: Pick<Database, 'query' | 'write'>): SessionStore => ({
   async start(session) {
     const { entries, stored } = entriesUnderWay()()
+    const start = startSql({
+      id: session.id,
+      keyHash: session.keyHash,
+      userId: session.userId,
+      passwordHash: session.passwordHash,
+      createdAt: timestamp(session.createdAt),
+      expiresAt: timestamp(session.expiresAt),
+      clientAddress: session.clientAddress,
+      userAgent: session.userAgent ?? null,
+      factor: session.factor,
+      audience: session.audience,
+      entries,
+    })
     try {
-      const rows = await database.write<FoundSession<{ version: number; generation: number }>>(startSql, [
-        session.id,
-        session.keyHash,
-        session.userId,
-        session.passwordHash,
-        timestamp(session.createdAt),
-        timestamp(session.expiresAt),
-        session.clientAddress,
-        session.userAgent ?? null,
-        session.factor,
-        session.audience,
-        JSON.stringify(entries),
-      ])
+      const rows = await database.write<FoundSession<{ version: number; generation: number }>>(...start)
       if (rows.length > 0) stored()
       return ofInstance(rows[0])
     } catch (error) {
@@ -134,15 +152,15 @@ export const createSessionStore = (database: Pick<Database, 'query' | 'write'>):
     }
   },
   async find(keyHash) {
-    const rows = await database.query<FoundSession<KnownSession>>(findSql, [keyHash])
+    const rows = await database.query<FoundSession<KnownSession>>(...findSql({ keyHash }))
     return ofInstance(rows[0])
   },
   async move(keyHash, { now, idleSince }) {
-    const rows = await database.write(moveSql, [keyHash, timestamp(now), timestamp(idleSince)])
+    const rows = await database.write(...moveSql({ keyHash, now: timestamp(now), idleSince: timestamp(idleSince) }))
     return rows.length === 1
   },
   async ownerOf(keyHash) {
-    const rows = await database.query<{ id: string; username: string }>(ownerSql, [keyHash])
+    const rows = await database.query<{ id: string; username: string }>(...ownerSql({ keyHash }))
     return rows[0]
   },
 })

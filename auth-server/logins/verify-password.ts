@@ -1,7 +1,7 @@
 /** Checks a user name and a password. Every scheme and endpoint that takes a password uses this file. */
 import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { build, textOf } from '../../shared/platform/database/statement.ts'
+import { build, parameters } from '../../shared/platform/database/statement.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { BasicAttempt, ProvedUser } from '../../shared/protocol/authentication/basic/basic.ts'
 import type { LoginThrottle } from '../../shared/protocol/authentication/login-throttle.ts'
@@ -46,10 +46,12 @@ export interface PasswordAttempt {
 /** The patience of HTTP Basic, in milliseconds: with a hash after it, less than the six seconds of a deal server. */
 const basicPatienceMs = 4_000
 
-const readSql = textOf(sql`select ${u.id} as "userId", ${u.username}, ${u.passwordHash} as "passwordHash", ${u.enabled},
+const named = parameters({ usernameFolded: 'text' })
+const readSql =
+  named.statement(sql`select ${u.id} as "userId", ${u.username}, ${u.passwordHash} as "passwordHash", ${u.enabled},
   ${p.principalVersion}::text as version
   from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded}
-  where ${u.usernameFolded} = $1`)
+  where ${u.usernameFolded} = ${named.usernameFolded}`)
 
 interface CredentialRow {
   readonly userId: string
@@ -81,7 +83,8 @@ async function compare(
   { username, password, clientAddress }: PasswordAttempt,
 ): Promise<PasswordHolder | undefined> {
   if (exceedsPasswordLimit(password)) return undefined
-  const rows = isUsername(username) ? await database.query<CredentialRow>(readSql, [foldUsername(username)]) : []
+  const usernameFolded = foldUsername(username)
+  const rows = isUsername(username) ? await database.query<CredentialRow>(...readSql({ usernameFolded })) : []
   const row = rows[0]
   const matches = await hashing.verify(row?.passwordHash, password, clientAddress)
   if (!row?.passwordHash || !matches || !row.enabled) return undefined
@@ -89,11 +92,12 @@ async function compare(
   return { userId, username: row.username, passwordHash, version: Number(row.version) }
 }
 
-const rehashSql = textOf(
+const rehashed = parameters({ userId: 'uuid', passwordHash: 'text', newHash: 'text' })
+const rehashSql = rehashed.statement(
   build
     .update(users)
-    .set({ passwordHash: sql`$3::text` })
-    .where(sql`${users.id} = $1::text::uuid and ${users.passwordHash} = $2::text`),
+    .set({ passwordHash: rehashed.newHash })
+    .where(sql`${users.id} = ${rehashed.userId} and ${users.passwordHash} = ${rehashed.passwordHash}`),
 )
 
 /**
@@ -107,8 +111,8 @@ export async function rehashPassword(
 ): Promise<void> {
   if (!hashing.needsRehash(holder.passwordHash)) return
   try {
-    const passwordHash = await hashing.hash(password)
-    await database.write(rehashSql, [holder.userId, holder.passwordHash, passwordHash])
+    const { userId, passwordHash } = holder
+    await database.write(...rehashSql({ userId, passwordHash, newHash: await hashing.hash(password) }))
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error
   }

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters } from '../../shared/platform/database/statement.ts'
 import { createAudience, isAudience, type NamedAudience } from '../../shared/protocol/authentication/audience.ts'
 import { ownResourceServer } from '../principals/rights.ts'
 import { accessRights, resourceServers } from '../store/access-tables.ts'
@@ -41,8 +41,8 @@ export interface AudiencesSettings {
 export function createAudiences(settings: AudiencesSettings, database: Pick<Database, 'query'>): Audiences {
   const own = createAudience(settings.audience, { isOfPair: true })
   const ownNames = new Set([own.name, ...Object.values(settings.publicOrigins).flatMap((url) => [url, `${url}/`])])
-  const find = async (text: string, value: string): Promise<OtherServer | undefined> =>
-    (await database.query<OtherServer>(text, [value]))[0]
+  const find = async (sql: typeof byNameSql, value: string): Promise<OtherServer | undefined> =>
+    (await database.query<OtherServer>(...sql({ value })))[0]
   // PostgreSQL refuses NUL.
   const byName = async (name: string) => (name.includes('\0') ? undefined : find(byNameSql, name))
   const chooseServer: Audiences['chooseServer'] = async (resource) =>
@@ -66,9 +66,10 @@ const others = sql`select ${r.audience}, to_json(array(select ${accessRights.nam
   where ${accessRights.resourceServer} = ${r.id})) as rights from ${resourceServers} ${r}
   where ${r.id} <> ${sql.raw(`'${ownResourceServer}'`)}`
 
-const byNameSql = textOf(sql`${others} and ${r.audience} = $1`)
+const chosen = parameters({ value: 'text' })
+const byNameSql = chosen.statement(sql`${others} and ${r.audience} = ${chosen.value}`)
 
 /** By `audienceDigest`. */
-const byDigestSql = textOf(
-  sql`${others} and substring(sha256(convert_to(${r.audience}, 'UTF8')) for 16) = decode($1, 'hex')`,
+const byDigestSql = chosen.statement(
+  sql`${others} and substring(sha256(convert_to(${r.audience}, 'UTF8')) for 16) = decode(${chosen.value}, 'hex')`,
 )

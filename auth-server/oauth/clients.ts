@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import { sql } from 'drizzle-orm'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { build, textOf } from '../../shared/platform/database/statement.ts'
+import { build, parameters } from '../../shared/platform/database/statement.ts'
 import { refusalOf } from '../../shared/protocol/authentication/authenticate.ts'
 import type { LoginThrottle } from '../../shared/protocol/authentication/login-throttle.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
@@ -103,14 +102,15 @@ async function checkAssertion(ports: ClientPorts, assertion: ClientAssertion): P
   return (await useOnce(ports, assertion)) ? key : undefined
 }
 
-const useSql = textOf(
+const used = parameters({ keyId: 'text', signature: 'text', usedAt: 'timestamptz', expiresAt: 'timestamptz' })
+const useSql = used.statement(
   build
     .insert(usedSignatures)
     .values({
-      keyId: sql`$1`,
-      signature: sql`$2`,
-      usedAt: sql`$3::text::timestamptz`,
-      expiresAt: sql`$4::text::timestamptz`,
+      keyId: used.keyId,
+      signature: used.signature,
+      usedAt: used.usedAt,
+      expiresAt: used.expiresAt,
     })
     .onConflictDoNothing()
     .returning({ used: usedSignatures.keyId }),
@@ -127,7 +127,12 @@ async function useOnce(
   const digest = createHash('sha256')
     .update(JSON.stringify(['client assertion', jti]))
     .digest('base64url')
-  const until = rfc3339((expiresAt + clockToleranceSeconds) * 1000)
-  const rows = await database.write(useSql, [clientId, digest, rfc3339(clock.now()), until])
+  const use = useSql({
+    keyId: clientId,
+    signature: digest,
+    usedAt: rfc3339(clock.now()),
+    expiresAt: rfc3339((expiresAt + clockToleranceSeconds) * 1000),
+  })
+  const rows = await database.write(...use)
   return rows.length === 1
 }

@@ -9,7 +9,7 @@ import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters } from '../../shared/platform/database/statement.ts'
 import { requirePrimary } from '../../shared/platform/history/history.ts'
 import {
   type Changes,
@@ -66,7 +66,8 @@ const maxChanges = maxChangesInMessage * maxPartsInSeries
 
 const t = alias(principals, 't')
 
-const readSql = textOf(sql`select json_build_object(
+const changed = parameters({ after: 'bigint' })
+const readSql = changed.statement(sql`select json_build_object(
   'instanceId', ${instanceIdSql}, 'counter', ${c.value},
   'catalogueVersion', ${catalogueVersionSql},
   'changes', coalesce((
@@ -74,7 +75,7 @@ const readSql = textOf(sql`select json_build_object(
       order by ${t.principalVersion})
     from (
       select ${p.usernameFolded}, ${p.principalVersion} from ${principals} ${p}
-      where ${p.principalVersion} > $1::text::bigint
+      where ${p.principalVersion} > ${changed.after}
       order by ${p.principalVersion} limit ${sql.raw(String(maxChanges + 1))}) t
     ), '[]')) as read
   from ${principalChangeCounter} ${c}`)
@@ -154,7 +155,7 @@ class Reader implements FeedReader {
     const readAt = this.#ports.clock.monotonic()
     const known = [...this.#followers].map((follower) => follower.knownUpTo() ?? Number.MAX_SAFE_INTEGER)
     const after = Math.min(Number.MAX_SAFE_INTEGER, ...known)
-    const [row] = await this.#ports.database.query<{ read: Row }>(readSql, [String(after)])
+    const [row] = await this.#ports.database.query<{ read: Row }>(...readSql({ after }))
     if (!row) throw new TypeError(noCounter)
     const { instanceId, ...read } = row.read
     const isCut = read.changes.length > maxChanges

@@ -8,7 +8,7 @@ import { type BoundedCache, createBoundedCache } from '../../shared/platform/cac
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters } from '../../shared/platform/database/statement.ts'
 import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
 import { foldUsername, isUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import { withRights } from '../../shared/protocol/principal/with-rights.ts'
@@ -31,12 +31,11 @@ export interface PrincipalReader {
   inCatalogue(username: string): Promise<RecordInCatalogue | undefined>
 }
 
-/** The names of `$1`, a JSON array, each once. */
-const names = sql`json_array_elements_text($1::text::json) as n(name)`
-
-const recordsSql =
-  textOf(sql`select n.name, f.facts, ${catalogueVersionSql}::text as catalogue from ${names} cross join lateral (
-    select ${principalFactsSql(sql`$2::text::timestamptz`)}::text as facts from ${principals} ${p}
+/** Each name once. */
+const read = parameters({ names: 'json', aliveSince: 'timestamptz' })
+const recordsSql = read.statement(sql`select n.name, f.facts, ${catalogueVersionSql}::text as catalogue
+  from json_array_elements_text(${read.names}) as n(name) cross join lateral (
+    select ${principalFactsSql(read.aliveSince)}::text as facts from ${principals} ${p}
     where ${p.usernameFolded} = n.name limit 1) f`)
 
 /** Bounds of the parsed records. */
@@ -74,8 +73,8 @@ export function createPrincipalReader(ports: {
   const readOne = gatherStatements<string, RecordInCatalogue | undefined>({
     run: async (asked) => {
       type Row = { name: string; facts: string; catalogue: string }
-      const unique = JSON.stringify([...new Set(asked)])
-      const rows = await database.query<Row>(recordsSql, [unique, tokensAliveSince(clock)])
+      const names = [...new Set(asked)]
+      const rows = await database.query<Row>(...recordsSql({ names, aliveSince: tokensAliveSince(clock) }))
       const [first] = rows
       if (!first) return asked.map(() => undefined)
       const known = catalogues.at(Number(first.catalogue))

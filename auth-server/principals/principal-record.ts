@@ -7,7 +7,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters, textOf } from '../../shared/platform/database/statement.ts'
 import { requirePrimary } from '../../shared/platform/history/history.ts'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
@@ -95,9 +95,10 @@ export const principalFactsSql = (aliveSince: SQL): SQL => sql`(select json_buil
   'secondFactorRequired', coalesce(${demandSql}, false))
   from (select 1) one left join ${users} ${u} on ${u.id} = ${p.userId})`
 
-const readSql = textOf(sql`select ${instanceIdSql} as "instanceId",
-  (select ${principalFactsSql(sql`$2::text::timestamptz`)} from ${principals} ${p}
-    where ${p.usernameFolded} = $1) as facts
+const read = parameters({ usernameFolded: 'text', aliveSince: 'timestamptz' })
+const readSql = read.statement(sql`select ${instanceIdSql} as "instanceId",
+  (select ${principalFactsSql(read.aliveSince)} from ${principals} ${p}
+    where ${p.usernameFolded} = ${read.usernameFolded}) as facts
   from ${principalChangeCounter} ${c}`)
 
 /** A principal that a statement returns with something else. */
@@ -138,9 +139,10 @@ export async function readPrincipal(
   username: string,
 ): Promise<InstancePrincipal> {
   // No user has the empty name.
-  const name = isUsername(username) ? foldUsername(username) : ''
-  const parameters = [name, tokensAliveSince(clock)]
-  const [row] = await database.query<{ instanceId: string | null; facts: PrincipalFacts | null }>(readSql, parameters)
+  const usernameFolded = isUsername(username) ? foldUsername(username) : ''
+  const [row] = await database.query<{ instanceId: string | null; facts: PrincipalFacts | null }>(
+    ...readSql({ usernameFolded, aliveSince: tokensAliveSince(clock) }),
+  )
   if (!row) throw new TypeError(noCounter)
   const instanceId = requirePrimary(row.instanceId)
   return { instanceId, record: row.facts ? toStoredPrincipal(row.facts) : undefined }

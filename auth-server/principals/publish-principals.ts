@@ -14,7 +14,7 @@ import { alias } from 'drizzle-orm/pg-core'
 import type { Cache, CacheTime } from '../../shared/platform/cache/cache.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters } from '../../shared/platform/database/statement.ts'
 import { requirePrimary } from '../../shared/platform/history/history.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import { type Catalogue, catalogueName } from '../../shared/protocol/principal/catalogue.ts'
@@ -101,16 +101,17 @@ interface Batch {
 }
 
 const t = alias(principals, 't')
-const facts = catalogueOr(principalFactsSql(sql`$2::text::timestamptz`))
+const read = parameters({ after: 'bigint', aliveSince: 'timestamptz', reloaded: 'json' })
+const facts = catalogueOr(principalFactsSql(read.aliveSince))
 
-const batchSql = textOf(sql`select json_build_object(
+const batchSql = read.statement(sql`select json_build_object(
   'instanceId', ${instanceIdSql}, 'counter', ${c.value},
   'tail', coalesce((select json_agg(t.facts order by ${t.principalVersion}) from (
     select ${p.principalVersion}, ${facts} as facts from ${principals} ${p}
-    where ${p.principalVersion} > $1::text::bigint
+    where ${p.principalVersion} > ${read.after}
     order by ${p.principalVersion} limit ${sql.raw(String(batchSize))}) t), '[]'),
   'reloaded', coalesce((select json_agg(${facts}) from ${principals} ${p}
-    where ${p.usernameFolded} in (select jsonb_array_elements_text($3::text::jsonb))), '[]')) as batch
+    where ${p.usernameFolded} in (select json_array_elements_text(${read.reloaded}))), '[]')) as batch
   from ${principalChangeCounter} ${c}`)
 
 /**
@@ -185,8 +186,8 @@ const putPublishedVersion = (
 
 async function readBatch(ports: PublishPorts, after: number, start: PublicationStart): Promise<Batch> {
   const { database, clock } = ports
-  const parameters = [String(after), tokensAliveSince(clock), JSON.stringify(start.reloads)]
-  const [row] = await database.query<{ batch: Batch }>(batchSql, parameters)
+  const batch = batchSql({ after, aliveSince: tokensAliveSince(clock), reloaded: start.reloads })
+  const [row] = await database.query<{ batch: Batch }>(...batch)
   if (!row) throw new TypeError(noCounter)
   assertSameInstance({ instanceId: requirePrimary(row.batch.instanceId) }, start.instanceId)
   return row.batch

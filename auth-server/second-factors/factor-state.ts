@@ -3,7 +3,7 @@ import { type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { build, textOf } from '../../shared/platform/database/statement.ts'
+import { build, parameters } from '../../shared/platform/database/statement.ts'
 import { demandSql } from '../principals/demand-sql.ts'
 import { p, u } from '../store/aliases.ts'
 import { principals, users } from '../store/schema.ts'
@@ -43,7 +43,8 @@ const milliseconds = (column: SQLWrapper) => sql`round(extract(epoch from ${colu
 const f = alias(secondFactors, 'f')
 const r = alias(recoveryCodes, 'r')
 
-const stateSql = textOf(sql`select json_build_object('userId', ${u.id}, 'username', ${u.username},
+const holder = parameters({ userId: 'uuid' })
+const stateSql = holder.statement(sql`select json_build_object('userId', ${u.id}, 'username', ${u.username},
     'passwordHash', ${u.passwordHash}, 'version', ${p.principalVersion}, 'generation', ${p.generation},
     'required', ${demandSql},
     'recoveryCodes', (select count(*) from ${recoveryCodes} ${r} where ${r.userId} = ${u.id}),
@@ -53,22 +54,23 @@ const stateSql = textOf(sql`select json_build_object('userId', ${u.id}, 'usernam
       'lastUsedAt', ${milliseconds(f.lastUsedAt)}) order by ${f.createdAt}, ${f.id})
       from ${secondFactors} ${f} where ${f.userId} = ${u.id}), '[]')) as state
   from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} and ${p.userId} = ${u.id}
-  where ${u.id} = $1::text::uuid and ${u.enabled}`)
+  where ${u.id} = ${holder.userId} and ${u.enabled}`)
 
 /** Reads the state of an enabled user; undefined when there is none of this id. @throws Unavailable */
 export async function factorState(database: Pick<Database, 'query'>, userId: string): Promise<FactorState | undefined> {
-  const [row] = await database.query<{ state: FactorState }>(stateSql, [userId])
+  const [row] = await database.query<{ state: FactorState }>(...stateSql({ userId }))
   return row?.state
 }
 
-const isFactor = sql`${secondFactors.id} = $1::text::uuid`
-const lastUsedAt = sql`$3::text::timestamptz`
+const used = parameters({ id: 'uuid', step: 'bigint', now: 'timestamptz' })
+const signed = parameters({ id: 'uuid', signatures: 'bigint', now: 'timestamptz' })
+const isFactor = sql`${secondFactors.id} = ${used.id}`
 
-const useStepSql = textOf(
+const useStepSql = used.statement(
   build
     .update(secondFactors)
-    .set({ usedStep: sql`$2::text::bigint`, lastUsedAt })
-    .where(sql`${isFactor} and ${secondFactors.usedStep} < $2::text::bigint`)
+    .set({ usedStep: used.step, lastUsedAt: used.now })
+    .where(sql`${isFactor} and ${secondFactors.usedStep} < ${used.step}`)
     .returning({ used: secondFactors.id }),
 )
 
@@ -76,14 +78,14 @@ const useStepSql = textOf(
 export const useStep = async (
   database: Pick<Database, 'write'>,
   { id, step, now }: { readonly id: string; readonly step: number; readonly now: number },
-): Promise<boolean> => (await database.write(useStepSql, [id, String(step), rfc3339(now)])).length === 1
+): Promise<boolean> => (await database.write(...useStepSql({ id, step, now: rfc3339(now) }))).length === 1
 
-const useSignatureSql = textOf(
+const useSignatureSql = signed.statement(
   build
     .update(secondFactors)
-    .set({ signatures: sql`$2::text::bigint`, lastUsedAt })
-    .where(sql`${isFactor} and (${secondFactors.signatures} < $2::text::bigint
-      or (${secondFactors.signatures} = 0 and $2::text = '0'))`)
+    .set({ signatures: signed.signatures, lastUsedAt: signed.now })
+    .where(sql`${isFactor} and (${secondFactors.signatures} < ${signed.signatures}
+      or (${secondFactors.signatures} = 0 and ${signed.signatures} = 0))`)
     .returning({ used: secondFactors.id }),
 )
 
@@ -91,7 +93,7 @@ const useSignatureSql = textOf(
 export const useSignature = async (
   database: Pick<Database, 'write'>,
   { id, signatures, now }: { readonly id: string; readonly signatures: number; readonly now: number },
-): Promise<boolean> => (await database.write(useSignatureSql, [id, String(signatures), rfc3339(now)])).length === 1
+): Promise<boolean> => (await database.write(...useSignatureSql({ id, signatures, now: rfc3339(now) }))).length === 1
 
 /** The associated data of the encrypted secret of this factor. */
 export const totpSecretData = (id: string) => ({ purpose: 'totp-secret', row: id })

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters } from '../../shared/platform/database/statement.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { whenPublished } from '../principals/principal-publisher.ts'
 import { s } from '../store/aliases.ts'
@@ -57,18 +57,19 @@ export interface OwnFactors {
   methodOf(sessionId: string): Promise<string | null | undefined>
 }
 
-/** The sessions of `$1`, a JSON array of ids. */
-const methodsSql = textOf(sql`select ${s.id}, ${s.secondFactor} as method
-  from json_array_elements_text($1::text::json) as n(id) join ${sessions} ${s} on ${s.id} = n.id::uuid`)
+const asked = parameters({ ids: 'json' })
+/** The ids of sessions. */
+const methodsSql = asked.statement(sql`select ${s.id}, ${s.secondFactor} as method
+  from json_array_elements_text(${asked.ids}) as n(id) join ${sessions} ${s} on ${s.id} = n.id::uuid`)
 
 /** Creates these over the ports of the second factor at a login. */
 export function createOwnFactors(ports: AskAtLoginPorts): OwnFactors {
   const { database, publisher } = ports
   const readMethod = gatherStatements<string, string | null | undefined>({
     run: async (ids) => {
-      const rows = await database.query<{ id: string; method: string | null }>(methodsSql, [
-        JSON.stringify([...new Set(ids)]),
-      ])
+      const rows = await database.query<{ id: string; method: string | null }>(
+        ...methodsSql({ ids: [...new Set(ids)] }),
+      )
       const found = new Map(rows.map(({ id, method }) => [id, method]))
       return ids.map((id) => found.get(id))
     },

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { Secret } from 'otpauth'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters } from '../../shared/platform/database/statement.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
 import { recoveryCodes } from '../store/second-factor-tables.ts'
@@ -22,10 +22,11 @@ export const newRecoveryCodes = (): string[] =>
 export const recoveryCodeHash = (userId: string, code: string): string =>
   hash('sha256', `${userId}:${code.replace(/[\s-]/g, '').toUpperCase()}`, 'base64url')
 
-const useSql = textOf(sql`with used as (
+const used = parameters({ userId: 'uuid', codeHash: 'text', entries: 'json' })
+const useSql = used.statement(sql`with used as (
     delete from ${recoveryCodes}
-    where ${recoveryCodes.userId} = $1::text::uuid and ${recoveryCodes.codeHash} = $2::text returning 1),
-  noted as (${insertEntriesSql(sql`$3::text::json`, sql`used`)})
+    where ${recoveryCodes.userId} = ${used.userId} and ${recoveryCodes.codeHash} = ${used.codeHash} returning 1),
+  noted as (${insertEntriesSql(used.entries, sql`used`)})
   select 1 as used from used`)
 
 /** Uses a code up. False when it is none of the user, or was used before. @throws Unavailable */
@@ -36,6 +37,6 @@ export async function useRecoveryCode(
 ): Promise<boolean> {
   const entry = { action: 'second-factor.recovery-code-used', actor: username, target: username }
   const { entries } = entriesUnderWay()([entry])
-  const hash = recoveryCodeHash(userId, code)
-  return (await database.write(useSql, [userId, hash, JSON.stringify(entries)])).length === 1
+  const codeHash = recoveryCodeHash(userId, code)
+  return (await database.write(...useSql({ userId, codeHash, entries }))).length === 1
 }

@@ -6,7 +6,7 @@ import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { build, namesOf, textOf } from '../../shared/platform/database/statement.ts'
+import { build, namesOf, parameters } from '../../shared/platform/database/statement.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { secondFactorFailures } from '../store/second-factor-tables.ts'
 
@@ -18,23 +18,25 @@ const excluded = alias(secondFactorFailures, 'excluded')
 
 const waitSql = sql`least(3600, 30 * power(2, least(${f.failures}, 20) - 5))`
 
-const beginSql = textOf(sql`insert into ${secondFactorFailures} as ${f}
+const tried = parameters({ userId: 'uuid', now: 'timestamptz' })
+const beginSql = tried.statement(sql`insert into ${secondFactorFailures} as ${f}
     (${namesOf(secondFactorFailures, 'userId', 'failures', 'failedAt')})
-  values ($1::text::uuid, 1, $2::text::timestamptz)
+  values (${tried.userId}, 1, ${tried.now})
   on conflict (${namesOf(secondFactorFailures, 'userId')}) do update
     set (${namesOf(secondFactorFailures, 'failures', 'failedAt')}) = (${f.failures} + 1, ${excluded.failedAt})
   where ${f.failures} < ${sql.raw(String(freeTries))}
     or ${f.failedAt} + make_interval(secs => ${waitSql}) <= ${excluded.failedAt}
   returning ${f.failures}`)
 
-const untilSql = textOf(sql`select ceil(extract(epoch from ${f.failedAt} + make_interval(secs => ${waitSql})
-    - $2::text::timestamptz))::int as seconds
-  from ${secondFactorFailures} ${f} where ${f.userId} = $1::text::uuid`)
+const untilSql = tried.statement(sql`select ceil(extract(epoch from ${f.failedAt} + make_interval(secs => ${waitSql})
+    - ${tried.now}))::int as seconds
+  from ${secondFactorFailures} ${f} where ${f.userId} = ${tried.userId}`)
 
-const endSql = textOf(
+const ended = parameters({ userId: 'uuid' })
+const endSql = ended.statement(
   build
     .delete(secondFactorFailures)
-    .where(sql`${secondFactorFailures.userId} = $1::text::uuid`)
+    .where(sql`${secondFactorFailures.userId} = ${ended.userId}`)
     .returning({ deleted: secondFactorFailures.userId }),
 )
 
@@ -53,14 +55,14 @@ export async function boundTries<Result>(
   userId: string,
   check: () => Promise<Result | undefined>,
 ): Promise<Result | undefined> {
-  const parameters = [userId, rfc3339(clock.now())]
-  if ((await database.write(beginSql, parameters)).length === 0) {
-    const [row] = await database.query<{ seconds: number }>(untilSql, parameters)
+  const now = rfc3339(clock.now())
+  if ((await database.write(...beginSql({ userId, now }))).length === 0) {
+    const [row] = await database.query<{ seconds: number }>(...untilSql({ userId, now }))
     throw new ProblemError('too-many-attempts', 'Too many wrong codes of this user.', {
       retryAfterSeconds: Math.max(1, row?.seconds ?? 1),
     })
   }
   const result = await check()
-  if (result !== undefined) await database.write(endSql, [userId])
+  if (result !== undefined) await database.write(...endSql({ userId }))
   return result
 }

@@ -5,7 +5,7 @@ import { alias } from 'drizzle-orm/pg-core'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters } from '../../shared/platform/database/statement.ts'
 import { resourceServers, services } from '../store/access-tables.ts'
 import type { AssociatedData, Sealing } from '../store/sealing.ts'
 import { isServiceId } from './service-rows.ts'
@@ -62,12 +62,13 @@ interface ReadServicePorts {
 
 const [v, r] = [alias(services, 'v'), alias(resourceServers, 'r')]
 
-/** `$1`: a JSON array of ids, each once; `$2`: now. */
-const readSql = textOf(sql`select ${v.id}::text as id, ${v.name}, ${v.secretSealed} as sealed,
+const read = parameters({ ids: 'json', now: 'timestamptz' })
+/** Each id once. */
+const readSql = read.statement(sql`select ${v.id}::text as id, ${v.name}, ${v.secretSealed} as sealed,
     json_build_object('id', ${r.id}, 'audience', ${r.audience}) as "resourceServer",
-    case when ${v.formerUntil} > $2::text::timestamptz then json_build_object('sealed', ${v.formerSecretSealed},
+    case when ${v.formerUntil} > ${read.now} then json_build_object('sealed', ${v.formerSecretSealed},
       'until', round(extract(epoch from ${v.formerUntil}) * 1000)::bigint) end as former
-  from json_array_elements_text($1::text::json) as i(id)
+  from json_array_elements_text(${read.ids}) as i(id)
   cross join lateral (select * from ${services} where ${services.id} = i.id::uuid limit 1) v
   join ${resourceServers} ${r} on ${r.id} = ${v.resourceServer}`)
 
@@ -84,7 +85,7 @@ export type ReadService = (id: string) => Promise<KnownService | undefined>
 export function createReadService({ database, clock, sealing }: ReadServicePorts): ReadService {
   const readRow = gatherStatements<string, Row | undefined>({
     run: async (ids) => {
-      const rows = await database.query<Row>(readSql, [JSON.stringify([...new Set(ids)]), rfc3339(clock.now())])
+      const rows = await database.query<Row>(...readSql({ ids: [...new Set(ids)], now: rfc3339(clock.now()) }))
       const found = new Map(rows.map((row) => [row.id, row]))
       return ids.map((id) => found.get(id))
     },

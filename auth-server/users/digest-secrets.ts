@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters } from '../../shared/platform/database/statement.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { DigestPorts, DigestSecret } from '../../shared/protocol/authentication/digest/digest.ts'
@@ -51,12 +51,16 @@ export const digestSecretBytes = 24
 const d = alias(digestSecrets, 'd')
 
 const readSql = (condition: SQL) =>
-  textOf(sql`select ${u.username}, ${u.id}::text as "userId", ${d.ha1Sealed} as "ha1Sealed",
+  sql`select ${u.username}, ${u.id}::text as "userId", ${d.ha1Sealed} as "ha1Sealed",
   ${p.principalVersion}::text as version
   from ${digestSecrets} ${d} join ${users} ${u} on ${u.id} = ${d.userId}
-  join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} where ${condition}`)
-const byNameSql = readSql(sql`${u.usernameFolded} = $1 and ${u.username} = $2`)
-const byHashSql = readSql(sql`${d.userhash} = $1`)
+  join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} where ${condition}`
+const named = parameters({ usernameFolded: 'text', username: 'text' })
+const byNameSql = named.statement(
+  readSql(sql`${u.usernameFolded} = ${named.usernameFolded} and ${u.username} = ${named.username}`),
+)
+const hashed = parameters({ userhash: 'text' })
+const byHashSql = hashed.statement(readSql(sql`${d.userhash} = ${hashed.userhash}`))
 
 interface SecretRow {
   readonly username: string
@@ -80,7 +84,7 @@ export function createDigestSecrets(ports: DigestSecretsPorts): DigestSecrets {
     renewFor: (username, grantor) => renew(username, ids.secret(digestSecretBytes), grantor),
     find: async (user) => {
       const rows = await ('userhash' in user
-        ? database.query<SecretRow>(byHashSql, [user.userhash])
+        ? database.query<SecretRow>(...byHashSql({ userhash: user.userhash }))
         : findByName(database, user.username))
       return rows[0] && toSecret(rows[0], sealing)
     },
@@ -88,7 +92,9 @@ export function createDigestSecrets(ports: DigestSecretsPorts): DigestSecrets {
 }
 
 const findByName = async (database: Database, username: string): Promise<SecretRow[]> =>
-  isUsername(username) ? database.query<SecretRow>(byNameSql, [foldUsername(username), username]) : []
+  isUsername(username)
+    ? database.query<SecretRow>(...byNameSql({ usernameFolded: foldUsername(username), username }))
+    : []
 
 const toSecret = ({ ha1Sealed, version, ...row }: SecretRow, sealing: Sealing): DigestSecret => ({
   ...row,

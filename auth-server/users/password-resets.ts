@@ -9,7 +9,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters } from '../../shared/platform/database/statement.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { LoginThrottle } from '../../shared/protocol/authentication/login-throttle.ts'
@@ -120,14 +120,18 @@ const store = ({ database, clock, ids }: PasswordResetPorts, username: string, g
 
 const r = alias(passwordResets, 'r')
 
-const findSql = textOf(sql`select ${u.username} from ${passwordResets} ${r} join ${users} ${u} on ${u.id} = ${r.userId}
+const used = parameters({ codeHash: 'text', now: 'timestamptz' })
+const findSql =
+  used.statement(sql`select ${u.username} from ${passwordResets} ${r} join ${users} ${u} on ${u.id} = ${r.userId}
   join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded}
-  where ${r.codeHash} = $1 and ${r.expiresAt} > $2::text::timestamptz
+  where ${r.codeHash} = ${used.codeHash} and ${r.expiresAt} > ${used.now}
     and ${r.generation} = ${p.generation} and ${u.enabled}`)
 
 /** The name of the user whose link has this code and is accepted now. */
 async function find({ database, clock }: PasswordResetPorts, code: string): Promise<string | undefined> {
-  const [row] = await database.query<{ username: string }>(findSql, [hashOf(code), rfc3339(clock.now())])
+  const [row] = await database.query<{ username: string }>(
+    ...findSql({ codeHash: hashOf(code), now: rfc3339(clock.now()) }),
+  )
   return row?.username
 }
 

@@ -4,7 +4,7 @@
  */
 import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { type JsonRow, textOf } from '../../shared/platform/database/statement.ts'
+import { type JsonRow, parameters } from '../../shared/platform/database/statement.ts'
 import type { Deal } from '../domain/deal.ts'
 import { d, e } from '../store/aliases.ts'
 import { bucketOf } from '../store/events/bucket.ts'
@@ -59,8 +59,9 @@ export async function* checkDeals(
   }
 }
 
-const readEventsStatement = textOf(sql`select to_json(${e}) as event from ${events} ${e}
-  where ${e.dealId} = $1::text::uuid and ${e.bucket} = $2::text::smallint order by ${e.sequence}`)
+const one = parameters({ dealId: 'uuid', bucket: 'smallint' })
+const readEventsStatement = one.statement(sql`select to_json(${e}) as event from ${events} ${e}
+  where ${e.dealId} = ${one.dealId} and ${e.bucket} = ${one.bucket} order by ${e.sequence}`)
 
 /**
  * Writes the row of a deal and its tasks as the events say. False when the events are not ahead of the row, or are not
@@ -70,15 +71,21 @@ export async function mendDeal(database: Pick<Database, 'queryAll' | 'write'>, i
   const bucket = bucketOf(id)
   const [[found], history] = await database.queryAll<[{ deal: DealRow }, { event: EventRow }]>([
     aboutDeals(readDealsStatement, [id]),
-    [readEventsStatement, [id, bucket]],
+    readEventsStatement({ dealId: id, bucket }),
   ])
   const deal = historyOf(history.map(({ event }) => event))
   if (deal === undefined || deal.version <= (found?.deal.version ?? 0)) return false
   const changes = changedColumns(undefined, deal)
   const row = { bucket, id, expected_version: found?.deal.version ?? null, changes }
   const tasks = rowsOfTasks({ deal, tasks: deal.tasks, bucket })
-  const texts = [[row], [], [], tasks].map((rows) => JSON.stringify(rows))
-  return (await database.write(commitStatement, [bucket, ...texts])).length === 1
+  const commit = commitStatement({
+    bucket,
+    deals: JSON.stringify([row]),
+    events: '[]',
+    commands: '[]',
+    tasks: JSON.stringify(tasks),
+  })
+  return (await database.write(...commit)).length === 1
 }
 
 /** The deal of these events; undefined when some are missing, or are of a later release. */

@@ -5,7 +5,7 @@
  */
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters } from '../../shared/platform/database/statement.ts'
 import type { Place } from '../events/position.ts'
 import { e } from './aliases.ts'
 import { historiesColumn } from './event-statements.ts'
@@ -77,6 +77,7 @@ export const eventsSince = ({ position, beyond }: BeginOfWalk): SQL => sql`
     ) e
   )`
 
-/** Whether the log has come to the position `$1`, and in which histories its slices were made. */
-export const hasPositionStatement = textOf(sql`
-  select to_json(${eventLog.lastPosition} >= $1::text::bigint) as "hasPosition", ${historiesColumn} from ${eventLog}`)
+const seen = parameters({ position: 'bigint' })
+/** Whether the log has come to the position, and in which histories its slices were made. */
+export const hasPositionStatement = seen.statement(sql`
+  select to_json(${eventLog.lastPosition} >= ${seen.position}) as "hasPosition", ${historiesColumn} from ${eventLog}`)

@@ -72,7 +72,7 @@ export function createDealRepository(database: Database, onCommit: () => void = 
     },
     commit: (commit) => commitOne({ ...commit, bucket: bucketOf(commit.deal.id) }),
     keepCommand: async (command) => {
-      const rows = await database.write(keepCommandStatement, [JSON.stringify(rowOfCommand(command))])
+      const rows = await database.write(...keepCommandStatement({ command: rowOfCommand(command) }))
       return rows.length === 1 ? 'committed' : 'command-taken'
     },
     loadText: (dealId) => readText(dealId),
@@ -101,14 +101,14 @@ async function readDeals(reads: Pick<Reads, 'query'>, ids: readonly string[]): P
 }
 
 function aboutCommands(keys: readonly CommandKey[]): Statement {
-  const rows = keys.map(({ principalId, commandId }) => ({
-    principal_id: principalId,
-    command_id: commandId,
+  const placed = keys.map(({ principalId, commandId }) => ({
+    principalId,
+    commandId,
     bucket: bucketOfPrincipal(principalId),
   }))
-  const [row, another] = rows
+  const [key, another] = placed
   const { one, many } = readCommandsStatement
-  return row && !another ? [one, Object.values(row)] : [many, [JSON.stringify(rows)]]
+  return key && !another ? one(key) : many({ keys: placed })
 }
 
 const textOf = ({ principalId, commandId }: CommandKey): string => `${principalId} ${commandId}`
@@ -146,8 +146,14 @@ async function commitAll(database: Database, commits: readonly PlacedCommit[]): 
   const commands = commits.flatMap(({ command }) => (command ? [rowOfCommand(command)] : []))
   const tasks = commits.flatMap(rowsOfTasks)
   try {
-    const parameters = [deals, events, commands, tasks].map((rows) => JSON.stringify(rows))
-    const rows = await database.write<{ id: string }>(commitStatement, [deals[0]?.bucket ?? 0, ...parameters])
+    const commit = commitStatement({
+      bucket: deals[0]?.bucket ?? 0,
+      deals: JSON.stringify(deals),
+      events: JSON.stringify(events),
+      commands: JSON.stringify(commands),
+      tasks: JSON.stringify(tasks),
+    })
+    const rows = await database.write<{ id: string }>(...commit)
     const written = new Set(rows.map(({ id }) => id))
     return commits.map(({ deal }) => (written.has(deal.id) ? 'committed' : 'version-lost'))
   } catch (error) {
@@ -161,14 +167,15 @@ async function commitAll(database: Database, commits: readonly PlacedCommit[]): 
 /** What a commit met that PostgreSQL refused as a duplicate; undefined when no row explains the refusal. */
 async function conflictOf(database: Database, commit: PlacedCommit): Promise<CommitResult | undefined> {
   const { before, deal, bucket, events, command } = commit
-  const [row] = await database.query<{ conflict: CommitResult | null }>(conflictStatement, [
-    command?.key.principalId ?? null,
-    command?.key.commandId ?? null,
-    command ? bucketOfPrincipal(command.key.principalId) : null,
-    deal.id,
+  const look = conflictStatement({
+    principalId: command?.key.principalId ?? null,
+    commandId: command?.key.commandId ?? null,
+    bucketOfCommand: command ? bucketOfPrincipal(command.key.principalId) : null,
+    dealId: deal.id,
     bucket,
-    before === undefined,
-    events[0]?.sequence ?? null,
-  ])
+    isNew: before === undefined,
+    firstSequence: events[0]?.sequence ?? null,
+  })
+  const [row] = await database.query<{ conflict: CommitResult | null }>(...look)
   return row?.conflict ?? (uniqueFields.length > 0 ? 'value-taken' : undefined)
 }

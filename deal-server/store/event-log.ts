@@ -64,8 +64,7 @@ export function createEventLog(database: Database): EventLog {
   return {
     takeSnapshot: async (position) => {
       await slice().catch(unlessAway)
-      const parameters = [position === undefined ? null : String(position)]
-      const row = requireRow(await database.query<SnapshotRow>(snapshotStatement, parameters))
+      const row = requireRow(await database.query<SnapshotRow>(...snapshotStatement({ position: position ?? null })))
       const { runId, history } = runOf(row)
       const last = { ...(row.last ?? beginning), history }
       return { runId, histories: row.histories, last, place: row.place ? { ...row.place, history } : undefined }
@@ -79,7 +78,7 @@ export function createEventLog(database: Database): EventLog {
     findLast: async (places) => {
       await slice()
       const known = places.filter(({ id }) => id !== undefined)
-      const row = requireRow(await database.query<FoundRow>(findLastStatement, [JSON.stringify(known)]))
+      const row = requireRow(await database.query<FoundRow>(...findLastStatement({ places: known })))
       const isFromBeginning = places.some((one) => !isBefore(beginning, one))
       const place = row.place ?? (isFromBeginning ? beginning : undefined)
       return place && { ...place, history: requirePrimary(row.history) }
@@ -96,12 +95,11 @@ async function readPage(
 ): Promise<EventPage> {
   const statements = hidesDeleted ? readStatements.hiding : readStatements.whole
   for (let from = after; ; ) {
-    const parameters = [String(from.position), String(limit)]
-    const row = requireRow(
+    const statement =
       dealId === undefined
-        ? await database.query<PageRow>(statements.all, parameters)
-        : await database.query<PageRow>(statements.ofDeal, [...parameters, dealId, bucketOf(dealId)]),
-    )
+        ? statements.all({ after: from.position, limit })
+        : statements.ofDeal({ after: from.position, limit, dealId, bucket: bucketOf(dealId) })
+    const row = requireRow(await database.query<PageRow>(...statement))
     if (row.events !== null || !row.hasMore) return pageOf(row, { after, limit })
     // All events of these slices are gone.
     from = { position: row.upTo ?? from.position }

@@ -1,6 +1,6 @@
 /** The statements over the log of events. */
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { parameters, textOf } from '../../shared/platform/database/statement.ts'
 import { historySql } from '../../shared/platform/history/history.ts'
 import { d, e, s } from './aliases.ts'
 import { deals, eventCounters, eventLog, eventSlices, events, eventTimelines, slicedCounters } from './schema.ts'
@@ -90,16 +90,18 @@ export const lookStatement = textOf(sql`select to_json(${isAhead}) as "isAhead",
 /** The last event is never removed. */
 const lastPosition = sql`(select max(${eventSlices.lastPosition}) from ${eventSlices})`
 
-/** `$1`: a position or null. */
-export const snapshotStatement = textOf(sql`
-  with asked as materialized (select $1::text::bigint as position union select ${lastPosition}), ${placesAt(sql`asked`)}
+const asked = parameters({ position: 'bigint | null' })
+export const snapshotStatement = asked.statement(sql`
+  with asked as materialized (select ${asked.position} as position union select ${lastPosition}),
+    ${placesAt(sql`asked`)}
   select ${run}, ${historiesColumn},
     (select ${place} from places p where p.position = ${lastPosition}) as last,
-    (select ${place} from places p where p.position = $1::text::bigint) as place`)
+    (select ${place} from places p where p.position = ${asked.position}) as place`)
 
-/** `$1`: `[{position, id}]`. Positions of the present history are others than those of a former one. */
-export const findLastStatement = textOf(sql`
-  with known as materialized (select * from json_to_recordset($1::text::json) as k(position bigint, id uuid)),
+const known = parameters({ places: 'json' })
+/** `places`: `[{position, id}]`. Positions of the present history are others than those of a former one. */
+export const findLastStatement = known.statement(sql`
+  with known as materialized (select * from json_to_recordset(${known.places}) as k(position bigint, id uuid)),
     ${placesAt(sql`known`)}
   select ${history} as history, (
     select ${place} from places p join known k on k.position = p.position and k.id = p.id
@@ -119,11 +121,13 @@ export const ownerOf = (
     'ownerUserId', ${d.ownerUserId}, 'createdAt', ${d.createdAt}) from ${deals} ${d}
     where ${d.id} = ${id} and ${d.bucket} = ${bucket}) as owner`
 
-const after = sql`$1::text::bigint`
-const limit = sql`$2::text::int`
+const page = parameters({ after: 'bigint', limit: 'int' })
+const pageOfDeal = parameters({ after: 'bigint', limit: 'int', dealId: 'uuid', bucket: 'smallint' })
+const { after, limit } = page
+const { dealId, bucket } = pageOfDeal
 const eventsOfPage = sql`(select json_agg(p order by p.position) from page p) as events`
 
-/** A page of all events. `$1`: a position; `$2`: the limit. It reads so many slices as hold a page of positions. */
+/** A page of all events behind a position. It reads so many slices as hold a page of positions. */
 const readAll = (more = sql``): SQL => sql`
   with found as materialized (${slicesAfter(after, limit)}),
   reach as materialized (
@@ -142,12 +146,12 @@ const readAll = (more = sql``): SQL => sql`
       select 1 from ${eventSlices} where ${eventSlices.lastPosition} > (select position from reach))) as "hasMore",
     ${eventsOfPage}`
 
-/** A page of the events of the deal `$3` in its bucket `$4`. The last place of the log tells where none is left. */
+/** A page of the events of a deal. The last place of the log tells where none is left. */
 const readDeal = (more = sql``): SQL => sql`
   with asked as materialized (select ${lastPosition} as position), ${placesAt(sql`asked`)},
   stored as materialized (
-    select e.*, ${ownerOf(sql`$3::text::uuid`, sql`$4::text::smallint`)}${more} from ${events} ${e}
-    where ${e.dealId} = $3::text::uuid and ${e.bucket} = $4::text::smallint
+    select e.*, ${ownerOf(dealId, bucket)}${more} from ${events} ${e}
+    where ${e.dealId} = ${dealId} and ${e.bucket} = ${bucket}
   ),
   page as materialized (
     select * from (select ${positionOfEvent} as position, e.* from stored e) e
@@ -158,9 +162,9 @@ const readDeal = (more = sql``): SQL => sql`
 
 /** Pages of the log, with and without the mark of events that are hidden. */
 export const readStatements = {
-  whole: { all: textOf(readAll()), ofDeal: textOf(readDeal()) },
+  whole: { all: page.statement(readAll()), ofDeal: pageOfDeal.statement(readDeal()) },
   hiding: {
-    all: textOf(readAll(sql`, ${isHidden(e.dealId, e.bucket)} as is_hidden`)),
-    ofDeal: textOf(readDeal(sql`, ${isHidden(sql`$3::text::uuid`, sql`$4::text::smallint`)} as is_hidden`)),
+    all: page.statement(readAll(sql`, ${isHidden(e.dealId, e.bucket)} as is_hidden`)),
+    ofDeal: pageOfDeal.statement(readDeal(sql`, ${isHidden(dealId, bucket)} as is_hidden`)),
   },
 } as const

@@ -117,7 +117,7 @@ export function listDeals(database: Reads, list: DealList, slice: () => Promise<
       const begin = beginOf(position)
       if (begin.beyond.length > 0) return false
       type Row = { readonly hasPosition: boolean; readonly histories: readonly LogHistory[] }
-      const [row] = await database.query<Row>(hasPositionStatement, [String(begin.position)])
+      const [row] = await database.query<Row>(...hasPositionStatement({ position: begin.position }))
       return row?.hasPosition === true && wasThereIn(mark, begin, row.histories)
     },
   })

@@ -5,8 +5,8 @@
 import { and, eq, isNull, lt, or, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { rfc3339 } from '../../shared/platform/clock.ts'
-import type { Database } from '../../shared/platform/database/database.ts'
-import { build, type JsonRow, namesOf, textOf } from '../../shared/platform/database/statement.ts'
+import type { Database, Statement } from '../../shared/platform/database/database.ts'
+import { build, type JsonRow, namesOf, parameters, textOf } from '../../shared/platform/database/statement.ts'
 import { historySql, requirePrimary } from '../../shared/platform/history/history.ts'
 import type { BlockedDeal, LoadedWebhook, PauseReason, Progress, WebhookHead, WebhookWork } from '../webhooks/ports.ts'
 import { a, b, e, w } from './aliases.ts'
@@ -37,10 +37,9 @@ const headsStatement = textOf(sql`
       and ${webhooks.pausedAt} < clock_timestamp() - interval '${sql.raw(String(reportedLateMs))} ms')
       as "isReportMissing"`)
 
-/** `$1`: the server. */
-const isOwn = eq(webhooks.leaseOwner, sql`$1::text::uuid`)
-/** `$2`: milliseconds. */
-const lease = sql`clock_timestamp() + $2::text::int * interval '1 ms'`
+const leased = parameters({ server: 'uuid', leaseMs: 'int' })
+const isOwn = eq(webhooks.leaseOwner, leased.server)
+const lease = sql`clock_timestamp() + ${leased.leaseMs} * interval '1 ms'`
 const itsId = { id: webhooks.id }
 
 const free = build
@@ -53,37 +52,38 @@ const free = build
       .orderBy(webhooks.id)
       .for('update', { skipLocked: true }),
   )
-const claimStatement = textOf(
+const claimStatement = leased.statement(
   build
     .with(free)
     .update(webhooks)
-    .set({ leaseOwner: sql`$1::text::uuid`, leaseUntil: lease })
+    .set({ leaseOwner: leased.server, leaseUntil: lease })
     .from(free)
     .where(eq(webhooks.id, free.id))
     .returning(itsId),
 )
 
-const renewStatement = textOf(
+const renewStatement = leased.statement(
   build.update(webhooks).set({ leaseUntil: lease }).where(and(isOwn, isActive)).returning(itsId),
 )
 
-const releaseStatement = textOf(
+const released = parameters({ server: 'uuid' })
+const releaseStatement = released.statement(
   build.update(webhooks).set({ leaseOwner: sql`null`, leaseUntil: sql`null` }).where(isOwn).returning(itsId),
 )
 
-/** `$1`: the server; `$2`: text of a uuid array. */
-const loadStatement = textOf(sql`
+const loaded = parameters({ server: 'uuid', ids: 'uuid[]' })
+const loadStatement = loaded.statement(sql`
   select to_json(w) as webhook, ${history} as history,
     (select json_agg(b) from ${webhookBlocked} ${b} where ${b.webhookId} = ${w.id}) as blocked
   from ${webhooks} ${w}
-  where ${w.id} = any($2::text::uuid[]) and ${w.leaseOwner} = $1::text::uuid and ${w.state} = 'active'`)
+  where ${w.id} = any(${loaded.ids}) and ${w.leaseOwner} = ${loaded.server} and ${w.state} = 'active'`)
 
-/** `$1`: an id; `$2`: a credential generation. */
-const adoptGenerationStatement = textOf(
+const adopted = parameters({ id: 'uuid', generation: 'int' })
+const adoptGenerationStatement = adopted.statement(
   build
     .update(webhooks)
-    .set({ responsibleGeneration: sql`$2::text::int` })
-    .where(and(eq(webhooks.id, sql`$1::text::uuid`), isNull(webhooks.responsibleGeneration)))
+    .set({ responsibleGeneration: adopted.generation })
+    .where(and(eq(webhooks.id, adopted.id), isNull(webhooks.responsibleGeneration)))
     .returning(itsId),
 )
 
@@ -94,11 +94,16 @@ const r = alias(webhooks, 'r')
 const excluded = alias(webhookBlocked, 'excluded')
 const o = alias(webhookAttempts, 'o')
 
-/**
- * `$1`: `SavedRow`; `$2`: milliseconds; `$3`: the history; `$4`, `$6`: rows of blocked deals and attempts; `$5`: text
- * of a uuid array.
- */
-const saveStatement = textOf(sql`
+const progress = parameters({
+  saved: 'json',
+  leaseMs: 'int',
+  history: 'text | null',
+  blocked: 'json',
+  unblocked: 'uuid[]',
+  attempts: 'json',
+})
+/** `saved`: `SavedRow`; `blocked` and `attempts`: rows. */
+const saveStatement = progress.statement(sql`
   with held as (
     update ${webhooks} ${w} set
       (${namesOf(webhooks, 'position', 'failures', 'heldUntil')},
@@ -108,24 +113,25 @@ const saveStatement = textOf(sql`
         ${r.lastSuccessAt}, ${r.lastFailureAt}, ${r.lastFailureStatus}, ${r.lastFailureReason},
         ${r.pausedReason}, ${r.pausedAt}, ${r.pausedReason} is null,
         case when ${r.pausedReason} is null then 'active' else 'paused' end, ${lease})
-    from json_populate_record(null::${webhooks}, $1::text::json) ${r}
+    from json_populate_record(null::${webhooks}, ${progress.saved}) ${r}
     where ${w.id} = ${r.id} and ${w.leaseOwner} = ${r.leaseOwner} and ${w.revision} = ${r.revision}
-      and ${w.state} = 'active' and ${history} = $3::text
+      and ${w.state} = 'active' and ${history} = ${progress.history}
     returning ${w.id}
   ),
   blocked as (
     insert into ${webhookBlocked}
       (${namesOf(webhookBlocked, 'webhookId', 'dealId', 'sequence', 'attempts', 'nextAttemptAt', 'since')})
     select held.id, ${b.dealId}, ${b.sequence}, ${b.attempts}, ${b.nextAttemptAt}, ${b.since}
-    from held, json_populate_recordset(null::${webhookBlocked}, $4::text::json) ${b}
+    from held, json_populate_recordset(null::${webhookBlocked}, ${progress.blocked}) ${b}
     on conflict (${namesOf(webhookBlocked, 'webhookId', 'dealId')}) do update
       set (${namesOf(webhookBlocked, 'sequence', 'attempts', 'nextAttemptAt', 'since')}) =
         (${excluded.sequence}, ${excluded.attempts}, ${excluded.nextAttemptAt}, ${excluded.since})
   ),
   freed as (
-    delete from ${webhookBlocked} ${b} using held where ${b.webhookId} = held.id and ${b.dealId} = any($5::text::uuid[])
+    delete from ${webhookBlocked} ${b} using held
+    where ${b.webhookId} = held.id and ${b.dealId} = any(${progress.unblocked})
   ),
-  noted as (${insertAttempts(sql`held`, sql`$6::text::json`)}),
+  noted as (${insertAttempts(sql`held`, progress.attempts)}),
   forgotten as (
     delete from ${webhookAttempts} ${a} using held where ${a.webhookId} = held.id and ${a.id} <= (
       select ${o.id} from ${webhookAttempts} ${o} where ${o.webhookId} = held.id order by ${o.id} desc
@@ -133,36 +139,40 @@ const saveStatement = textOf(sql`
   )
   select id from held`)
 
-/**
- * `$1`: a deal; `$2`: a sequence; `$3`: a position; `$4`: the limit; `$5`: whether hidden events are marked; `$6`: the
- * deal's bucket.
- */
-const waitingStatement = textOf(sql`
+const waiting = parameters({
+  dealId: 'uuid',
+  sequence: 'int',
+  upTo: 'bigint',
+  limit: 'int',
+  hidesDeleted: 'boolean',
+  bucket: 'smallint',
+})
+const waitingStatement = waiting.statement(sql`
   with stored as materialized (
-    select e.*, $5::text::boolean and ${isHidden(sql`$1::text::uuid`, sql`$6::text::smallint`)} as is_hidden,
-      ${ownerOf(sql`$1::text::uuid`, sql`$6::text::smallint`)}
+    select e.*, ${waiting.hidesDeleted} and ${isHidden(waiting.dealId, waiting.bucket)} as is_hidden,
+      ${ownerOf(waiting.dealId, waiting.bucket)}
     from ${events} ${e}
-    where ${e.dealId} = $1::text::uuid and ${e.bucket} = $6::text::smallint and ${e.sequence} >= $2::text::int
-    order by ${e.sequence} limit $4::text::int
+    where ${e.dealId} = ${waiting.dealId} and ${e.bucket} = ${waiting.bucket} and ${e.sequence} >= ${waiting.sequence}
+    order by ${e.sequence} limit ${waiting.limit}
   )
   select ${history} as history, (
     select json_agg(p order by p.sequence) from (select ${positionOfEvent} as position, e.* from stored e) p
-    where p.position <= $3::text::bigint) as events`)
+    where p.position <= ${waiting.upTo}) as events`)
 
-/** `$1`: milliseconds. */
-const unreportedStatement = textOf(sql`
+const unreported = parameters({ olderThanMs: 'int' })
+const unreportedStatement = unreported.statement(sql`
   select json_build_object('id', ${webhooks.id}, 'reason', ${webhooks.pausedReason}, 'pausedAt', ${webhooks.pausedAt})
     as pause from ${webhooks}
-  where not ${webhooks.pauseReported} and ${isPaused} and ($1::text::int = 0
-    or ${webhooks.pausedAt} < clock_timestamp() - $1::text::int * interval '1 ms')
+  where not ${webhooks.pauseReported} and ${isPaused} and (${unreported.olderThanMs} = 0
+    or ${webhooks.pausedAt} < clock_timestamp() - ${unreported.olderThanMs} * interval '1 ms')
   order by ${webhooks.id} limit 100`)
 
-/** `$1`: text of a uuid array. */
-const reportedStatement = textOf(
+const reported = parameters({ ids: 'uuid[]' })
+const reportedStatement = reported.statement(
   build
     .update(webhooks)
     .set({ pauseReported: sql`true` })
-    .where(sql`${webhooks.id} = any($1::text::uuid[])`)
+    .where(sql`${webhooks.id} = any(${reported.ids})`)
     .returning(itsId),
 )
 
@@ -184,36 +194,43 @@ type IdRow = { readonly id: string }
 
 /** The work for the webhooks of a database. */
 export function createWebhookWork(database: Database): WebhookWork {
-  const idsOf = async (text: string, parameters: readonly (string | null)[]): Promise<readonly string[]> =>
-    (await database.write<IdRow>(text, parameters)).map(({ id }) => id)
+  const idsOf = async (statement: Statement): Promise<readonly string[]> =>
+    (await database.write<IdRow>(...statement)).map(({ id }) => id)
   return {
     heads: async () => {
       const [row] = await database.query<HeadsRow>(headsStatement)
       if (!row) throw new TypeError('a look at the webhooks returned no row')
       return row
     },
-    claim: (owner, leaseMs) => idsOf(claimStatement, [owner, String(leaseMs)]),
-    renew: (owner, leaseMs) => idsOf(renewStatement, [owner, String(leaseMs)]),
-    release: async (owner) => void (await idsOf(releaseStatement, [owner])),
-    load: async (owner, ids) => {
-      const rows = await database.query<LoadedRow>(loadStatement, [owner, `{${ids.join(',')}}`])
+    claim: (server, leaseMs) => idsOf(claimStatement({ server, leaseMs })),
+    renew: (server, leaseMs) => idsOf(renewStatement({ server, leaseMs })),
+    release: async (server) => void (await idsOf(releaseStatement({ server }))),
+    load: async (server, ids) => {
+      const rows = await database.query<LoadedRow>(...loadStatement({ server, ids }))
       return rows.map(loadedOfRow)
     },
-    adoptGeneration: async (id, generation) => void (await idsOf(adoptGenerationStatement, [id, String(generation)])),
-    save: async (progress) => (await idsOf(saveStatement, parametersOf(progress))).length > 0,
+    adoptGeneration: async (id, generation) => void (await idsOf(adoptGenerationStatement({ id, generation }))),
+    save: async (progress) => (await idsOf(saveOf(progress))).length > 0,
     waiting: async ({ dealId, sequence, upTo, limit, hidesDeleted }) => {
       type Row = { readonly history: string | null; readonly events: EventRow[] | null }
-      const parameters = [dealId, sequence, upTo.position, limit, hidesDeleted, bucketOf(dealId)].map(String)
-      const [row] = await database.query<Row>(waitingStatement, parameters)
+      const statement = waitingStatement({
+        dealId,
+        sequence,
+        upTo: upTo.position,
+        limit,
+        hidesDeleted,
+        bucket: bucketOf(dealId),
+      })
+      const [row] = await database.query<Row>(...statement)
       const history = requirePrimary(row?.history)
       return (row?.events ?? []).map((event) => eventOfRow(event, history))
     },
     unreportedPauses: async (olderThanMs) => {
       type Row = { readonly pause: { readonly id: string; readonly reason: PauseReason; readonly pausedAt: string } }
-      const rows = await database.query<Row>(unreportedStatement, [String(olderThanMs)])
+      const rows = await database.query<Row>(...unreportedStatement({ olderThanMs }))
       return rows.map(({ pause }) => ({ ...pause, pausedAt: rfc3339OfRow(pause.pausedAt) }))
     },
-    noteReported: async (ids) => void (await idsOf(reportedStatement, [`{${ids.join(',')}}`])),
+    noteReported: async (ids) => void (await idsOf(reportedStatement({ ids }))),
   }
 }
 
@@ -231,7 +248,7 @@ const loadedOfRow = ({ webhook, history, blocked }: LoadedRow): LoadedWebhook =>
   ),
 })
 
-function parametersOf({ health, blocked, unblocked, attempts, ...progress }: Progress): (string | null)[] {
+function saveOf({ health, blocked, unblocked, attempts, ...progress }: Progress): Statement {
   const { id, owner, revision, place, leaseMs, pausedReason, pausedAt } = progress
   const saved: SavedRow = {
     id,
@@ -256,12 +273,12 @@ function parametersOf({ health, blocked, unblocked, attempts, ...progress }: Pro
       since,
     }),
   )
-  return [
-    JSON.stringify(saved),
-    String(leaseMs),
-    place.history ?? null,
-    JSON.stringify(rows),
-    `{${unblocked.join(',')}}`,
-    JSON.stringify(attempts.map(rowOfAttempt)),
-  ]
+  return saveStatement({
+    saved,
+    leaseMs,
+    history: place.history ?? null,
+    blocked: rows,
+    unblocked,
+    attempts: attempts.map(rowOfAttempt),
+  })
 }

@@ -1,7 +1,7 @@
 /** The webhooks in PostgreSQL, as clients manage them. The statements of those who send events: `webhook-work.ts`. */
 import { and, desc, eq, lt, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { build, type JsonRow, namesOf, statementOf, textOf } from '../../shared/platform/database/statement.ts'
+import { build, type JsonRow, namesOf, parameters, statementOf } from '../../shared/platform/database/statement.ts'
 import { historySql } from '../../shared/platform/history/history.ts'
 import { type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
 import type {
@@ -19,29 +19,30 @@ import { events, webhookAttempts, webhookBlocked, webhooks } from './schema.ts'
 import { attemptOfRow, viewOfRow, type WaitingRow } from './webhook-rows.ts'
 
 /** The webhooks that `chosen` selects. */
-const viewsOf = (chosen: SQL): string =>
-  textOf(sql`
+const viewsOf = (chosen: SQL): SQL => sql`
   with w as materialized (${chosen}), ${happenedAfter(sql`w`)}
   select to_json(w) as webhook, ${sql.raw(historySql)} as history,
     (select json_build_object('count', count(*), 'next', min(${b.nextAttemptAt}), 'since', min(${b.since}))
       from ${webhookBlocked} ${b} where ${b.webhookId} = ${w.id}) as blocked,
     (select to_json(h.occurred_at) from happened h where h.of_row = ${w.id} order by h.position limit 1) as behind_since
-  from w order by ${w.id}`)
+  from w order by ${w.id}`
 
-const findStatement = viewsOf(sql`select * from ${webhooks} where ${webhooks.id} = $1::text::uuid`)
+const found = parameters({ id: 'uuid' })
+const findStatement = found.statement(viewsOf(sql`select * from ${webhooks} where ${webhooks.id} = ${found.id}`))
 
-/** `$1`: an id or null; `$2`: the limit. Ids grow with time. */
-const listStatement = viewsOf(sql`select * from ${webhooks}
-    where $1::text is null or ${webhooks.id} > $1::text::uuid order by ${webhooks.id} limit $2::text::int`)
+const page = parameters({ after: 'uuid | null', limit: 'int' })
+/** Ids grow with time. */
+const listStatement = page.statement(
+  viewsOf(sql`select * from ${webhooks}
+    where ${page.after} is null or ${webhooks.id} > ${page.after} order by ${webhooks.id} limit ${page.limit}`),
+)
 
-/**
- * `$1`: an id; `$2`: a position; `$3`: the time. Deals that wait behind an event after this position wait no more: the
- * log is read again from there.
- */
-const rewindStatement = textOf(sql`
+const rewound = parameters({ id: 'uuid', position: 'bigint', at: 'timestamptz' })
+/** Deals that wait behind an event after this position wait no more: the log is read again from there. */
+const rewindStatement = rewound.statement(sql`
   with waiting as materialized (
     select ${b.dealId}, ${b.sequence}, deals.bucket_of(${b.dealId}) as bucket from ${webhookBlocked} ${b}
-    where ${b.webhookId} = $1::text::uuid
+    where ${b.webhookId} = ${rewound.id}
   ),
   stored as materialized (
     select e.* from waiting b cross join lateral (
@@ -50,13 +51,13 @@ const rewindStatement = textOf(sql`
   ),
   rewound as (
     update ${webhooks} ${w} set (${namesOf(webhooks, 'position', 'updatedAt', 'revision')}) =
-      ($2::text::bigint, $3::text::timestamptz, ${w.revision} + 1)
-    where ${w.id} = $1::text::uuid and ${w.position} > $2::text::bigint
+      (${rewound.position}, ${rewound.at}, ${w.revision} + 1)
+    where ${w.id} = ${rewound.id} and ${w.position} > ${rewound.position}
     returning ${w.id}
   ),
   freed as (
     delete from ${webhookBlocked} ${b} using rewound, stored e
-    where ${b.webhookId} = rewound.id and ${b.dealId} = ${e.dealId} and ${positionOfEvent} > $2::text::bigint
+    where ${b.webhookId} = rewound.id and ${b.dealId} = ${e.dealId} and ${positionOfEvent} > ${rewound.position}
     returning ${b.dealId}
   )
   select id from rewound`)
@@ -69,10 +70,11 @@ export const insertAttempts = (source: SQLWrapper, attempts: SQL): SQL => sql`
       ${a.status}, ${a.reason}
     from ${source}, json_populate_recordset(null::${webhookAttempts}, ${attempts}) ${a}`
 
-/** `$1`: the id of a webhook; `$2`: rows of attempts. Only the last of them stay. */
-const noteAttemptStatement = textOf(sql`
-  with noted as (select ${webhooks.id} from ${webhooks} where ${webhooks.id} = $1::text::uuid)
-  ${insertAttempts(sql`noted`, sql`$2::text::json`)}`)
+const noted = parameters({ id: 'uuid', attempts: 'json' })
+/** Only the last attempts stay. */
+const noteAttemptStatement = noted.statement(sql`
+  with noted as (select ${webhooks.id} from ${webhooks} where ${webhooks.id} = ${noted.id})
+  ${insertAttempts(sql`noted`, noted.attempts)}`)
 
 /** An attempt as a row. */
 export const rowOfAttempt = (attempt: Attempt): Omit<JsonRow<typeof webhookAttempts>, 'id' | 'webhook_id'> => ({
@@ -127,7 +129,7 @@ const columnsOfState = (state: Webhook['state'], at: string) => ({
 /** The webhooks of a database. */
 export function createWebhookStore(database: Database): WebhookStore {
   const find = async (id: string): Promise<WebhookView | undefined> => {
-    const [row] = await database.query<WaitingRow>(findStatement, [id])
+    const [row] = await database.query<WaitingRow>(...findStatement({ id }))
     return row && viewOfRow(row)
   }
   return {
@@ -140,7 +142,7 @@ export function createWebhookStore(database: Database): WebhookStore {
       return isRoom ? find(webhook.id) : undefined
     },
     list: async ({ limit, after: position }) => {
-      const rows = await database.query<WaitingRow>(listStatement, [firstOf(position), String(limit + 1)])
+      const rows = await database.query<WaitingRow>(...listStatement({ after: firstOf(position), limit: limit + 1 }))
       return pageOfRows(rows, limit, { item: viewOfRow, position: ({ webhook }) => [webhook.id] })
     },
     find,
@@ -165,7 +167,7 @@ export function createWebhookStore(database: Database): WebhookStore {
       return find(id)
     },
     rewind: async (id, position, at) => {
-      await database.write(rewindStatement, [id, String(position), at])
+      await database.write(...rewindStatement({ id, position, at }))
       return find(id)
     },
     attempts: async (id, { limit, after }) => {
@@ -178,7 +180,7 @@ export function createWebhookStore(database: Database): WebhookStore {
       return pageOfRows(rows, limit, { item: attemptOfRow, position: (attempt) => [attempt.id] })
     },
     noteAttempt: async (id, attempt) => {
-      await database.write(noteAttemptStatement, [id, JSON.stringify([rowOfAttempt(attempt)])])
+      await database.write(...noteAttemptStatement({ id, attempts: [rowOfAttempt(attempt)] }))
     },
     sealedSecrets: () => {
       const { id, secret, formerSecret, formerSecretUntil } = webhooks

@@ -7,7 +7,7 @@ import { isNull, max, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Clock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
-import { textOf } from '../../../shared/platform/database/statement.ts'
+import { parameters } from '../../../shared/platform/database/statement.ts'
 import { apiKeySecretData } from '../../api-keys/key-material.ts'
 import { refreshTokenData } from '../../logins/refresh.ts'
 import { totpSecretData } from '../../second-factors/factor-state.ts'
@@ -159,14 +159,20 @@ async function reencryptColumn(column: EncryptedColumn, work: Work): Promise<Ree
   return { resealed, unreadable, left }
 }
 
-const otherKey = ({ column }: EncryptedColumn) => sql`split_part(${column}, '.', 2) <> $1::text`
+const batch = parameters({ keyId: 'text', after: 'uuid', limit: 'int' })
+const replaced = parameters({ changes: 'json' })
+const other = parameters({ keyId: 'text' })
+
+const otherKey = ({ column }: EncryptedColumn) => sql`split_part(${column}, '.', 2) <> ${other.keyId}`
 
 async function encryptedRows(column: EncryptedColumn, work: Work, after: string): Promise<EncryptedRow[]> {
   const { id, detail = sql`''`, table } = column
-  const text = textOf(sql`
+  const read = batch.statement(sql`
     select json_build_object('id', ${id}, 'detail', ${detail}, 'ciphertext', ${column.column}) as row from ${table}
-    where ${otherKey(column)} and ${id} > $2::text::uuid order by ${id} limit $3::int`)
-  const rows = await work.database.query<{ row: EncryptedRow }>(text, [work.keyId, after, work.batchSize])
+    where ${otherKey(column)} and ${id} > ${batch.after} order by ${id} limit ${batch.limit}`)
+  const rows = await work.database.query<{ row: EncryptedRow }>(
+    ...read({ keyId: work.keyId, after, limit: work.batchSize }),
+  )
   return rows.map(({ row }) => row)
 }
 
@@ -194,20 +200,20 @@ async function replace(
   database: Pick<Database, 'write'>,
   changes: readonly Replacement[],
 ): Promise<number> {
-  const text = textOf(sql`update ${table} set ${sql.identifier(column.name)} = c.after
-    from json_to_recordset($1::text::json) as c(id uuid, before text, after text)
+  const update = replaced.statement(sql`update ${table} set ${sql.identifier(column.name)} = c.after
+    from json_to_recordset(${replaced.changes}) as c(id uuid, before text, after text)
     where ${id} = c.id and ${column} = c.before returning 1 as one`)
-  return (await database.write(text, [JSON.stringify(changes)])).length
+  return (await database.write(...update({ changes }))).length
 }
 
 async function countLeft(
   column: EncryptedColumn,
   { database, keyId }: Pick<Work, 'database' | 'keyId'>,
 ): Promise<number> {
-  const text = textOf(
+  const count = other.statement(
     sql`select json_build_object('count', count(*)) as "left" from ${column.table} where ${otherKey(column)}`,
   )
-  const [row] = await database.query<{ left: { count: number } }>(text, [keyId])
+  const [row] = await database.query<{ left: { count: number } }>(...count({ keyId }))
   return row?.left.count ?? 0
 }
 

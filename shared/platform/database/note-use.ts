@@ -3,7 +3,7 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import { createBoundedCache } from '../cache/bounded-cache.ts'
 import { type Clock, rfc3339 } from '../clock.ts'
 import { type Database, isUnwritable } from './database.ts'
-import { textOf } from './statement.ts'
+import { parameters } from './statement.ts'
 
 /** Steps in which "last used" moves, for all servers together, in seconds: half of the interval of each server. */
 const stepSeconds = 30
@@ -25,20 +25,22 @@ export interface UsedRows {
  */
 export type NoteUse = (id: string) => Promise<void>
 
+const used = parameters({ id: 'uuid', now: 'timestamptz' })
+
 /** Creates the function for one process. */
 export function createNoteUse(
   { database, clock }: { readonly database: Pick<Database, 'write'>; readonly clock: Clock },
   { table, id, lastUsedAt }: UsedRows,
 ): NoteUse {
-  const useSql = textOf(sql`update ${table} set ${sql.identifier(lastUsedAt.name)} = $2::text::timestamptz
-    where ${id} = $1::text::uuid and (${lastUsedAt} is null
-      or ${lastUsedAt} < $2::text::timestamptz - interval '${sql.raw(String(stepSeconds))} s')`)
+  const useSql = used.statement(sql`update ${table} set ${sql.identifier(lastUsedAt.name)} = ${used.now}
+    where ${id} = ${used.id} and (${lastUsedAt} is null
+      or ${lastUsedAt} < ${used.now} - interval '${sql.raw(String(stepSeconds))} s')`)
   const stored = createBoundedCache<true>({ ...noted, clock })
-  return async (used) => {
-    if (stored.has(used)) return
+  return async (row) => {
+    if (stored.has(row)) return
     try {
-      await database.write(useSql, [used, rfc3339(clock.now())])
-      stored.set(used, true)
+      await database.write(...useSql({ id: row, now: rfc3339(clock.now()) }))
+      stored.set(row, true)
     } catch (error) {
       if (!isUnwritable(error)) throw error
     }

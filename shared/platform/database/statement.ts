@@ -35,14 +35,13 @@ interface ParameterTypes {
   readonly uuid: string
   /** RFC 3339. */
   readonly timestamptz: string
-  /** JSON text. */
-  readonly json: string
+  readonly json: object
   readonly smallint: number
   readonly int: number
   readonly bigint: number | string
   readonly boolean: boolean
-  /** The text of an array. */
-  readonly 'uuid[]': string
+  readonly 'uuid[]': readonly string[]
+  readonly 'bigint[]': readonly number[]
 }
 
 type Type = keyof ParameterTypes
@@ -66,10 +65,11 @@ type DeclaredParameters<Declared extends Types> = Readonly<Record<keyof Declared
  * sent once.
  */
 export function parameters<const Declared extends Types>(types: Declared): DeclaredParameters<Declared> {
-  const names: (keyof Declared)[] = Object.keys(types)
-  const inSql = Object.entries(types).map(([name, type]) => {
-    const cast = sql.raw(type.replace(' | null', ''))
-    return [name, sql`${sql.placeholder(name)}::text::${cast}`] as const
+  const declared = Object.entries(types)
+  const names = declared.map(([name]) => name)
+  const inSql = declared.map(([name, type]) => {
+    const cast = type.startsWith('text') ? '' : `::${type.replace(' | null', '')}`
+    return [name, sql`${sql.placeholder(name)}::text${sql.raw(cast)}`] as const
   })
   return Object.assign(Object.fromEntries(inSql) as Record<keyof Declared, SQL>, {
     statement: (written: SQLWrapper) => {
@@ -78,12 +78,17 @@ export function parameters<const Declared extends Types>(types: Declared): Decla
       const isDeclared = !numbers.includes(0) && new Set(numbers).size === names.length
       if (!isDeclared) throw new TypeError(`a statement has other parameters than ${names.join(', ')}: ${text}`)
       const numbered = text.replace(/\$(\d+)/g, (_, place: string) => `$${numbers[Number(place) - 1]}`)
-      return (values: Readonly<Record<keyof Declared, Parameter>>): Statement => [
+      return (values: Readonly<Record<string, Parameter | object>>): Statement => [
         numbered,
-        names.map((name) => values[name]),
+        declared.map(([name, type]) => parameterOf(values[name] ?? null, type)),
       ]
     },
   })
+}
+
+const parameterOf = (value: Parameter | object, type: string): Parameter => {
+  if (typeof value !== 'object' || value === null) return value
+  return type === 'json' ? JSON.stringify(value) : `{${String(value)}}`
 }
 
 type Columns<Table extends PgTable> = Table['_']['columns']

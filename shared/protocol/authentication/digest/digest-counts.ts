@@ -12,8 +12,9 @@ import { sql } from 'drizzle-orm'
 import { alias, pgSchema } from 'drizzle-orm/pg-core'
 import { type Cache, cacheKey } from '../../../platform/cache/cache.ts'
 import { windowWidth } from '../../../platform/cache/number-window.ts'
+import { rfc3339 } from '../../../platform/clock.ts'
 import type { Database } from '../../../platform/database/database.ts'
-import { namesOf, textOf } from '../../../platform/database/statement.ts'
+import { namesOf, parameters } from '../../../platform/database/statement.ts'
 import {
   type History,
   historySql,
@@ -51,30 +52,29 @@ type CountsTable = ReturnType<typeof digestCountsTable>
  */
 export const rememberedMs = 600_000
 
-/**
- * `used = 0` means that the counts are in the cache. Parameters: nonce, count, `used` of a new row, expiry, the mark of
- * the nonce.
- */
+const use = parameters({ nonce: 'text', count: 'int', used: 'bigint', expiresAt: 'timestamptz', mark: 'text' })
+/** `used = 0` means that the counts are in the cache. The parameter `used` is that of a new row. */
 const useSql = (counts: CountsTable) => {
   const c = alias(counts, 'c')
   const width = sql.raw(String(windowWidth))
-  return textOf(sql`insert into ${counts} as ${c} (${namesOf(counts, 'nonce', 'highest', 'used', 'expiresAt')})
-  select $1::text, $2::int, $3::bigint, $4::timestamptz
-  where left(${sql.raw(markSql)}, ${sql.raw(String(markDigits))}) = $5::text
-    and ($2::int <= ${width} or exists (select 1 from ${counts} where ${counts.nonce} = $1::text))
+  return use.statement(sql`insert into ${counts} as ${c} (${namesOf(counts, 'nonce', 'highest', 'used', 'expiresAt')})
+  select ${use.nonce}, ${use.count}, ${use.used}, ${use.expiresAt}
+  where left(${sql.raw(markSql)}, ${sql.raw(String(markDigits))}) = ${use.mark}
+    and (${use.count} <= ${width} or exists (select 1 from ${counts} where ${counts.nonce} = ${use.nonce}))
   on conflict (${namesOf(counts, 'nonce')}) do update set (${namesOf(counts, 'highest', 'used')}) = (
-    greatest(${c.highest}, $2::int),
-    case when $2::int - ${c.highest} >= ${width} then 1
-      when $2::int > ${c.highest} then (${c.used} << ($2::int - ${c.highest})) | 1
-      else ${c.used} | (1::bigint << (${c.highest} - $2::int)) end)
-  where ${c.used} <> 0 and $2::int - ${c.highest} > -${width}
-    and ($2::int > ${c.highest} or (${c.used} >> (${c.highest} - $2::int)) & 1 = 0)
+    greatest(${c.highest}, ${use.count}),
+    case when ${use.count} - ${c.highest} >= ${width} then 1
+      when ${use.count} > ${c.highest} then (${c.used} << (${use.count} - ${c.highest})) | 1
+      else ${c.used} | (1::bigint << (${c.highest} - ${use.count})) end)
+  where ${c.used} <> 0 and ${use.count} - ${c.highest} > -${width}
+    and (${use.count} > ${c.highest} or (${c.used} >> (${c.highest} - ${use.count})) & 1 = 0)
   returning case when xmax = 0 then 'new' else 'used' end as outcome`)
 }
 
+const look = parameters({ nonce: 'text' })
 const lookSql = (counts: CountsTable) =>
-  textOf(sql`select ${sql.raw(historySql)} as history,
-  (select (${counts.used} = 0)::text from ${counts} where ${counts.nonce} = $1) as "inCache"`)
+  look.statement(sql`select ${sql.raw(historySql)} as history,
+  (select (${counts.used} = 0)::text from ${counts} where ${counts.nonce} = ${look.nonce}) as "inCache"`)
 
 interface Looked {
   /** Null on a standby. */
@@ -86,7 +86,7 @@ interface Looked {
 /** Counts in the cache, with the database behind it. */
 export function createDigestCounts({ cache, database, schema, history }: DigestCountsOptions): DigestCounts {
   const table = digestCountsTable(pgSchema(schema))
-  const [useText, lookText] = [useSql(table), lookSql(table)]
+  const [useOf, lookAt] = [useSql(table), lookSql(table)]
   const useCached = async (key: string, number: number, ttlSeconds: number) => {
     try {
       return await cache.useNumber(key, { number, ttlSeconds })
@@ -111,12 +111,17 @@ export function createDigestCounts({ cache, database, schema, history }: DigestC
       const ttlSeconds = (expiresAt - issuedAt + rememberedMs) / 1000
       const cached = await useCached(key, count, ttlSeconds)
       if (cached === 'used' || cached === 'refused') return cached
-      const expires = new Date(expiresAt + rememberedMs).toISOString()
-      const used = cached === 'unknown' ? 0 : 1
-      const [row] = await database.write<{ outcome: string }>(useText, [text, count, used, expires, mark])
+      const useIt = useOf({
+        nonce: text,
+        count,
+        used: cached === 'unknown' ? 0 : 1,
+        expiresAt: rfc3339(expiresAt + rememberedMs),
+        mark,
+      })
+      const [row] = await database.write<{ outcome: string }>(...useIt)
       if (row?.outcome === 'new' && cached === 'unknown') await start(key, count, ttlSeconds)
       if (row) return 'used'
-      const [known] = await database.query<Looked>(lookText, [text])
+      const [known] = await database.query<Looked>(...lookAt({ nonce: text }))
       const present = requirePrimary(known?.history)
       history.observe(present)
       if (nonceMark(present) !== mark) return 'stale'

@@ -6,7 +6,7 @@ import { sql } from 'drizzle-orm'
 import { pgSchema } from 'drizzle-orm/pg-core'
 import { type Clock, rfc3339 } from '../../../platform/clock.ts'
 import type { Database } from '../../../platform/database/database.ts'
-import { namesOf, textOf } from '../../../platform/database/statement.ts'
+import { namesOf, parameters } from '../../../platform/database/statement.ts'
 import { usedSignaturesTable } from '../credential-tables.ts'
 
 /** A signature to be used. */
@@ -27,19 +27,21 @@ export type UseSignature = (use: SignatureUse) => Promise<number | undefined>
 /** The PostgreSQL schema of a server. */
 export type ServerSchema = 'auth' | 'deals'
 
+const used = parameters({ keyId: 'text', signature: 'text', usedAt: 'timestamptz', expiresAt: 'timestamptz' })
+
 /**
  * Of concurrent uses, exactly one is the first: the others wait for its row. Then they may still not see the row in the
  * snapshot of their own statement.
  */
-function useSql(schema: ServerSchema): string {
+function useSql(schema: ServerSchema) {
   const signatures = usedSignaturesTable(pgSchema(schema))
-  return textOf(sql`
+  return used.statement(sql`
   with used as (
     insert into ${signatures} (${namesOf(signatures, 'keyId', 'signature', 'usedAt', 'expiresAt')})
-    values ($1::text, $2::text, $3::text::timestamptz, $4::text::timestamptz) on conflict do nothing returning 1)
+    values (${used.keyId}, ${used.signature}, ${used.usedAt}, ${used.expiresAt}) on conflict do nothing returning 1)
   select json_build_object('isFirst', exists(select 1 from used), 'usedAt', (
     select round(extract(epoch from ${signatures.usedAt}) * 1000)::bigint from ${signatures}
-    where ${signatures.keyId} = $1::text and ${signatures.signature} = $2::text)) as use`)
+    where ${signatures.keyId} = ${used.keyId} and ${signatures.signature} = ${used.signature})) as use`)
 }
 
 /** The used signatures of a server. */
@@ -51,7 +53,9 @@ export function createUsedSignatures(
   return async function useSignature({ keyId, digest, expiresAt }) {
     const now = clock.now()
     type Row = { use: { isFirst: boolean; usedAt: number | null } }
-    const [row] = await database.write<Row>(statement, [keyId, digest, rfc3339(now), rfc3339(expiresAt)])
+    const [row] = await database.write<Row>(
+      ...statement({ keyId, signature: digest, usedAt: rfc3339(now), expiresAt: rfc3339(expiresAt) }),
+    )
     return row?.use.isFirst ? undefined : (row?.use.usedAt ?? now)
   }
 }
