@@ -105,9 +105,9 @@ describe.skipIf(missingForOperators)(
 )
 
 describe('docs/operations.md, read', () => {
-  it('defines words that a shell understands', async () => {
+  it('has words and calls that a shell understands', async () => {
     const definitions = [...page.matchAll(/^```bash\n(.*?)^```/gms)]
-    expect(definitions.length).toBe(4)
+    expect(definitions.length).toBe(8)
     for (const [, script = ''] of definitions) await promisify(execFile)('bash', ['-nc', script])
   })
 
