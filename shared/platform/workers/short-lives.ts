@@ -1,4 +1,4 @@
-/** Workers that die soon after they were ready: the pauses before their successors grow, so that none burns the CPU. */
+/** Workers that die at their start or soon after: pauses before their successors grow, so that none burns the CPU. */
 import type { Clock } from '../clock.ts'
 
 /** A worker that served for this long in milliseconds has started well. */
@@ -16,8 +16,9 @@ export class ShortLives {
   }
 
   /**
-   * Counts a worker that died, and was ready since `readyAt` of the clock. Returns the pause before its successor in
-   * milliseconds: none after a long life or the first short one, then 100, doubled with each further one.
+   * Counts a worker that died, and was ready since `readyAt` of the clock: now, if it never was. Returns the pause
+   * before its successor in milliseconds: none after a long life or the first short one, then 100, doubled with each
+   * further one.
    */
   pauseAfter(readyAt: number): number {
     if (this.#clock.monotonic() - readyAt >= steadyAfterMs) {

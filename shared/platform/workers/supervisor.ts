@@ -1,7 +1,7 @@
 /**
  * The supervisor of a server's workers: starts them, hands them the connections of the port in turn, replaces a worker
  * that dies, and ends all of them in order. It accepts connections itself, and not the cluster module for it: only so
- * it can stop accepting before the last worker stops, and no accepted connection is lost.
+ * it can stop accepting before the last worker stops, and no accepted connection is lost (docs/decisions/workers.md).
  */
 import cluster, { type Worker as ClusterWorker } from 'node:cluster'
 import { once } from 'node:events'
@@ -42,9 +42,6 @@ interface Member {
   readyAt: number
 }
 
-/** The first pause before a worker is replaced, in milliseconds. It doubles with each one that dies at its start. */
-const firstPauseMs = 100
-const longestPauseMs = 10_000
 /** So many workers in turn that die at their start end the server. */
 const maxDeadStarts = 8
 /** Further connections are closed while no worker serves. */
@@ -192,7 +189,7 @@ export class Supervisor {
       if (await member.ready) return member
       this.#deadStarts += 1
       if (this.#deadStarts >= maxDeadStarts) return this.#giveUp()
-      await pause(Math.min(longestPauseMs, firstPauseMs * 2 ** (this.#deadStarts - 1)))
+      await pause(this.#shortLives.pauseAfter(systemClock.monotonic()))
     }
     return undefined
   }
