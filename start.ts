@@ -24,6 +24,8 @@ import {
   holdsOnlyDemo,
   newDemoUsers,
 } from './auth-server/wiring/bootstrap.ts'
+import { authConsole } from './console/auth-console.ts'
+import { dealConsole } from './console/deal-console.ts'
 import { readDealConfig } from './deal-server/config.ts'
 import { createDealServer, type DealServer } from './deal-server/server.ts'
 import { createDemoDeals } from './deal-server/wiring/demo-deals.ts'
@@ -112,12 +114,14 @@ async function startBoth(serverProcess: ServerProcess): Promise<() => Promise<vo
     tracing: await serverProcess.openTracing('auth'),
     keyRing,
     secretsKeys,
+    console: authConsole,
   })
   const dealServer = createDealServer(deal.config, {
     ...serverProcess,
     database: databases.deal,
     tracing: await serverProcess.openTracing('deal'),
     serviceSecret,
+    console: dealConsole,
   })
   await serveBoth(serverProcess, { authServer, dealServer })
   return async () => {

@@ -1,6 +1,7 @@
 /** The process of an auth server on PostgreSQL and Redis. */
 
 import { join } from 'node:path'
+import { authConsole } from '../console/auth-console.ts'
 import type { Clock } from '../shared/platform/clock.ts'
 import type { Database } from '../shared/platform/database/database.ts'
 import { migrateDatabase } from '../shared/platform/database/migrate.ts'
@@ -44,7 +45,8 @@ async function startAuthServer(serverProcess: ServerProcess): Promise<() => Prom
   await prepareDatabase('AUTH_DATABASE_URL', () => migrate({ ...serverProcess, database }))
   const secretsKeys = config.secretsKeys ?? [await generatedSecret(config.dataDir, 'secrets-key')]
   const tracing = await serverProcess.openTracing('auth')
-  const server = createAuthServer(config, { ...serverProcess, database, keyRing, secretsKeys, tracing })
+  const resources = { ...serverProcess, database, keyRing, secretsKeys, tracing, console: authConsole }
+  const server = createAuthServer(config, resources)
   requireSettings(await prepareDatabase('AUTH_DATABASE_URL', () => demoUserProblems(config, server)))
   server.start()
   await prepareDatabase('AUTH_DATABASE_URL', () => prepareUsers(server, serverProcess))

@@ -23,6 +23,7 @@ import { createSessionCookie } from '../shared/protocol/authentication/session/s
 import { reportUses } from '../shared/protocol/authentication/signed-request/report-uses.ts'
 import { createLoginThrottle } from '../shared/server/login-throttle/count-attempts.ts'
 import { observeServer } from '../shared/server/metrics/server-metrics.ts'
+import type { AuthConsoleServer, Console } from '../shared/server/pages/console.ts'
 import { documentationRoutes } from '../shared/server/pages/routes.ts'
 import { storeSecondFactorRoles } from './access/change-catalogue.ts'
 import { createResourceServers, storeOwnAudience } from './access/resource-servers.ts'
@@ -66,6 +67,7 @@ import { createServiceCallers } from './wiring/service-callers.ts'
 
 /** The parts of an auth server that differ between production and tests. */
 export interface AuthResources {
+  readonly console: Console<AuthConsoleServer>
   readonly database: Database
   readonly cache: Cache
   readonly clock: Clock
@@ -112,6 +114,7 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
     ],
     internalRoutes: internalRoutesOf(config, resources, parts),
     cors: createCors(trustedOrigins(config), corsFields),
+    console: resources.console,
     clock,
     ids,
     log,

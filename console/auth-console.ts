@@ -1,6 +1,5 @@
 /** The console of the auth server: signing in, the reader's account, administration. All pages are below `/account`. */
-import type { Clock } from '../shared/platform/clock.ts'
-import type { Route } from '../shared/platform/http/server/routes.ts'
+import type { AuthConsoleServer, Console } from '../shared/server/pages/console.ts'
 import { overviewPage } from './account/overview.tsx'
 import { passwordPage } from './account/password.tsx'
 import { securityPage } from './account/security.tsx'
@@ -8,7 +7,7 @@ import { sessionsPage } from './account/sessions.tsx'
 import { tokensPage } from './account/tokens.tsx'
 import { auditPage } from './administration/audit.tsx'
 import { auditExportPage } from './administration/audit-export.ts'
-import { type KeyRingPageParts, keyRingPage } from './administration/key-ring.tsx'
+import { keyRingPage } from './administration/key-ring.tsx'
 import { createUserPage } from './administration/new-user.tsx'
 import { resetPasswordPage } from './administration/reset-password.tsx'
 import { resourceServerPage, resourceServersPage } from './administration/resource-servers.tsx'
@@ -21,20 +20,9 @@ import { apiKeyListPage } from './api-keys/list.tsx'
 import { newApiKeyPage } from './api-keys/new.tsx'
 import { apiKeyPage } from './api-keys/one.tsx'
 import type { AuthPage, AuthRoutes, OpenAuthPage } from './frame/auth-api.ts'
-import { type ConsolePorts, type ConsoleSettings, consoleRoutes } from './frame/console.tsx'
-import type { Download } from './frame/downloads.ts'
-import { signInPage } from './sign-in/sign-in.tsx'
-
-/** The settings of the auth server that its pages show. */
-export interface AuthConsoleSettings extends ConsoleSettings {
-  readonly keyRules: KeyRingPageParts['rules']
-}
-
-/** Other parts that the pages use. */
-export interface AuthConsolePorts extends ConsolePorts {
-  readonly clock: Clock
-  readonly download: Download
-}
+import { consoleRoutes } from './frame/console.tsx'
+import { createDownloads } from './frame/downloads.ts'
+import { signInPage, withSignInPage } from './sign-in/sign-in.tsx'
 
 const accountPages = (hasRoute: (path: string) => boolean): (AuthPage | OpenAuthPage)[] => [
   overviewPage(),
@@ -44,7 +32,7 @@ const accountPages = (hasRoute: (path: string) => boolean): (AuthPage | OpenAuth
   tokensPage({ keySigned: hasRoute('/key-signed-tokens') }),
 ]
 
-const administrationPages = ({ keyRules }: AuthConsoleSettings, { clock, download }: AuthConsolePorts): AuthPage[] => [
+const administrationPages = ({ keyRules, clock, downloads }: AuthConsoleServer): AuthPage[] => [
   usersPage(),
   createUserPage(),
   userSessionsPage(),
@@ -55,7 +43,7 @@ const administrationPages = ({ keyRules }: AuthConsoleSettings, { clock, downloa
   resourceServersPage(),
   resourceServerPage(),
   auditPage(),
-  auditExportPage(download),
+  auditExportPage(createDownloads(downloads)),
   keyRingPage({ clock, rules: keyRules }),
 ]
 
@@ -66,18 +54,19 @@ const apiKeyPages = [ownKeys, allKeys].flatMap((place) => [
 ])
 
 /**
- * The routes of all pages. `/console` leads to `/account`: where both servers have one origin, `/console` belongs to
- * the deal server.
+ * The routes of the API with the sign-in page, and those of all pages. `/console` leads to `/account`: where both
+ * servers have one origin, `/console` belongs to the deal server.
  */
-export const authConsoleRoutes = (settings: AuthConsoleSettings, ports: AuthConsolePorts): Route[] => {
-  const hasRoute = (path: string) => ports.routes.some((route) => route.path === path)
+export const authConsole: Console<AuthConsoleServer> = (server) => {
+  const hasRoute = (path: string) => server.routes.some((route) => route.path === path)
   return [
-    ...consoleRoutes<AuthRoutes>(settings, ports, [
+    ...withSignInPage(server.routes, server, server.answer),
+    ...consoleRoutes<AuthRoutes>(server, [
       signInPage(),
       resetPasswordPage(),
       ...accountPages(hasRoute),
       ...apiKeyPages,
-      ...administrationPages(settings, ports),
+      ...administrationPages(server),
     ]),
     {
       methods: ['GET'],

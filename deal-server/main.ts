@@ -1,6 +1,7 @@
 /** The process of a deal server on PostgreSQL and Redis. */
 
 import { join } from 'node:path'
+import { dealConsole } from '../console/deal-console.ts'
 import { migrateDatabase } from '../shared/platform/database/migrate.ts'
 import { prepareDatabase } from '../shared/platform/database/prepare.ts'
 import { openPostgres } from '../shared/platform/postgres/postgres.ts'
@@ -34,7 +35,7 @@ async function startDealServer(serverProcess: ServerProcess): Promise<() => Prom
   await prepareDatabase('DEAL_DATABASE_URL', () => migrateDatabase(database, migrations))
   const tracing = await serverProcess.openTracing('deal')
   const [serviceSecret] = serverProcess.serviceSecrets
-  const server = createDealServer(config, { ...serverProcess, database, tracing, serviceSecret })
+  const server = createDealServer(config, { ...serverProcess, database, tracing, serviceSecret, console: dealConsole })
   await server.start()
   await serverProcess.listen(config, server.app)
   return async () => {

@@ -25,6 +25,7 @@ import { questionOf } from '../shared/protocol/internal-api/exchange.ts'
 import { webhookPausesExchange } from '../shared/protocol/internal-api/webhook-pauses.ts'
 import { observeAuthentications } from '../shared/server/metrics/authentication-metrics.ts'
 import { observeServer } from '../shared/server/metrics/server-metrics.ts'
+import type { Console } from '../shared/server/pages/console.ts'
 import { documentationRoutes } from '../shared/server/pages/routes.ts'
 import type { AuthClient } from '../verify/src/auth-client/auth-client.ts'
 import type { PrincipalFeed } from '../verify/src/principals/principal-feed.ts'
@@ -58,6 +59,7 @@ import { createDealAuthentication } from './wiring/schemes.ts'
 
 /** The parts that differ between production and tests. */
 export interface DealResources {
+  readonly console: Console
   readonly database: Database
   readonly cache: Cache
   readonly clock: Clock
@@ -132,6 +134,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     cursors: createCursors(serviceSecrets.map(cursorKeyOf)),
     findUserId: createFindUserId(principals),
     cors: createCors(trustedOrigins(config), corsFields),
+    console: resources.console,
     clock,
     ids,
     log,

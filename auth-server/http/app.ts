@@ -3,9 +3,6 @@
  * deal servers. It does not know the schemes of authentication or the stores.
  */
 
-import { type AuthConsoleSettings, authConsoleRoutes } from '../../console/auth-console.ts'
-import { createDownloads } from '../../console/frame/downloads.ts'
-import { withSignInPage } from '../../console/sign-in/sign-in.tsx'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Cors } from '../../shared/platform/http/cors.ts'
 import { noStore } from '../../shared/platform/http/response.ts'
@@ -16,7 +13,6 @@ import {
   type Route,
 } from '../../shared/platform/http/server/routes.ts'
 import type { TransportSettings } from '../../shared/platform/http/transport.ts'
-import type { UserLimitsOptions } from '../../shared/platform/http/user-limits.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
@@ -24,6 +20,7 @@ import { requireRights } from '../../shared/protocol/authentication/authenticate
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
 import { createEndpointPipeline, type EndpointPipelinePorts } from '../../shared/server/endpoints/pipeline.ts'
 import { routeOf } from '../../shared/server/endpoints/routes.ts'
+import type { AuthConsoleServer, Console } from '../../shared/server/pages/console.ts'
 import { refuseElsewhere } from '../../shared/server/pages/elsewhere.ts'
 import { authzenConfigurationEndpoint } from './decisions/configuration.ts'
 import { type DecisionPorts, decisionEndpoints } from './decisions/evaluation.ts'
@@ -40,14 +37,14 @@ export interface AuthAppSettings {
   readonly publicOrigins: Readonly<Record<'auth' | 'deal', string>>
   readonly schemes: readonly SchemeName[]
   readonly expiredTokenStatus: number
-  readonly keyRules: AuthConsoleSettings['keyRules']
-  /** How many downloads may be under way in this process. */
-  readonly downloads: UserLimitsOptions
+  readonly keyRules: AuthConsoleServer['keyRules']
+  readonly downloads: AuthConsoleServer['downloads']
   readonly transport: TransportSettings
 }
 
 /** Other parts that the application uses. */
 export interface AuthAppPorts {
+  readonly console: Console<AuthConsoleServer>
   readonly pipeline: Pick<EndpointPipelinePorts, 'authenticate' | 'refuseCrossSite' | 'audit'>
   readonly endpoints: EndpointPorts & OAuthEndpointPorts
   readonly decisions: DecisionPorts
@@ -82,15 +79,14 @@ export function createAuthApp(settings: AuthAppSettings, ports: AuthAppPorts) {
   const openApi = authOpenApiRoutes({ routes: documented, endpoints, problems, origin, schemes })
   const answers = { problems, ...authenticationOptions(schemes), otherProblemForm: oauthProblemForm, origin, log }
   const answer = createAnswerByRoute(answers)
-  const { publicOrigins, keyRules } = settings
-  const shown = { server: 'auth', publicOrigins, keyRules } as const
+  const { publicOrigins, keyRules, downloads } = settings
   const { authenticate, refuseCrossSite } = ports.pipeline
-  const download = createDownloads(settings.downloads)
-  const pages = { routes: documented, answer, authenticate, refuseCrossSite, clock, download }
-  const console = serves.session ? authConsoleRoutes(shown, pages) : []
+  const caller = { authenticate, refuseCrossSite }
+  const server = { server: 'auth', publicOrigins, keyRules, downloads, routes: documented, answer, clock, ids } as const
+  const withPages = serves.session ? ports.console({ ...server, ...caller }) : documented
   const app = createApp({
     ...answers,
-    routes: [...withSignInPage(documented, shown, answer), ...console, ...openApi, ...internalRoutes],
+    routes: [...withPages, ...openApi, ...internalRoutes],
     unknownPath: refuseElsewhere('auth', settings.publicOrigins),
     transport,
     cors,

@@ -20,10 +20,10 @@ import type { AnswerByRoute, Method, Route } from '../../shared/platform/http/se
 import { requireSecureTransport } from '../../shared/platform/http/transport.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import type { Authenticate, Caller } from '../../shared/protocol/authentication/authenticate.ts'
-import type { RefuseCrossSite } from '../../shared/protocol/authentication/cross-site.ts'
-import { explainedProblems, type ServerName } from '../../shared/protocol/problems/catalogue.ts'
+import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
+import { explainedProblems } from '../../shared/protocol/problems/catalogue.ts'
 import { htmlType, pageHeaders } from '../../shared/server/html/page.ts'
+import type { ConsoleServer } from '../../shared/server/pages/console.ts'
 import { firstPages } from '../../shared/server/pages/first-pages.ts'
 import { type Api, type ApiRefusal, createApi, RefusedCall, type RouteTable } from './api.ts'
 import { type AssetName, consoleAssets } from './assets.ts'
@@ -33,19 +33,7 @@ import { signInPath } from './navigation.ts'
 import { type Reader, readerOf } from './reader.ts'
 
 /** The settings of a console. */
-export interface ConsoleSettings {
-  readonly server: ServerName
-  readonly publicOrigins: Readonly<Record<ServerName, string>>
-}
-
-/** The parts of its server that a console uses. */
-export interface ConsolePorts {
-  /** The routes of the API. */
-  readonly routes: readonly Route[]
-  readonly answer: AnswerByRoute
-  readonly authenticate: Authenticate
-  readonly refuseCrossSite: RefuseCrossSite
-}
+export type ConsoleSettings = Pick<ConsoleServer, 'server' | 'publicOrigins'>
 
 /** A request for a page. */
 export interface Visit<Routes extends RouteTable> {
@@ -124,12 +112,11 @@ function requireSession({ status, problem, headers }: ApiRefusal): void {
 
 /** The routes of the pages, of their files, and of all other paths below the first page. */
 export function consoleRoutes<Routes extends RouteTable>(
-  settings: ConsoleSettings,
-  ports: ConsolePorts,
+  server: ConsoleServer,
   pages: readonly (Page<Routes> | OpenPage<Routes>)[],
 ): Route[] {
-  const base = firstPages[settings.server]
-  const console = createConsole<Routes>(settings, ports)
+  const base = firstPages[server.server]
+  const console = createConsole<Routes>(server)
   const missing: OpenPage<Routes> = {
     isOpen: true,
     methods: ['GET'],
@@ -155,8 +142,8 @@ export function consoleRoutes<Routes extends RouteTable>(
 /** The largest form without files of a reader who is signed in, in bytes. */
 const maxFormBytes = 256 * 1024
 
-function createConsole<Routes extends RouteTable>(settings: ConsoleSettings, ports: ConsolePorts) {
-  const { routes, answer, authenticate, refuseCrossSite } = ports
+function createConsole<Routes extends RouteTable>(server: ConsoleServer) {
+  const { routes, answer, authenticate, refuseCrossSite, publicOrigins } = server
   const apiOf = createApi<Routes>(routes, answer)
   /** Reads the session by a request of its own: the one for the page may be a form. */
   const findCaller = async (request: HttpRequest): Promise<Caller> => {
@@ -175,8 +162,7 @@ function createConsole<Routes extends RouteTable>(settings: ConsoleSettings, por
   }
   return async function answerPage(request: HttpRequest, page: Page<Routes> | OpenPage<Routes>): Promise<HttpResponse> {
     let caller: Caller | undefined
-    const show = (shown: PageResult) => shownResponse(settings, { request, caller, shown })
-    const { publicOrigins } = settings
+    const show = (shown: PageResult) => shownResponse(server, { request, caller, shown })
     const visit = { request, reader: readerOf(request), publicOrigins }
     try {
       refuseCrossSite(request)
@@ -186,8 +172,7 @@ function createConsole<Routes extends RouteTable>(settings: ConsoleSettings, por
       const sent = await formOf(request, page.maxFileBytes)
       return show(await page.render({ ...visit, ...sent, api: apiOf(request, requireSession), caller }))
     } catch (error) {
-      if (error instanceof SignInNeeded)
-        return signInFirst(settings, { request, form: await smallForm(request), error })
+      if (error instanceof SignInNeeded) return signInFirst(server, { request, form: await smallForm(request), error })
       if (error instanceof RefusedCall)
         return show({ ...problemPage(error.reply.problem), headers: cookiesIn(error.reply.headers) })
       return show(await problemPageOf(request, answer, error))

@@ -3,8 +3,6 @@
  * where deals are stored.
  */
 
-import { type DealConsolePorts, dealConsoleRoutes } from '../../console/deal-console.ts'
-import { createDownloads } from '../../console/frame/downloads.ts'
 import type { Cors } from '../../shared/platform/http/cors.ts'
 import type { Cursors } from '../../shared/platform/http/pagination/cursors.ts'
 import { createLists } from '../../shared/platform/http/pagination/lists.ts'
@@ -15,7 +13,6 @@ import {
   type Route,
 } from '../../shared/platform/http/server/routes.ts'
 import type { TransportSettings } from '../../shared/platform/http/transport.ts'
-import type { UserLimitsOptions } from '../../shared/platform/http/user-limits.ts'
 import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
@@ -23,6 +20,7 @@ import { problemDocument } from '../../shared/platform/problems/problem-document
 import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
 import type { RefuseCrossSite } from '../../shared/protocol/authentication/cross-site.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
+import type { Console, ConsoleServer } from '../../shared/server/pages/console.ts'
 import { refuseElsewhere } from '../../shared/server/pages/elsewhere.ts'
 import { commands } from '../use-cases/index.ts'
 import { dealOpenApiRoutes } from './openapi/document.ts'
@@ -34,6 +32,7 @@ import { webhookRoutes } from './webhooks/routes.ts'
 
 /** The parts that the app uses. */
 export interface DealAppPorts extends PipelinePorts {
+  readonly console: Console
   /** Routes without authentication. */
   readonly openRoutes: readonly Route[]
   readonly refuseCrossSite: RefuseCrossSite
@@ -54,8 +53,7 @@ export interface DealAppSettings {
   readonly schemes: readonly SchemeName[]
   readonly expiredTokenStatus: number
   readonly requirePrecondition: boolean
-  /** How many downloads may be under way in this process. */
-  readonly downloads: UserLimitsOptions
+  readonly downloads: ConsoleServer['downloads']
   readonly transport: TransportSettings
 }
 
@@ -82,19 +80,17 @@ export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
   )
   const routes = [...openRoutes, ...served]
   const answers = { problems, ...authenticationOptions(settings.schemes), origin: settings.publicOrigin, log }
+  const { publicOrigins, downloads } = settings
+  const { authenticate, refuseCrossSite } = ports
+  const caller = { authenticate, refuseCrossSite }
+  const server = { server: 'deal', publicOrigins, downloads, routes, answer: createAnswerByRoute(answers) } as const
+  // Readers sign in by session: without that scheme there is no console.
+  const hasConsole = settings.schemes.includes('session')
+  const withPages = hasConsole ? ports.console({ ...server, ...caller, clock, ids }) : routes
   return createApp({
     ...answers,
     routes: [
-      ...routes,
-      ...consoleOf(settings, {
-        routes,
-        answer: createAnswerByRoute(answers),
-        authenticate: ports.authenticate,
-        refuseCrossSite: ports.refuseCrossSite,
-        clock,
-        ids,
-        download: createDownloads(settings.downloads),
-      }),
+      ...withPages,
       ...dealOpenApiRoutes({ routes, problems, origin: settings.publicOrigin, schemes: settings.schemes }),
     ],
     transport: settings.transport,
@@ -106,10 +102,6 @@ export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
     unknownPath: (path) => refuseUnknownVersion(path) ?? refuseElsewhere('deal', settings.publicOrigins)(path),
   })
 }
-
-/** Readers sign in by session: without that scheme there is no console. */
-const consoleOf = ({ schemes, publicOrigins }: DealAppSettings, ports: DealConsolePorts): Route[] =>
-  schemes.includes('session') ? dealConsoleRoutes({ server: 'deal', publicOrigins }, ports) : []
 
 const versions = ['v1']
 

@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto'
 import { readAuthConfig } from '../../auth-server/config.ts'
 import { type AuthResources, createAuthServer } from '../../auth-server/server.ts'
+import { authConsole } from '../../console/auth-console.ts'
+import { dealConsole } from '../../console/deal-console.ts'
 import { readDealConfig } from '../../deal-server/config.ts'
 import { createDealServer, type DealResources } from '../../deal-server/server.ts'
 import { systemClock } from '../../shared/platform/clock.ts'
@@ -26,8 +28,13 @@ export async function readDocuments(): Promise<Readonly<Record<'auth' | 'deal', 
     ...parts,
     ...secrets,
     keyRing: absent,
+    console: authConsole,
   } as AuthResources)
-  const deal = createDealServer(readDealConfig('together', {}).config, { ...parts, serviceSecret: '' } as DealResources)
+  const deal = createDealServer(readDealConfig('together', {}).config, {
+    ...parts,
+    serviceSecret: '',
+    console: dealConsole,
+  } as DealResources)
   const [ofAuth, ofDeal] = await Promise.all([auth.app, deal.app].map(documentOf))
   return { auth: ofAuth as Document, deal: ofDeal as Document }
 }

@@ -43,6 +43,12 @@ describe('the folders', () => {
     expect(inCycles(importsBetween(dirname))).toEqual([])
   })
 
+  it('at the top import each other in one direction; programs and tools put them together', () => {
+    const programs = /^(?:auth|deal)-server\/main\.ts$|^start\.ts$|^scripts\/|^bench\/|\/build\.mjs$/
+    const topOf = (path: string) => (programs.test(path) ? path : (path.split('/')[0] ?? ''))
+    expect(inCycles(importsBetween(topOf))).toEqual([])
+  })
+
   it(`have at most ${maxFiles} files each, those of the tests too`, () => {
     const counts = new Map<string, number>()
     for (const { path } of textFiles()) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1)

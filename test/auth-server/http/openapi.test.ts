@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readAuthConfig } from '../../../auth-server/config.ts'
 import { openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
 import { createAuthServer } from '../../../auth-server/server.ts'
+import { authConsole } from '../../../console/auth-console.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
 import { createLog } from '../../../shared/platform/log/log.ts'
 import type { Reply, Sent } from '../../support/clients/http-client.ts'
@@ -46,8 +47,8 @@ async function servedRoutes(): Promise<string[]> {
   const keyRing = await openKeyRing({ directory: config.keysDir, passphrase: undefined }, log)
   const { database, clock } = stack
   const secrets = { serviceSecrets: config.serviceSecrets ?? [], secretsKeys: config.secretsKeys ?? [] }
-  const resources = { database, clock, log, keyRing, cache: {} as never, ids: createIdSource(clock), ...secrets }
-  const routes = routesOf(createAuthServer(config, resources).app)
+  const parts = { database, clock, log, keyRing, cache: {} as never, ids: createIdSource(clock), ...secrets }
+  const routes = routesOf(createAuthServer(config, { ...parts, console: authConsole }).app)
   await keyRing.close()
   return routes
 }

@@ -121,6 +121,7 @@ const servedRoutes = (): string[] => {
     log: nothing,
     openRoutes: [],
     cursors: nothing,
+    console: () => [],
   }
   return routesOf(createDealApp(settings, ports))
 }

@@ -9,6 +9,8 @@ import { openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
 import { createAuthServer } from '../../../auth-server/server.ts'
 import { ensureAnonymous } from '../../../auth-server/users/create-user.ts'
 import { createDemoUsers, demoPassword, newDemoUsers } from '../../../auth-server/wiring/bootstrap.ts'
+import { authConsole } from '../../../console/auth-console.ts'
+import { dealConsole } from '../../../console/deal-console.ts'
 import { readDealConfig } from '../../../deal-server/config.ts'
 import type { EventStreamsOptions } from '../../../deal-server/events/event-streams.ts'
 import { createDealServer, type DealResources } from '../../../deal-server/server.ts'
@@ -242,7 +244,18 @@ export async function startAuthServer(common: Common): Promise<StartedAuthServer
     instance: ids.uuid(),
     log,
   })
-  const server = createAuthServer(config, { database, cache, clock, ids, log, metrics, tracing, keyRing, ...secrets })
+  const server = createAuthServer(config, {
+    database,
+    cache,
+    clock,
+    ids,
+    log,
+    metrics,
+    tracing,
+    keyRing,
+    console: authConsole,
+    ...secrets,
+  })
   await server.prepare()
   const users = newDemoUsers(ids).map((user) => ({ ...user, digestSecret: digestSecretOf(user.username) }))
   await withDemoUsers(
@@ -312,6 +325,7 @@ export async function startDealServer(common: Common, own: OwnResources = {}): P
     serviceSecret,
     eventStreams,
     webhooks,
+    console: dealConsole,
     ...others,
   })
   await server.start()
