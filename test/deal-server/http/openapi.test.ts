@@ -121,7 +121,7 @@ const servedRoutes = (): string[] => {
     log: nothing,
     openRoutes: [],
     cursors: nothing,
-    console: () => [],
+    console: ({ routes }) => routes,
   }
   return routesOf(createDealApp(settings, ports))
 }
