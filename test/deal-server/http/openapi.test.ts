@@ -7,6 +7,7 @@ import { commands } from '../../../deal-server/use-cases/index.ts'
 import { noParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import { jsonSchemaOf } from '../../../shared/platform/openapi/json-schema.ts'
 import { schemeNames } from '../../../shared/protocol/authentication/scheme.ts'
+import type { ConsoleServer } from '../../../shared/server/pages/console.ts'
 import {
   type Checker,
   createChecker,
@@ -121,7 +122,7 @@ const servedRoutes = (): string[] => {
     log: nothing,
     openRoutes: [],
     cursors: nothing,
-    console: ({ routes }) => routes,
+    console: ({ routes }: ConsoleServer) => routes,
   }
   return routesOf(createDealApp(settings, ports))
 }
