@@ -73,7 +73,6 @@ export const dealSettings = {
 
 /** Settings that are gone, and what to do instead. */
 const formerSettings = {
-  DEAL_SHARDS: 'must be unset: all deals are in the database of DEAL_DATABASE_URL',
   DEAL_READ_URL: 'must be unset: all reads go to the database of DEAL_DATABASE_URL',
 }
 

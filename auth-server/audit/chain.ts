@@ -6,21 +6,8 @@ import { auditEntries, auditStart } from '../store/audit-tables.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import type { AuditEntry } from './audit.ts'
 
-/** An entry as its MAC covers it. */
-export interface CoveredEntry extends AuditEntry {
-  /** The part of a journal that ends with this entry. Unreleased versions wrote it. */
-  readonly journal?: JournalPart | undefined
-}
-
-interface JournalPart {
-  readonly writer: string
-  readonly first: number
-  readonly last: number
-  readonly mac: string
-}
-
 /** Computes the MAC of an entry, with one key of SECRETS_KEY. */
-export type Mac = (entry: CoveredEntry, macBefore: string) => string
+export type Mac = (entry: AuditEntry, macBefore: string) => string
 
 /** Creates MACs with a key that is derived from this one only for the audit log. */
 export function macUnder(secretsKey: SecretsKey): Mac {
@@ -35,12 +22,11 @@ export function macUnder(secretsKey: SecretsKey): Mac {
  * The canonical JSON (RFC 8785) of an entry and the MAC before it: members sorted by name. The strings have no lone
  * surrogates and the numbers are integers, so JSON.stringify writes their canonical form (RFC 8785 §3.2.2).
  */
-function canonical(entry: CoveredEntry, macBefore: string, keyId: string): string {
+function canonical(entry: AuditEntry, macBefore: string, keyId: string): string {
   const { action, actor, address, at, changes, outcome, requestId, scheme, seq, target } = entry
   // Left out when they are 1, null and undefined: older entries have none of them and must keep their MAC.
   const count = entry.count === 1 ? undefined : entry.count
   const reason = entry.reason ?? undefined
-  const journal = entry.journal && canonicalPart(entry.journal)
   return JSON.stringify({
     action,
     actor,
@@ -48,7 +34,6 @@ function canonical(entry: CoveredEntry, macBefore: string, keyId: string): strin
     at,
     changes,
     count,
-    journal,
     keyId,
     macBefore,
     outcome,
@@ -59,8 +44,6 @@ function canonical(entry: CoveredEntry, macBefore: string, keyId: string): strin
     target,
   })
 }
-
-const canonicalPart = ({ first, last, mac, writer }: JournalPart) => ({ first, last, mac, writer })
 
 interface KeyOfLogPorts {
   readonly database: Pick<Database, 'query'>

@@ -6,10 +6,9 @@ import { namesOf, parameters, textOf } from '../../shared/platform/database/stat
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { auditEntries, auditHead } from '../store/audit-tables.ts'
 import type { AuditEntry } from './audit.ts'
-import type { CoveredEntry } from './chain.ts'
 
 /** An entry with its MAC and the id of the key of the MAC. */
-export interface ChainedEntry extends CoveredEntry {
+export interface ChainedEntry extends AuditEntry {
   readonly keyId: string
   readonly mac: string
 }
@@ -22,14 +21,8 @@ const membersSql = sql`'seq', ${a.seq},
     'address', ${a.address}, 'requestId', ${a.requestId}, 'count', ${a.count}, 'reason', ${a.reason},
     'keyId', ${a.keyId}, 'mac', ${a.mac}`
 
-/** SQL of the part of a journal that ends with an entry, as JSON. Unreleased versions wrote it. */
-const journalPartSql = sql`json_build_object('writer', ${a.writer}, 'first', ${a.writerFirst}, 'last', ${a.writerLast},
-    'mac', ${a.writerMac})`
-
 /** SQL of an entry as JSON. */
-const entrySql = sql`case when ${a.writer} is not null
-    then json_build_object(${membersSql}, 'journal', ${journalPartSql})
-  when ${a.changes} is null then json_build_object(${membersSql})
+const entrySql = sql`case when ${a.changes} is null then json_build_object(${membersSql})
   else json_build_object(${membersSql}, 'changes', ${a.changes}) end`
 
 const page = parameters({ after: 'bigint', limit: 'int' })
@@ -108,7 +101,7 @@ export async function readEntries(
   return { items, next: entries.length > limit ? items.at(-1)?.seq : undefined }
 }
 
-const withoutMac = ({ keyId: _keyId, mac: _mac, journal: _journal, ...entry }: ChainedEntry): AuditEntry => entry
+const withoutMac = ({ keyId: _keyId, mac: _mac, ...entry }: ChainedEntry): AuditEntry => entry
 
 interface FilteredRead {
   readonly filter: AuditFilter

@@ -32,7 +32,7 @@ const noteSchema = z.object({
 /** Who did an operation, and why. */
 export type OperatorNote = z.infer<typeof noteSchema>
 
-/** An operation with its note; without a note the server itself did it, or a tool of an earlier release. */
+/** An operation with its note; without a note the server itself did it. */
 export interface NotedOperation extends KeyOperation {
   readonly note: OperatorNote | undefined
 }

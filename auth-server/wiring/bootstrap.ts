@@ -6,7 +6,6 @@ import type { IdSource } from '../../shared/platform/ids.ts'
 import { OperatorError, withFilesOf } from '../../shared/platform/operator-error.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { SettingProblem } from '../../shared/platform/settings/settings.ts'
-import { digestHa1 } from '../../shared/protocol/authentication/digest/digest-response.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import { isLoopbackHost } from '../../shared/server/settings/common-settings.ts'
 import type { ApiKeyKind } from '../api-keys/api-key.ts'
@@ -30,9 +29,6 @@ const demoUsernames = Object.keys(demoRoles)
 
 /** The password of a demo user. It is published, so while demo users exist the server listens on loopback alone. */
 export const demoPassword = (username: string): string => `${username}-demo-password`
-
-/** The Digest secret that earlier versions gave a demo user. It was published too. */
-const formerDigestSecret = (username: string): string => `${username}-demo-digest-secret`
 
 /** Makes the list of demo users, each with a random Digest secret. */
 export const newDemoUsers = (ids: Pick<IdSource, 'secret'>): readonly DemoUser[] =>
@@ -78,12 +74,6 @@ export const demoNeedsLoopback: SettingProblem = {
     'must be loopback while demo users exist: their passwords are no secret (npm start -- --no-demo makes none)',
 }
 
-/** Services that find demo users in a database. */
-export interface DemoTraces {
-  readonly users: Pick<Users, 'hasPassword' | 'findMadeByDemo'>
-  readonly digestSecrets: Pick<DigestSecrets, 'find'>
-}
-
 /**
  * Reports demo users on a server that other machines can reach, or in production. A changed password does not make a
  * demo user safe: its Digest secret and API keys stand in a file. The check needs no list of demo users, because that
@@ -91,23 +81,13 @@ export interface DemoTraces {
  */
 export async function demoUserProblems(
   { host, production }: { readonly host: string; readonly production: boolean },
-  traces: DemoTraces,
+  { users }: { readonly users: Pick<Users, 'findMadeByDemo'> },
 ): Promise<SettingProblem[]> {
   if (isLoopbackHost(host) && !production) return []
-  const username = (await traces.users.findMadeByDemo()) ?? (await findFormerDemoUser(traces))
+  const username = await users.findMadeByDemo()
   if (username === undefined) return []
   const inProduction = { variable: 'AUTH_DATABASE_URL', expected: `must hold no demo user in production: ${username}` }
   return production ? [inProduction] : [demoNeedsLoopback]
-}
-
-/** Earlier versions did not mark demo users. Their published passwords and Digest secrets identify them. */
-async function findFormerDemoUser({ users, digestSecrets }: DemoTraces): Promise<string | undefined> {
-  for (const username of demoUsernames) {
-    if (await users.hasPassword(username, demoPassword(username))) return username
-    const ha1 = (await digestSecrets.find({ username }))?.ha1
-    if (ha1 === digestHa1(username, formerDigestSecret(username))) return username
-  }
-  return undefined
 }
 
 /** A demo API key, as `data/demo.json` lists it. */

@@ -13,7 +13,6 @@ import type { EventLog, EventPage, LoggedEvent, RunId } from './event-log.ts'
 import type { EncodedEvent, EncodedPage, EventReader, Follower } from './event-reader.ts'
 import { seenBy } from './own-events.ts'
 import { beginning, isBefore, type Place } from './position.ts'
-import type { StreamStart } from './stream-request.ts'
 import { Trail } from './trail.ts'
 
 /** The parts that a stream uses. */
@@ -41,7 +40,7 @@ export interface StreamOptions {
 
 /** A stream that can begin: its start, its deal and its caller's rights. */
 export interface OpenedStream {
-  readonly start: StreamStart
+  readonly start: Place
   /** Set for a stream of one deal: reads of the log are limited to it. */
   readonly dealId: string | undefined
   /** True for an event that the client asked for. */
@@ -92,7 +91,7 @@ export class EventStream implements Follower {
     this.#options = options
     this.#opened = of.opened
     this.#body = of.body
-    this.#place = of.opened.start.place
+    this.#place = of.opened.start
     this.#lastWrite = ports.clock.monotonic()
   }
 
@@ -104,8 +103,6 @@ export class EventStream implements Follower {
     ended.addEventListener('abort', end)
     try {
       this.#write(preamble)
-      const { place, isReset } = this.#opened.start
-      if (isReset) await this.#sendReset(place)
       while (!this.#hasEnded()) {
         if (this.#isOutdated) await this.#reset()
         else {

@@ -30,15 +30,8 @@ export interface LogHistory {
   readonly beginsAfter: number
 }
 
-/**
- * The mark of a history in positions and cursors. It differs from the one of release 0.2.0, whose positions counted
- * otherwise: those are outdated.
- */
+/** The mark of a history in positions and cursors. */
 export const positionMark = (history: History): string => markOf(`positions on ${history}`)
-
-/** True for the mark in positions of release 0.2.0 in one of these histories. */
-export const isOfRelease020 = (mark: string | undefined, histories: readonly LogHistory[]): boolean =>
-  histories.some(({ history }) => markOf(history) === mark)
 
 /**
  * True when this place means the same in the history with this mark: it was there before the next one began. A

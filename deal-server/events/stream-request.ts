@@ -1,6 +1,6 @@
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { EventLog, LoggedEvent, LogSnapshot } from './event-log.ts'
-import { beginning, type GivenPosition, isOfRelease020, type Place, positionMark, wasThereIn } from './position.ts'
+import { beginning, type GivenPosition, type Place, positionMark, wasThereIn } from './position.ts'
 
 /** The events that a client wants. */
 export interface StreamRequest {
@@ -14,14 +14,6 @@ export interface StreamRequest {
   readonly types: ReadonlySet<string> | undefined
 }
 
-/** The start of a stream. */
-export interface StreamStart {
-  /** The stream has no event up to this place. */
-  readonly place: Place
-  /** True: the position of the client says nothing any more, and all events follow. The stream says so first. */
-  readonly isReset?: boolean
-}
-
 /** The test whether an event is one that the client wants. */
 export const isWantedBy =
   ({ dealId, types }: Pick<StreamRequest, 'dealId' | 'types'>) =>
@@ -29,22 +21,18 @@ export const isWantedBy =
     (dealId === undefined || event.dealId === dealId) && (types === undefined || types.has(event.type))
 
 /**
- * Finds the start of a stream; undefined when no event has the position. A stream of new events gets those that are
- * committed from now on. A resumed stream gets the events after its position.
- * A position of release 0.2.0 begins anew.
+ * Finds the place behind which a stream has events; undefined when no event has the position. A stream of new events
+ * gets those that are committed from now on. A resumed stream gets the events after its position.
  * @throws ProblemError `outdated-cursor` for a position that the log has lost; Unavailable
  */
-export async function findStart(log: EventLog, request: StreamRequest): Promise<StreamStart | undefined> {
+export async function findStart(log: EventLog, request: StreamRequest): Promise<Place | undefined> {
   const { after, mark } = request
-  if (after === 0 && mark === undefined) return { place: beginning }
+  if (after === 0 && mark === undefined) return beginning
   const snapshot = await log.takeSnapshot(after)
-  const { last, place, histories } = snapshot
-  const presentBeginning = { ...beginning, history: last.history }
-  if (after === undefined) return { place: last }
-  if (isOfRelease020(mark, histories)) return { place: presentBeginning, isReset: true }
+  const { last, place } = snapshot
+  if (after === undefined) return last
   if (!isOfPresent({ position: after, mark }, snapshot)) throw outdatedPosition()
-  if (after === 0) return { place: presentBeginning }
-  return place && { place }
+  return after === 0 ? { ...beginning, history: last.history } : place
 }
 
 /** True for a position of the present history, and for one of a former history whose event is in this log. */

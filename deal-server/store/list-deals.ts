@@ -126,7 +126,7 @@ export function listDeals(database: Reads, list: DealList, slice: () => Promise<
 /** True for a list whose order can change during a walk. */
 const isWalk = ({ sort }: Pick<DealList, 'sort'>): boolean => sortKeys[sort.by].changes !== undefined
 
-/** What the first page saw, as a position has it. @throws ProblemError `outdated-cursor` for one of release 0.2.0 */
+/** What the first page saw, as a position has it. @throws ProblemError `outdated-cursor` for another text */
 function beginOf([, , text]: Position): BeginOfWalk {
   const begin = beginOfText(String(text))
   if (!begin) throw outdatedCursor()

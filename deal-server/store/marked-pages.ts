@@ -28,8 +28,6 @@ export interface MarkedList<Row, Item> {
   isKept?(position: Position, mark: string): Promise<boolean>
 }
 
-const markForm = /^[0-9a-f]{12}$/
-
 /**
  * Reads a page.
  * @throws ProblemError `outdated-cursor` for a position of another history; Unavailable as `requirePrimary`
@@ -40,7 +38,6 @@ export async function readMarkedPage<Row extends MarkedRow, Item>(
   { read, item, position, isKept }: MarkedList<Row, Item>,
 ): Promise<Page<Item>> {
   const mark = after?.at(-1)
-  if (after && !(typeof mark === 'string' && markForm.test(mark))) throw outdatedCursor()
   const rows = await read(after?.slice(0, -1))
   const isOfPresent = !after || positionMark(await historyOf(database, rows)) === mark
   if (!isOfPresent && !(await isKept?.(after.slice(0, -1), String(mark)))) throw outdatedCursor()
@@ -52,7 +49,7 @@ export async function readMarkedPage<Row extends MarkedRow, Item>(
 const historyOf = async (database: Pick<Reads, 'query'>, [first]: readonly MarkedRow[]): Promise<History> =>
   first ? requirePrimary(first.history) : readPresentHistory(database)
 
-/** The refusal of a position of another history, and of cursors of servers before 0.3.0. */
+/** The refusal of a position of another history. */
 export function outdatedCursor(): ProblemError {
   const message = 'Another PostgreSQL server has taken over since the cursor was made: begin again without it.'
   return new ProblemError('outdated-cursor', message, {

@@ -11,20 +11,9 @@ describe('DEAL_READ_URL, which is gone,', () => {
       { variable: 'DEAL_READ_URL', expected: 'must be unset: all reads go to the database of DEAL_DATABASE_URL' },
     ])
   })
-})
-
-describe('DEAL_SHARDS, which is gone,', () => {
-  it('is refused whatever its value, with what to do', () => {
-    const refusal = {
-      variable: 'DEAL_SHARDS',
-      expected: 'must be unset: all deals are in the database of DEAL_DATABASE_URL',
-    }
-    expect(problemsWith('DEAL_SHARDS', { DEAL_SHARDS: '2' })).toEqual([refusal])
-    expect(problemsWith('DEAL_SHARDS', { DEAL_SHARDS: '1' })).toEqual([refusal])
-  })
 
   it('may be empty, as any setting that is left out', () => {
-    expect(problemsWith('DEAL_SHARDS', { DEAL_SHARDS: ' ' })).toEqual([])
+    expect(problemsWith('DEAL_READ_URL', { DEAL_READ_URL: ' ' })).toEqual([])
   })
 })
 

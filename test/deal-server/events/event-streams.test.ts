@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createEventStreams, type EventStreams } from '../../../deal-server/events/event-streams.ts'
 import { positionMark } from '../../../deal-server/events/position.ts'
-import { markOf } from '../../../shared/platform/history/history.ts'
 import { ProblemError, Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
 import { SimulatedLog } from './simulated-log.ts'
@@ -188,14 +187,6 @@ describe('event streams', () => {
       const next = await follow({ ...returning, ...kept, after: 1 })
       expect(next.numbers()).toEqual(written)
     }
-  })
-
-  it('begin anew after an id of release 0.2.0, whose number stands for another event', async () => {
-    const written = [happen(), happen(), happen()]
-    const client = await follow({ ...fromTheBeginning, after: 2, mark: markOf(log.history()) })
-    expect(client.resets()).toEqual([0])
-    expect(client.numbers()).toEqual(written)
-    expect((await follow({ ...fromTheBeginning, after: 2, mark: positionMark(log.history()) })).resets()).toEqual([])
   })
 
   it('are told of another server as soon as it answers, when it is away again at first', async () => {

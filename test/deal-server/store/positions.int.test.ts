@@ -1,12 +1,10 @@
-/** Positions where no stream brings them: in histories, and in cursors of servers before release 0.3.0. */
+/** Positions where no stream brings them: in histories. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { beginning } from '../../../deal-server/events/position.ts'
 import { createDealRepository } from '../../../deal-server/store/deals.ts'
 import { createEventLog } from '../../../deal-server/store/event-log.ts'
 import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
-import { markOf, readPresentHistory } from '../../../shared/platform/history/history.ts'
-import type { Position } from '../../../shared/platform/pagination.ts'
 import type { Backend } from '../../support/stores/backends.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
@@ -49,29 +47,5 @@ describeDealStores('positions of events', (openBackend) => {
     }
     const { events } = await log.read(last, { limit: 20 })
     expect(events.map(({ dealId }) => dealId)).toEqual(deals.map(({ id }) => id))
-  })
-
-  it('are not read into cursors of servers before release 0.3.0, which are outdated', async () => {
-    const store = createDealRepository(database)
-    const deal = newDeal()
-    await store.commit(commitOf(deal))
-    const mark = markOf(await readPresentHistory(database))
-    for (const by of ['name', 'createdAt'] as const) {
-      const key = by === 'name' ? deal.name : deal.createdAt
-      const list = (after: Position) =>
-        store.list({ filter: {} as never, sort: { by, descending: false }, page: { limit: 20, after } })
-      for (const former of [
-        ['700:705:700,701', mark],
-        ['700:700:', mark],
-        [null, mark],
-        [null, '57', mark],
-        ['1', mark],
-        ['1', mark, '00000001.0000000000000100.aaaaaaaa'],
-      ]) {
-        await expect(list([key, deal.id, ...former])).rejects.toMatchObject({ code: 'outdated-cursor' })
-      }
-    }
-    const history = store.history(deal.id, { limit: 20, after: [0, mark] })
-    await expect(history).rejects.toMatchObject({ code: 'outdated-cursor' })
   })
 })
