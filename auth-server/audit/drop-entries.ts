@@ -132,11 +132,11 @@ const rememberOnce = (source: typeof auditEntries | typeof gone, condition: SQL 
 async function moveStart(
   transaction: Drizzle,
   from: AuditHead,
-  { count, digest, keyId, seal }: LogStart,
+  { count, digest, month, keyId, seal }: LogStart,
 ): Promise<void> {
   const moved = await transaction
     .update(auditStart)
-    .set({ count, mac: digest, keyId, seal })
+    .set({ count, mac: digest, month, keyId, seal })
     .where(and(eq(auditStart.count, from.count), eq(auditStart.mac, from.digest)))
     .returning({ count: auditStart.count })
   if (moved.length === 0) throw new OperationError('Somebody else drops entries, too. Nothing more was dropped here.')

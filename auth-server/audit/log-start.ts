@@ -12,6 +12,8 @@ import type { AuditHead } from './audit.ts'
 
 /** The last entry that was dropped, by number and MAC, with a seal; the empty log, without a seal, when none was. */
 export interface LogStart extends AuditHead {
+  /** The month that release 0.3.0 has moved to an archive, `2026-01`; empty for dropped entries. */
+  readonly month: string
   /** The id of the key of SECRETS_KEY that made the seal. */
   readonly keyId: string
   /** HMAC-SHA256, base64url. */
@@ -23,12 +25,12 @@ export type SealFault = 'unknown-key' | 'broken'
 
 /** SQL of the start as JSON. */
 export const logStartSql = sql`(select json_build_object('count', ${auditStart.count}, 'digest', ${auditStart.mac},
-  'keyId', ${auditStart.keyId}, 'seal', ${auditStart.seal}) from ${auditStart})`
+  'month', ${auditStart.month}, 'keyId', ${auditStart.keyId}, 'seal', ${auditStart.seal}) from ${auditStart})`
 
 const readSql = textOf(sql`select ${logStartSql} as start`)
 
 /** Nothing was dropped. */
-export const nothingDropped: LogStart = { count: 0, digest: '', keyId: '', seal: '' }
+export const nothingDropped: LogStart = { count: 0, digest: '', month: '', keyId: '', seal: '' }
 
 /** @throws Unavailable */
 export async function readLogStart(database: Pick<Database, 'query'>): Promise<LogStart> {
@@ -40,8 +42,9 @@ export async function readLogStart(database: Pick<Database, 'query'>): Promise<L
 export const sealStart = (key: SecretsKey, { count, digest }: AuditHead): LogStart => ({
   count,
   digest,
+  month: '',
   keyId: key.id,
-  seal: sealOf(key, { count, digest }),
+  seal: sealOf(key, { count, digest, month: '' }),
 })
 
 /** What is wrong with a stored start; undefined for a right one. */
@@ -53,7 +56,8 @@ export function faultOfStart(keys: SecretsKeys, { keyId, seal, ...head }: LogSta
   return right.length === given.length && timingSafeEqual(right, given) ? undefined : 'broken'
 }
 
-const sealOf = (key: SecretsKey, { count, digest }: AuditHead): string =>
-  createHmac('sha256', key.derive('start of the audit log'))
-    .update(JSON.stringify([key.id, count, digest]))
+/** As release 0.3.0 seals its archive: an upgraded log begins behind what was archived. */
+const sealOf = (key: SecretsKey, { count, digest, month }: Omit<LogStart, 'keyId' | 'seal'>): string =>
+  createHmac('sha256', key.derive('audit archive'))
+    .update(JSON.stringify(['head', key.id, { count, digest, month }]))
     .digest('base64url')

@@ -33,7 +33,7 @@ export const auditEntries = authSchema.table(
     keyId: text('key_id').notNull(),
     /** HMAC-SHA256 (base64url) over the MAC before it and this entry. */
     mac: text().notNull(),
-    /** The part of a journal that ends with this entry. Unreleased versions wrote it: the MAC covers it. */
+    /** Empty. Servers of release 0.3.0 read these columns: the release after this one removes them. */
     writer: uuid(),
     writerFirst: bigint('writer_first', { mode: 'number' }),
     writerLast: bigint('writer_last', { mode: 'number' }),
@@ -65,25 +65,27 @@ export const auditHead = authSchema.table(
 
 /**
  * A single row: the last audit entry that was dropped. Rows of `audit_entries` up to it may be deleted, and no others:
- * a trigger refuses it.
+ * a trigger refuses it. Release 0.3.0, which moved entries to an archive, knows the table by this name.
  */
 export const auditStart = authSchema.table(
-  'audit_start',
+  'audit_archive',
   {
     id: smallint().primaryKey().default(1),
     /** Its number and its MAC. */
     count: bigint({ mode: 'number' }).notNull().default(0),
     mac: text().notNull().default(''),
+    /** Its month, `2026-01`, where release 0.3.0 has archived it. */
+    month: text().notNull().default(''),
     /** The id of the key of SECRETS_KEY that made the seal, which covers the row (`audit/log-start.ts`). */
     keyId: text('key_id').notNull().default(''),
     seal: text().notNull().default(''),
   },
-  (table) => [check('audit_start_single', sql`${table.id} = 1`)],
+  (table) => [check('audit_archive_single', sql`${table.id} = 1`)],
 )
 
 /** What dropped entries say that is logged only once: operations on keys of the ring. */
 export const auditDroppedOnce = authSchema.table(
-  'audit_dropped_once',
+  'audit_archived_once',
   { action: text().notNull(), target: text().notNull() },
   (table) => [primaryKey({ columns: [table.action, table.target] })],
 )

@@ -5,7 +5,7 @@
  * All transactions lock in the same order, so that there is no deadlock: the row in `principals`, then `users`, then
  * `login_families`, `sessions`, `api_keys`, `digest_secrets`, `password_resets` and `second_factors`, then
  * `principal_change_counter`. The row `:catalogue` in `principals` comes before other rows: it is the lock of
- * `resource_servers`, `rights`, `roles` and `services`. `audit_head` and `audit_start` are locked in transactions of
+ * `resource_servers`, `rights`, `roles` and `services`. `audit_head` and `audit_archive` are locked in transactions of
  * their own; `audit_head` comes before `audit_journal`.
  */
 import { sql } from 'drizzle-orm'

@@ -4,7 +4,7 @@ BEGIN
 	EXECUTE format('CREATE TABLE auth.%I (LIKE auth.audit_entries INCLUDING ALL)', name);
 	EXECUTE format('CREATE TRIGGER audit_entries_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON auth.%I'
 		' FOR EACH STATEMENT EXECUTE FUNCTION auth.refuse_audit_change()', name);
-	EXECUTE format('CREATE TRIGGER audit_entries_dropped AFTER DELETE ON auth.%I REFERENCING OLD TABLE AS deleted'
+	EXECUTE format('CREATE TRIGGER audit_entries_archived AFTER DELETE ON auth.%I REFERENCING OLD TABLE AS deleted'
 		' FOR EACH STATEMENT EXECUTE FUNCTION auth.refuse_audit_deletion()', name);
 END
 $$;

@@ -1,15 +1,13 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
 import { readPresentHistory } from '../history/history.ts'
+import { OperatorError } from '../operator-error.ts'
 import { type Database, DatabaseError, type Drizzle } from './database.ts'
 import { translateDriverError } from './driver-errors.ts'
-import { replaceFormerJournal } from './former-journal.ts'
 
 /** The migrations of one server. */
 export interface MigrateOptions {
-  /** The folder that drizzle-kit generated. */
+  /** The folder that drizzle-kit generated. Its first migration is the schema of release 0.3.0. */
   readonly migrationsFolder: string
   /** The server's own schema. It also keeps the journal of applied migrations. */
   readonly schema: string
@@ -20,44 +18,40 @@ export interface MigrateOptions {
 /** The journal of applied migrations, in the server's own schema. */
 const migrationsTable = 'migrations'
 
+/** The journal of releases before 0.3.0. */
+const formerTable = '__drizzle_migrations'
+
 /**
  * Tables that Citus spreads over nodes are changed over one connection to each node, so that a function can follow a
  * table in a transaction. PostgreSQL itself takes the setting and does nothing with it.
  */
 const oneConnection = "set local citus.multi_shard_modify_mode = 'sequential'"
 
-/** The first line of a migration before which everything is committed. */
-const ownTransaction = '-- In a transaction of its own'
-
 /**
- * Applies the migrations that `database` does not have yet, in one transaction; those up to one that asks for a
- * transaction of its own are committed before it. Instances that start together take turns, so that each migration is
- * applied once.
+ * Applies the migrations that `database` does not have yet, in one transaction. Instances that start together take
+ * turns, so that each migration is applied once.
  *
- * @throws DatabaseError when PostgreSQL refuses a migration or to name its history, Unavailable when the database is
- * away or a standby, or another instance takes too long
+ * @throws OperatorError when a release before 0.3.0 has made the schema; DatabaseError when PostgreSQL refuses a
+ * migration or to name its history; Unavailable when the database is away or a standby, or another instance takes too
+ * long
  */
 export async function migrateDatabase(database: Database, options: MigrateOptions): Promise<void> {
   const { migrationsFolder, schema, waitTimeoutMs = 60_000 } = options
   await database.requireSuitable()
   // Servers read it with all that they cache: a role that may not is refused now.
   await readPresentHistory(database)
-  if (await hasAllMigrations(database, options)) return
-  const alone = (work: (drizzle: Database['drizzle']) => Promise<unknown>) =>
-    database.exclusively(`migrations of ${schema}`, (drizzle) => translatingErrors(work(drizzle)), { waitTimeoutMs })
-  await alone((drizzle) => drizzle.execute(sql.raw(replaceFormerJournal(schema))))
-  const applied = await lastApplied(database, schema)
   const migrations = readMigrationFiles({ migrationsFolder })
-  // On new tables nobody waits for a lock.
-  const isLast = (index: number) =>
-    index === migrations.length - 1 ||
-    (applied !== undefined && migrations[index + 1]?.sql[0]?.startsWith(ownTransaction) === true)
-  const sent = migrations.map(({ sql: statements, ...rest }) => ({ ...rest, sql: [oneConnection, ...statements] }))
-  for (const [index, { folderMillis }] of migrations.entries()) {
-    if (!isLast(index) || folderMillis <= (applied ?? Number.NEGATIVE_INFINITY)) continue
-    await alone((drizzle) => apply(drizzle, sent.slice(0, index + 1), schema))
+  const applied = await lastApplied(database, schema)
+  if (applied !== undefined) {
+    if (migrations[0] && applied < migrations[0].folderMillis) throw new OperatorError(tooOld(schema))
+    if (migrations.every(({ folderMillis }) => folderMillis <= applied)) return
   }
+  const work = (drizzle: Drizzle) => translatingErrors(apply(drizzle, migrations, schema))
+  await database.exclusively(`migrations of ${schema}`, work, { waitTimeoutMs })
 }
+
+const tooOld = (schema: string): string =>
+  `The schema ${schema} is of a release before 0.3.0: upgrade to 0.3.0 first, and then to this one (CHANGELOG.md).`
 
 async function translatingErrors<Result>(work: Promise<Result>): Promise<Result> {
   try {
@@ -67,27 +61,17 @@ async function translatingErrors<Result>(work: Promise<Result>): Promise<Result>
   }
 }
 
-/** True when the journal in the database ends with the last migration of the folder, which is so at most starts. */
-async function hasAllMigrations(database: Database, { migrationsFolder, schema }: MigrateOptions): Promise<boolean> {
-  const list = JSON.parse(await readFile(join(migrationsFolder, 'meta/_journal.json'), 'utf8')) as JournalFile
-  const applied = await lastApplied(database, schema)
-  return applied !== undefined && list.entries.every(({ when }) => when <= applied)
-}
-
-/** The list of migrations that drizzle-kit writes. `when` of an entry is the number that the database keeps. */
-interface JournalFile {
-  readonly entries: readonly { readonly when: number }[]
-}
-
-/** The last migration in the database; undefined when there is none, or no journal that can be read. */
+/** The last migration in the database: 0 for one before release 0.3.0, undefined when there is none. */
 async function lastApplied(database: Database, schema: string): Promise<number | undefined> {
   try {
     const text = `select max(created_at)::text as last from "${schema}".${migrationsTable}`
     const [journal] = await database.query<{ last: string | null }>(text)
     return journal?.last ? Number(journal.last) : undefined
   } catch (error) {
-    if (error instanceof DatabaseError) return undefined
-    throw error
+    if (!(error instanceof DatabaseError)) throw error
+    const text = 'select from pg_tables where schemaname = $1::text and tablename = $2::text'
+    const [former] = await database.query(text, [schema, formerTable])
+    return former ? 0 : undefined
   }
 }
 
@@ -106,11 +90,11 @@ async function apply(drizzle: Drizzle, migrations: readonly MigrationMeta[], sch
   )
   const [found] = await drizzle.select({ last: sql<string | null>`max(created_at)` }).from(journal)
   await drizzle.transaction(async (transaction) => {
+    await transaction.execute(sql.raw(oneConnection))
     for (const { folderMillis, hash, sql: statements } of migrations) {
       if (folderMillis <= Number(found?.last ?? Number.NEGATIVE_INFINITY)) continue
       for (const statement of statements) {
-        const rest = statement.replace(createSchemaOf, '')
-        if (rest.trim() !== '') await transaction.execute(sql.raw(rest))
+        if (!createsSchema.test(statement)) await transaction.execute(sql.raw(statement))
       }
       await transaction.execute(sql`insert into ${journal} (hash, created_at) values (${hash}, ${folderMillis})`)
     }
@@ -118,4 +102,4 @@ async function apply(drizzle: Drizzle, migrations: readonly MigrationMeta[], sch
 }
 
 /** The generated statement. */
-const createSchemaOf = /^\s*create schema (?:if not exists )?"\w+";?/i
+const createsSchema = /^\s*create schema/i

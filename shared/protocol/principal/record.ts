@@ -22,7 +22,7 @@ export const storedPrincipalSchema = z.object({
   directRights: z.array(z.string()),
   /** The credential generation: a credential with another number is refused. */
   generation: z.number().int(),
-  /** The login throttle counts failures of the account under this number. Servers before 0.3.0 do not write it. */
+  /** The login throttle counts failures of the account under this number. Servers of release 0.3.0 do not write it. */
   throttleGeneration: z.number().int().optional(),
   /** The one login that stays valid with its former generation: it changed its own password. */
   keptLogin: z.object({ id: z.string(), generation: z.number().int() }).nullable(),

@@ -147,12 +147,12 @@ describeOnDatabases('the drop of old audit entries', (open) => {
 
   it('is red when the beginning of the log is forged', async () => {
     const rowAt = async () =>
-      (await opened.database.query<{ row: string }>('select to_json(a)::text as row from auth.audit_start a'))[0]
+      (await opened.database.query<{ row: string }>('select to_json(a)::text as row from auth.audit_archive a'))[0]
         ?.row ?? ''
     const put = (row: string) =>
       opened.database.write(
-        `update auth.audit_start a set (count, mac, key_id, seal) = (select count, mac, key_id, seal
-          from json_populate_record(null::auth.audit_start, $1::text::json))`,
+        `update auth.audit_archive a set (count, mac, key_id, seal) = (select count, mac, key_id, seal
+          from json_populate_record(null::auth.audit_archive, $1::text::json))`,
         [row],
       )
     const empty = await rowAt()

@@ -1,20 +1,11 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { macUnder } from '../../../auth-server/audit/chain.ts'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { dropEntries } from '../../../auth-server/audit/drop-entries.ts'
-import { pendingOf } from '../../../auth-server/audit/journal.ts'
 import { cutAuditLog, readPartitions, retryWhileHeld } from '../../../auth-server/audit/partitions.ts'
 import { readEntries } from '../../../auth-server/audit/read-entries.ts'
 import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
-import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { createHousekeeping } from '../../../shared/platform/database/housekeeping.ts'
-import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
-import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
-import { createScratchDatabase } from '../../support/stores/scratch-database.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
 import { createSettledLog } from '../support/settled-log.ts'
 import { createTestClock } from '../support/test-clock.ts'
@@ -191,62 +182,5 @@ describeOnDatabases('the partitions of the audit log', (open) => {
     await keepHouse()
     expect(await bounds()).toEqual(['1 4', '4 null'])
     expect(warnings).toEqual([])
-  })
-})
-
-const migrationsFolder = join(import.meta.dirname, '../../../auth-server/store/migrations')
-
-/** The migrations before the one of partitions. */
-async function formerMigrations(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'keyhold-migrations-'))
-  await cp(migrationsFolder, folder, { recursive: true })
-  const path = join(folder, 'meta/_journal.json')
-  const journal = JSON.parse(await readFile(path, 'utf8')) as { entries: { tag: string }[] }
-  const end = journal.entries.findIndex(({ tag }) => tag.endsWith('audit_partitions'))
-  await writeFile(path, JSON.stringify({ ...journal, entries: journal.entries.slice(0, end) }))
-  return folder
-}
-
-const serverUrl = process.env.TEST_DATABASE_URL
-
-describe.skipIf(serverUrl === undefined)('the upgrade to partitions of the audit log', () => {
-  it('keeps the entries where they are, and who may read them', async () => {
-    const [scratch, folder] = [await createScratchDatabase(serverUrl ?? ''), await formerMigrations()]
-    const database = openPostgres(scratch.url)
-    try {
-      await migrateDatabase(database, { migrationsFolder: folder, schema: 'auth' })
-      const clock = createTestClock(Date.UTC(2025, 10, 20))
-      const log = createSettledLog({ database, clock, log: quiet, secretsKeys })
-      const pending = (target: string) =>
-        pendingOf({ ...nobody, actor: null, action: 'user.changed', target }, rfc3339(clock.now()))
-      const mac = macUnder(secretsKeys[0])({ ...pending('before'), seq: 1 }, '')
-      await database.write(
-        `insert into auth.audit_entries (seq, at, action, target, outcome, key_id, mac)
-          values (1, $1::text::timestamptz, 'user.changed', 'before', 'succeeded', $2::text, $3::text)`,
-        [pending('before').at, secretsKeys[0].id, mac],
-      )
-      await database.write('update auth.audit_head set count = 1, mac = $1::text', [mac])
-      await database.write(
-        `insert into auth.audit_journal (writer, number, entry, key_id, mac)
-          values (gen_random_uuid(), 1, $1::text::json, '', ''), (gen_random_uuid(), 1, $2::text::json, '', '')`,
-        [JSON.stringify(pending('waiting')), JSON.stringify(pending('waiting-too'))],
-      )
-      await database.write('grant select on auth.audit_entries to pg_monitor')
-      const fileOf = async (table: string) =>
-        (await database.query<{ file: string }>(`select pg_relation_filenode('${table}')::text as file`))[0]?.file
-      const file = await fileOf('auth.audit_entries')
-      await migrateDatabase(database, { migrationsFolder, schema: 'auth' })
-      await log.record({ ...nobody, action: 'user.changed', target: 'after' })
-      expect(await verifyChain({ database, secretsKeys })).toMatchObject({ sound: { count: 4 }, fault: undefined })
-      const { items } = await readEntries(database, { limit: 10 })
-      expect(items.map(({ target }) => target)).toEqual(['before', 'waiting', 'waiting-too', 'after'])
-      expect(await fileOf('auth.audit_entries_from_1')).toBe(file)
-      const may = `select has_table_privilege('pg_monitor', 'auth.audit_entries', 'select') as may`
-      expect(await database.query(may)).toEqual([{ may: true }])
-    } finally {
-      await database.close()
-      await scratch.drop()
-      await rm(folder, { recursive: true })
-    }
   })
 })

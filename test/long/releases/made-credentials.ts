@@ -72,7 +72,23 @@ const users = [
   { username: 'grace', roles: ['viewer'] },
   { username: 'bob', roles: ['viewer'] },
   { username: 'dave', roles: ['viewer'] },
+  { username: 'heidi', roles: ['clerk'] },
 ]
+
+/** Rights of another service, a role with one of them, and the credential of that service. */
+const catalogue = [
+  [
+    '/resource-servers',
+    {
+      id: 'books',
+      audience: 'urn:books',
+      name: 'Books',
+      rights: [{ name: 'book.lend', description: 'Lend books', readsOnly: false }],
+    },
+  ],
+  ['/roles', { name: 'clerk', description: 'Lends', rights: ['deal.read', 'book.lend'] }],
+  ['/services', { name: 'lending', resourceServer: 'books' }],
+] as const
 
 /** The next refresh token, with the access token. */
 export async function refresh(auth: TestServer, refreshToken: string): Promise<Tokens> {
@@ -83,6 +99,7 @@ export async function refresh(auth: TestServer, refreshToken: string): Promise<T
 /** Makes all of it. `admin` is an access token. */
 export async function makeCredentials(servers: Servers, admin: string): Promise<MadeCredentials> {
   const { auth } = servers
+  for (const [path, json] of catalogue) await call(auth, 201, path, { token: admin, json })
   for (const user of users) await call(auth, 201, '/users', { token: admin, json: { ...user, password } })
   const refused = await makeRevoked(servers, admin)
   const login = await logIn(auth, 'alice', password)
@@ -100,6 +117,7 @@ export async function makeCredentials(servers: Servers, admin: string): Promise<
       session: withHeaders({ cookie: await beginSession(auth, 'alice') }),
       'key-signed token': withHeaders(keySignedHeaders(await keySignedToken(auth, { username: 'alice', password }))),
       Basic: basic('alice'),
+      'Basic, by the right of a role of their own': basic('heidi'),
       Digest: withDigest('carol', String(secret)),
       ...(await makeApiKeys(auth)),
     },

@@ -5,7 +5,7 @@ import { afterAll, expect, it } from 'vitest'
 import { type ChildServer, startChild } from '../../support/processes/child-server.ts'
 import { freePort } from '../../support/processes/free-port.ts'
 import { preparedKeysDir } from '../../support/processes/prepared-keys.ts'
-import { describeShared, releasedVersion, startReleased } from '../../support/processes/released.ts'
+import { releasedVersion, startReleased } from '../../support/processes/released.ts'
 import { describeEmbedded } from '../../support/stores/backends.ts'
 import { logIn, type TestServer, testServer } from '../../support/worlds/stack.ts'
 import { wholeJourney, workOnDeal } from './journey.ts'
@@ -41,7 +41,7 @@ const readsDeal = async ({ auth, deal }: Started, id: string): Promise<void> => 
 const work = async ({ auth, deal }: Started): Promise<string> =>
   workOnDeal({ deal }, (await logIn(auth, 'admin', password)).access)
 
-describeShared(describeEmbedded)(`servers of ${releasedVersion} on a database of the present code`, () => {
+describeEmbedded(`servers of ${releasedVersion} on a database of the present code`, () => {
   afterAll(async () => {
     for (const child of children) await child.end('SIGKILL')
     rmSync(folder, { recursive: true, force: true })

@@ -32,6 +32,10 @@ export async function readAll({ auth, deal }: Servers, token: string, made: Made
   const shown = made.ids.filter((id) => id !== made.byState.DELETED)
   return {
     users: await listOf(auth, '/users?limit=200'),
+    catalogue: await each(
+      ['/resource-servers', '/roles', '/services'],
+      async (path) => (await call(auth, 200, path, { token })).body,
+    ),
     apiKeys: await each(usernames, (name) => listOf(auth, `/api-keys?username=${name}&limit=200`)),
     logins: await each(usernames, (name) => listOf(auth, `/users/${name}/sessions?limit=200`)),
     keys: (await call(auth, 200, '/keys', { token })).body,

@@ -8,7 +8,7 @@ import { openEvents } from '../../support/clients/event-client.ts'
 import { answering, type ChildServer, startChild } from '../../support/processes/child-server.ts'
 import { freePort } from '../../support/processes/free-port.ts'
 import { preparedKeysDir } from '../../support/processes/prepared-keys.ts'
-import { describeShared, releasedVersion, startReleased } from '../../support/processes/released.ts'
+import { releasedVersion, startReleased } from '../../support/processes/released.ts'
 import { type Backend, describePostgresAndRedis } from '../../support/stores/backends.ts'
 import { logIn, type TestServer, testServer } from '../../support/worlds/stack.ts'
 import { wholeJourney, workOnDeal } from './journey.ts'
@@ -55,9 +55,7 @@ async function load(token: string, ms: number): Promise<{ deals: string[]; fault
   return { deals, faults }
 }
 
-const describeBoth = describeShared(describePostgresAndRedis)
-
-describeBoth(`servers of ${releasedVersion} beside servers of the present code`, (openBackend) => {
+describePostgresAndRedis(`servers of ${releasedVersion} beside servers of the present code`, (openBackend) => {
   beforeAll(async () => {
     backend = await openBackend()
     const publicOrigin = `http://127.0.0.1:${await freePort()}`

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openEmbeddedEngine } from '../../../shared/platform/embedded/embedded.ts'
 import { answering, type ChildServer, type startChild } from '../../support/processes/child-server.ts'
 import { freePort } from '../../support/processes/free-port.ts'
 import type { OpenBackend } from '../../support/stores/backends.ts'
@@ -19,10 +20,10 @@ export interface Installation extends Servers {
   readonly environment: Readonly<Record<string, string>>
   /** Starts both servers of one release, and waits until they are ready. */
   start(startServer: typeof startChild): Promise<void>
-  /** Starts both servers of one release. Resolves to their exit codes and outputs when each has ended by itself. */
-  startInVain(startServer: typeof startChild): Promise<{ code: number | null; output: string }[]>
   /** Ends both as an operator does, and expects that they end well. */
   stop(): Promise<void>
+  /** Runs one statement while no server runs. */
+  write(statement: string): Promise<void>
   /** What those that ran last have written. */
   output(): string
   close(): Promise<void>
@@ -32,8 +33,6 @@ export interface Installation extends Servers {
 export async function openInstallation(openBackend: OpenBackend, alone: boolean): Promise<Installation> {
   const folder = mkdtempSync(join(tmpdir(), 'keyhold-releases-'))
   const backend = alone ? await openBackend() : undefined
-  // Servers before 0.3.0 have keys of other names.
-  await backend?.redis?.command('ACL', 'SETUSER', 'keyhold', '~{keyhold}:*', '&{keyhold}:*')
   const [auth, deal] = [testServer(await freePort()), testServer(await freePort())]
   const environment = {
     ...backend?.environment,
@@ -54,28 +53,27 @@ export async function openInstallation(openBackend: OpenBackend, alone: boolean)
   }
   let running: ChildServer[] = []
   const programs = alone ? ['auth-server/main.ts', 'deal-server/main.ts'] : ['start.ts']
-  const startAll = (startServer: typeof startChild) => {
-    const options = { environment, arguments: alone ? [] : ['--no-demo'] }
-    running = programs.map((program) => startServer(program, options))
-  }
   return {
     auth,
     deal,
     environment,
     start: async (startServer) => {
-      startAll(startServer)
+      const options = { environment, arguments: alone ? [] : ['--no-demo'] }
+      running = programs.map((program) => startServer(program, options))
       const [first, last = first] = running
       if (first && last)
         await Promise.all([answering(`${auth.url}/readyz`, first), answering(`${deal.url}/readyz`, last)])
     },
-    startInVain: async (startServer) => {
-      startAll(startServer)
-      const codes = await Promise.all(running.map((server) => server.ended()))
-      return running.map((server, index) => ({ code: codes[index] ?? null, output: server.output() }))
-    },
     stop: async () => {
       const codes = await Promise.all(running.map((server) => server.end('SIGTERM')))
       if (codes.some((code) => code !== 0)) throw new Error(`servers ended with ${codes.join(', ')}`)
+    },
+    write: async (statement) => {
+      const engine = backend ? undefined : await openEmbeddedEngine(join(folder, 'data/postgres'))
+      const database = backend?.openDatabase() ?? engine?.database()
+      await database?.write(statement)
+      await database?.close()
+      await engine?.close()
     },
     output: () => running.map((server) => server.output()).join(''),
     close: async () => {

@@ -4,8 +4,6 @@ import { createHash, randomUUID } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliDecompressSync } from 'node:zlib'
-import { describe } from 'vitest'
-import type { OpenBackend } from '../stores/backends.ts'
 import { type ChildOptions, type ChildServer, startFile } from './child-server.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -16,25 +14,10 @@ if (archive === '' || others.length > 0) throw new Error(`${folder} must have on
 /** The version of that release. */
 export const releasedVersion = /^keyhold-(.+)\.tar\.br$/.exec(archive)?.[1] ?? ''
 
-/** True: its servers and present ones never share a database. */
-export const releasedIsApart = releasedVersion === '0.2.0'
-
-/**
- * How suites are described in which servers of that release and present ones share a database: as `describeSuite` does,
- * or skipped where they cannot.
- */
-export function describeShared(describeSuite: DescribeSuite): DescribeSuite {
-  if (!releasedIsApart) return describeSuite
-  const reason = '0.3.0 breaks with the releases before it, docs/upgrade.md'
-  return (name, suite) => describe.skip(`${reason}:`, () => describeSuite(name, suite))
-}
-
-type DescribeSuite = (name: string, suite: (open: OpenBackend) => void) => void
-
 const commonPasswords = 'auth-server/passwords/common-passwords.bin'
 
 /** The folder of the unpacked archive, below `node_modules`: the servers find their packages upwards. */
-export function releasedFolder(): string {
+function releasedFolder(): string {
   const bytes = readFileSync(join(folder, archive))
   const content = createHash('sha256').update(bytes).digest('hex')
   const target = join(root, `node_modules/.cache/keyhold/release-${releasedVersion}-${content.slice(0, 12)}`)

@@ -1,5 +1,3 @@
-import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Database } from '../../../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../../../shared/platform/database/migrate.ts'
@@ -34,13 +32,6 @@ describeEmptyDatabases('migrations', (start) => {
     expect(await marks()).toEqual([2])
   })
 
-  it('are not even read when the journal has them all', async () => {
-    const folder = writeMigrations(FIRST, SECOND)
-    for (const file of ['m0.sql', 'm1.sql']) rmSync(join(folder, file))
-    await migrateDatabase(database, { migrationsFolder: folder, schema: 'ledger' })
-    expect(await marks()).toEqual([2])
-  })
-
   it('continue where an earlier version stopped', async () => {
     const third = 'INSERT INTO "ledger"."mark" VALUES (3);'
     await migrateDatabase(database, { migrationsFolder: writeMigrations(FIRST, SECOND, third), schema: 'ledger' })
@@ -56,23 +47,6 @@ describeEmptyDatabases('migrations', (start) => {
     expect(await marks()).toEqual([2, 3])
   })
 
-  it('commit what stands before one that asks for a transaction of its own', async () => {
-    const refused = '-- In a transaction of its own: an index.\nSELECT no_such_column'
-    const folder = writeMigrations(FIRST, SECOND, 'SELECT 3', 'INSERT INTO "ledger"."mark" VALUES (4);', refused)
-    await expect(migrateDatabase(database, { migrationsFolder: folder, schema: 'ledger' })).rejects.toThrow(/42703/)
-    expect(await marks()).toEqual([2, 3, 4])
-  })
-
-  it('make a journal of former releases unreadable, under the name that their servers look for', async () => {
-    await database.query('alter table ledger.migrations rename to __drizzle_migrations')
-    const fourth = 'INSERT INTO "ledger"."mark" VALUES (5);'
-    const folder = writeMigrations(FIRST, SECOND, 'SELECT 3', 'INSERT INTO "ledger"."mark" VALUES (4);', fourth)
-    for (const _ of [1, 2]) await migrateDatabase(database, { migrationsFolder: folder, schema: 'ledger' })
-    expect(await marks()).toEqual([2, 3, 4, 5])
-    const read = database.query('select max(created_at)::text as last from ledger.__drizzle_migrations')
-    await expect(read).rejects.toThrow('start no server of a release before')
-  })
-
   it('keep a journal per schema', async () => {
     const folder = writeMigrations('CREATE TABLE "other"."thing" (n int);')
     await migrateDatabase(database, { migrationsFolder: folder, schema: 'other' })
@@ -80,5 +54,20 @@ describeEmptyDatabases('migrations', (start) => {
       `select table_schema::text from information_schema.tables where table_name = 'migrations' order by 1`,
     )
     expect(journals).toEqual([{ table_schema: 'ledger' }, { table_schema: 'other' }])
+  })
+
+  it('are refused, with what to do, by a database of a release before the first of them', async () => {
+    const refused = {
+      name: 'OperatorError',
+      exitCode: 2,
+      message:
+        'The schema ledger is of a release before 0.3.0: upgrade to 0.3.0 first, and then to this one (CHANGELOG.md).',
+    }
+    const options = { migrationsFolder: writeMigrations(FIRST, SECOND), schema: 'ledger' }
+    await database.query('update ledger.migrations set created_at = 0')
+    await expect(migrateDatabase(database, options)).rejects.toMatchObject(refused)
+    await database.query('alter table ledger.migrations rename to __drizzle_migrations')
+    await expect(migrateDatabase(database, options)).rejects.toMatchObject(refused)
+    expect(await marks()).toEqual([2, 3])
   })
 })

@@ -1,1 +1,0 @@
-INSERT INTO "auth"."principal_change_counter" DEFAULT VALUES;

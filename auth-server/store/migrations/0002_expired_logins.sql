@@ -1,1 +1,0 @@
-CREATE INDEX "login_families_expired" ON "auth"."login_families" USING btree ((case when ended_at is null then greatest(tokens_expire_at, refresh_expires_at) else tokens_expire_at end));

@@ -1,1 +1,0 @@
-ALTER TABLE "auth"."used_signatures" ADD COLUMN "used_at" timestamp(3) with time zone NOT NULL;

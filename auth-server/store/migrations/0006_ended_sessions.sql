@@ -1,1 +1,0 @@
-CREATE INDEX "sessions_ended" ON "auth"."sessions" USING btree ("user_id","expires_at") WHERE "auth"."sessions"."ended_at" is not null;

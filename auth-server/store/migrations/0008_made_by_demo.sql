@@ -1,1 +1,0 @@
-ALTER TABLE "auth"."users" ADD COLUMN "made_by_demo" boolean DEFAULT false NOT NULL;

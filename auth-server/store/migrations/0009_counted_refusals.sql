@@ -1,1 +1,0 @@
-ALTER TABLE "auth"."audit_entries" ADD COLUMN "count" integer DEFAULT 1 NOT NULL;

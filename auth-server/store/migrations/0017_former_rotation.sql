@@ -1,1 +1,0 @@
-ALTER TABLE "auth"."login_families" ADD COLUMN "former_rotated_at" timestamp (3) with time zone;

@@ -1,1 +1,0 @@
-CREATE INDEX "deals_by_name" ON "deals"."deals" USING btree ("name" collate "C","id") WHERE "deals"."deals"."deleted_at" is null;

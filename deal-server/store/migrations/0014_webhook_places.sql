@@ -1,1 +1,0 @@
-ALTER TABLE "deals"."webhooks" ADD COLUMN "places" jsonb;

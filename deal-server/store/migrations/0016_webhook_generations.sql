@@ -1,1 +1,0 @@
-ALTER TABLE "deals"."webhooks" ADD COLUMN "responsible_generation" integer;

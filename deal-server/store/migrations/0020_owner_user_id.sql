@@ -1,1 +1,0 @@
-ALTER TABLE "deals"."deals" ADD COLUMN "owner_user_id" text;
