@@ -5,7 +5,6 @@ import type { Clock } from '../shared/platform/clock.ts'
 import { createHashingPermits } from '../shared/platform/crypto/hashing-permits.ts'
 import type { Database } from '../shared/platform/database/database.ts'
 import { createHousekeeping, type Housekeeping } from '../shared/platform/database/housekeeping.ts'
-import { type BackgroundIndex, createBackgroundIndex } from '../shared/platform/database/trigram-index.ts'
 import { createCors } from '../shared/platform/http/cors.ts'
 import { createCursors, cursorKeyOf } from '../shared/platform/http/pagination/cursors.ts'
 import type { Draining } from '../shared/platform/http/server/drain.ts'
@@ -47,7 +46,6 @@ import { createPurgedEventsJob } from './retention/purged-events.ts'
 import { createDealRepository } from './store/deals.ts'
 import { createEventLog } from './store/event-log.ts'
 import { dealHousekeepingJobs } from './store/housekeeping.ts'
-import { dealSearchIndex } from './store/search-index.ts'
 import { createWebhookWork } from './store/webhook-work.ts'
 import { createWebhookStore } from './store/webhooks.ts'
 import { commands, rightsOfCommands } from './use-cases/index.ts'
@@ -139,8 +137,7 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     ids,
     log,
   })
-  const searchIndex = createBackgroundIndex({ database, log }, dealSearchIndex)
-  const background = { wakeUps, housekeeping, searchIndex, webhooks, rightsDeclaration, refusalReports, changeReports }
+  const background = { wakeUps, housekeeping, webhooks, rightsDeclaration, refusalReports, changeReports }
   const parts = { authentication, ...background }
   return { app, executeCommand, reader: repository, start: () => startParts(parts), stop: () => stopParts(parts) }
 }
@@ -162,24 +159,21 @@ interface Parts {
   readonly housekeeping: Housekeeping
   readonly refusalReports: RefusalReports
   readonly changeReports: ChangeReports
-  readonly searchIndex: BackgroundIndex
   readonly webhooks: Webhooks
   readonly rightsDeclaration: RightsDeclaration
 }
 
 /** Starts to follow the auth server, and the work in the background. Does not wait for an auth server that is down. */
 async function startParts({ authentication, wakeUps, housekeeping, ...parts }: Parts): Promise<void> {
-  const { searchIndex, webhooks, rightsDeclaration } = parts
+  const { webhooks, rightsDeclaration } = parts
   await Promise.all([authentication.start(), wakeUps.start()])
   housekeeping.start()
-  searchIndex.start()
   webhooks.start()
   rightsDeclaration.start()
 }
 
 async function stopParts({ authentication, wakeUps, housekeeping, ...parts }: Parts): Promise<void> {
-  const { refusalReports, changeReports, searchIndex, webhooks, rightsDeclaration } = parts
-  searchIndex.stop()
+  const { refusalReports, changeReports, webhooks, rightsDeclaration } = parts
   await webhooks.stop()
   await rightsDeclaration.stop()
   await refusalReports.stop()

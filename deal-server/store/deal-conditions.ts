@@ -55,7 +55,7 @@ export function conditionsOf(filter: DealFilter): SQL[] {
   return conditions.filter((condition) => condition !== false)
 }
 
-/** The index of `search-index.ts` serves this condition, where it is there. */
+/** The index `deals_by_text` serves this condition, where the migration could make it. */
 function contains(part: string): SQL {
   const pattern = `%${part.replace(/[\\%_]/g, '\\$&')}%`
   return sql`(${deals.name} ilike ${pattern} or ${deals.description} ilike ${pattern})`

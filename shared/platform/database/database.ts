@@ -86,12 +86,11 @@ export interface Database {
 
   /**
    * For maintenance: runs `work` if no other instance runs work of this name. Otherwise answers false at once, and
-   * `work` does not run. Each statement of `work` is a transaction of its own, without time limits. `runAlone` is for
-   * statements that cannot run in a transaction block, such as `create index concurrently`.
+   * `work` does not run. Each statement of `work` is a transaction of its own, without time limits.
    *
    * @throws Unavailable when the database cannot be reached
    */
-  exclusivelyIfFree(name: string, work: MaintenanceWork): Promise<boolean>
+  exclusivelyIfFree(name: string, work: (drizzle: Drizzle) => Promise<void>): Promise<boolean>
 
   /** Resolves when the database answers. @throws Unavailable when it does not */
   ping(): Promise<void>
@@ -119,12 +118,6 @@ export type StatementsFor<Rows extends readonly object[]> = {
 
 /** The rows of each statement. */
 export type RowsOfEach<Rows extends readonly object[]> = { readonly [Index in keyof Rows]: Rows[Index][] }
-
-/** Work of `exclusivelyIfFree`. */
-export type MaintenanceWork = (drizzle: Drizzle, runAlone: RunAlone) => Promise<void>
-
-/** Runs one statement outside of any transaction block, without time limits. */
-export type RunAlone = (text: string) => Promise<void>
 
 /** A value for `$1`, `$2` and so on, for a column of any type. */
 export type Parameter = string | number | boolean | null

@@ -11,7 +11,6 @@ import { drizzle } from 'drizzle-orm/pglite'
 import {
   type Database,
   type Drizzle,
-  type MaintenanceWork,
   type Parameter,
   parameterText,
   type RowsOfEach,
@@ -144,10 +143,10 @@ class EmbeddedDatabase implements Database {
     return own
   }
 
-  async exclusivelyIfFree(name: string, work: MaintenanceWork): Promise<boolean> {
+  async exclusivelyIfFree(name: string, work: (drizzle: Drizzle) => Promise<void>): Promise<boolean> {
     this.#check()
     if (this.#exclusive.has(name)) return false
-    await this.exclusively(name, (drizzle) => work(drizzle, async (text) => void (await this.query(text))))
+    await this.exclusively(name, work)
     return true
   }
 

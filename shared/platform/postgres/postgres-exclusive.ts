@@ -3,7 +3,7 @@
  * of a session would stay behind in a connection that others use.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Drizzle, MaintenanceWork, RunAlone } from '../database/database.ts'
+import type { Drizzle } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
 import { drizzleInTransactions, drizzleOver } from './postgres-drizzle.ts'
 import type { PostgresSession } from './postgres-session.ts'
@@ -61,25 +61,18 @@ export interface ExclusiveSessions {
 export async function runExclusivelyIfFree(
   { lock, statements }: ExclusiveSessions,
   { name, commit }: LockOptions,
-  work: MaintenanceWork,
+  work: Work<void>,
 ): Promise<boolean> {
-  const requireLock = () => {
-    if (lock.lost) throw unavailable(`the connection with the lock "${name}" was closed`)
-  }
   const drizzle = drizzleInTransactions(
     async (borrow) => {
-      requireLock()
+      if (lock.lost) throw unavailable(`the connection with the lock "${name}" was closed`)
       return borrow(statements)
     },
     { begin: (session) => session.liftTimeLimits(), commit },
   )
-  const runAlone: RunAlone = async (text) => {
-    requireLock()
-    await statements.runAlone(text)
-  }
   // The commit of the lock itself writes nothing, and waits for nobody.
   const done = await withLock(lock, { name, commit: (run) => run() }, async () => {
-    await work(drizzle, runAlone)
+    await work(drizzle)
     return true
   })
   return done === true

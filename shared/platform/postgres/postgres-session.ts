@@ -39,7 +39,7 @@ export interface PostgresSessionOptions {
 const ticks = 10
 
 /** Lifts all limits of the server, for a transaction or for the session. Version 17 brought the last one. */
-const withoutLimits = (ofTransaction: boolean): string => `select set_config(name, '0', ${ofTransaction})
+const withoutLimits = `select set_config(name, '0', true)
   from pg_settings where name in ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`
 
 /** One session. It is never reused after its connection has ended. */
@@ -87,18 +87,8 @@ export class PostgresSession {
 
   /** Removes the time limits of the open transaction. From then on the session itself waits without a limit, too. */
   async liftTimeLimits(): Promise<void> {
-    await this.run((client) => client.unsafe(withoutLimits(true)))
+    await this.run((client) => client.unsafe(withoutLimits))
     this.#patient = true
-  }
-
-  /**
-   * Runs one statement outside of any transaction block and without time limits; from then on the session itself waits
-   * without a limit. Behind a pooler, the limits are settings of the role.
-   */
-  async runAlone(text: string): Promise<void> {
-    if (this.#client.options.prepare) await this.run((client) => client.unsafe(withoutLimits(false)))
-    this.#patient = true
-    await this.run((client) => client.unsafe(text))
   }
 
   /**

@@ -10,7 +10,6 @@ import { frozenAfterMs, Liveness } from '../concurrency/liveness.ts'
 import {
   type Database,
   type Drizzle,
-  type MaintenanceWork,
   type Parameter,
   parameterText,
   type RowsOfEach,
@@ -167,7 +166,7 @@ class PostgresDatabase implements Database {
     return this.#onOwnSession((session) => runExclusively(session, { name, waitTimeoutMs, commit: this.#pass }, work))
   }
 
-  exclusivelyIfFree(name: string, work: MaintenanceWork): Promise<boolean> {
+  exclusivelyIfFree(name: string, work: (drizzle: Drizzle) => Promise<void>): Promise<boolean> {
     return this.#onOwnSession((lock) =>
       this.#onOwnSession((statements) =>
         runExclusivelyIfFree({ lock, statements }, { name, commit: this.#pass }, work),

@@ -65,7 +65,7 @@ describe.skipIf(binaries === undefined)('cursors of events and lists', () => {
     try {
       const start = await findStart(log, { after: position, mark, dealId: undefined, types: undefined })
       if (!start) return 'none'
-      const { events } = await log.read(start.place, { limit: 10_000 })
+      const { events } = await log.read(start, { limit: 10_000 })
       return events.map(({ id }) => id)
     } catch (error) {
       return (error as { code?: string }).code
@@ -90,7 +90,7 @@ describe.skipIf(binaries === undefined)('cursors of events and lists', () => {
   }
 
   const dump = (from: PostgresServer, to: PostgresServer, ...options: string[]) => {
-    const sql = execFileSync(join(binaries ?? '', 'pg_dump'), [...options, '--schema=deals', from.url])
+    const sql = execFileSync(join(binaries ?? '', 'pg_dump'), [...options, from.url])
     execFileSync(join(binaries ?? '', 'psql'), ['-q', '-v', 'ON_ERROR_STOP=1', to.url], { input: sql, stdio: 'pipe' })
   }
 

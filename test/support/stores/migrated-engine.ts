@@ -3,8 +3,6 @@
  * migrations half of one: so an engine that a test has closed is emptied and lent to the next one.
  */
 import type { PGlite } from '@electric-sql/pglite'
-import { dealSearchIndex } from '../../../deal-server/store/search-index.ts'
-import { ensureTrigramIndex } from '../../../shared/platform/database/trigram-index.ts'
 import { type EmbeddedEngine, shareEngine } from '../../../shared/platform/embedded/embedded.ts'
 import { startTestEngine } from '../processes/stores/embedded-engine.ts'
 import { migrateBoth } from './migrate-both.ts'
@@ -46,8 +44,6 @@ async function startMigratedEngine(): Promise<MigratedEngine> {
   const engine = await startTestEngine()
   const database = shareEngine(engine).database()
   await migrateBoth(database)
-  // As the first deal server would.
-  await ensureTrigramIndex(database, dealSearchIndex)
   await engine.exec(newPartition)
   return { engine, structure: await structureOf(engine), refill: await refillOf(engine) }
 }
