@@ -1,10 +1,11 @@
 /** The API of the deal server as its pages see it: its types follow from the schemas of routes and the use cases. */
 import type * as z from 'zod'
 import type { routeSchemas } from '../../deal-server/http/styles/route-schemas.ts'
+import type { webhookEndpoints } from '../../deal-server/http/webhooks/endpoints.ts'
 import type { createDeal } from '../../deal-server/use-cases/create-deal.ts'
 import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
 import type { CommandOnDeal } from '../../deal-server/use-cases/index.ts'
-import type { Readable } from '../../shared/platform/http/route-types.ts'
+import type { Readable, RoutesOf } from '../../shared/platform/http/route-types.ts'
 import type { Api } from './api.ts'
 import type { Page, SignedInVisit } from './console.tsx'
 
@@ -34,8 +35,16 @@ type DescribedRoutes = {
   readonly [Name in keyof Schemas]: {
     readonly name: Name
     readonly query: keyof z.input<In<Schemas[Name], 'query'>> & string
-    readonly body: BodyOf<z.input<In<Schemas[Name], 'body'>>>
+    readonly body: undefined
     readonly reply: Readable<z.output<In<Schemas[Name], 'reply'>>>
+  }
+}
+
+type WebhookEndpoints = RoutesOf<ReturnType<typeof webhookEndpoints>[number]>
+
+type WebhookRoutes = {
+  readonly [Name in keyof WebhookEndpoints]: Omit<WebhookEndpoints[Name], 'body'> & {
+    readonly body: BodyOf<WebhookEndpoints[Name]['body']>
   }
 }
 
@@ -66,7 +75,7 @@ type BatchRoutes = {
 }
 
 /** The routes, by name. */
-export type DealRoutes = DescribedRoutes & DealCommandRoutes & BatchRoutes
+export type DealRoutes = DescribedRoutes & WebhookRoutes & DealCommandRoutes & BatchRoutes
 
 /** The JSON of a success of this route. */
 export type DealReply<Name extends keyof DealRoutes> = DealRoutes[Name]['reply']

@@ -194,7 +194,7 @@ export const webhookForms = (): readonly DealPage[] => [
     return { reply: await patch(visit, { state }), done: state === 'paused' ? 'paused' : 'resumed', form: 'state' }
   }),
   formOf('test', async (visit) => {
-    const reply = await visit.api.call('POST /rest/v1/webhooks/:id/test', { path: pathIn(visit), body: {} })
+    const reply = await visit.api.call('POST /rest/v1/webhooks/:id/test', { path: pathIn(visit) })
     return { reply, done: reply.ok ? `test-${reply.body.outcome}` : '', form: 'other' }
   }),
   formOf('redeliver', async (visit) => {
@@ -209,7 +209,7 @@ export const webhookForms = (): readonly DealPage[] => [
     render: async (visit) => {
       const path = pathIn(visit)
       if (visit.request.method === 'GET') return { redirect: pathOfWebhook(path.id) }
-      const reply = await visit.api.call('POST /rest/v1/webhooks/:id/rotate-secret', { path, body: {} })
+      const reply = await visit.api.call('POST /rest/v1/webhooks/:id/rotate-secret', { path })
       return reply.ok ? secretPage(reply.body) : show(visit, { problem: reply.problem, form: 'other' })
     },
   },

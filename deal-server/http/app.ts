@@ -20,18 +20,21 @@ import { problemDocument } from '../../shared/platform/problems/problem-document
 import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
 import type { RefuseCrossSite } from '../../shared/protocol/authentication/cross-site.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
+import { createEndpointPipeline } from '../../shared/server/endpoints/pipeline.ts'
+import { routeOf } from '../../shared/server/endpoints/routes.ts'
 import type { Console, ConsoleServer } from '../../shared/server/pages/console.ts'
 import { refuseElsewhere } from '../../shared/server/pages/elsewhere.ts'
+import { requireAnyWidth } from '../commands/require-any-width.ts'
 import { commands } from '../use-cases/index.ts'
 import { dealOpenApiRoutes } from './openapi/document.ts'
-import { createPipeline, type PipelinePorts } from './pipeline.ts'
+import { authenticateOnce, createPipeline, type PipelinePorts } from './pipeline.ts'
 import { createDealProblems } from './problems.ts'
 import { createDescribeFailure } from './representations/line-problems.ts'
 import { styleRoutes } from './styles/index.ts'
-import { webhookRoutes } from './webhooks/routes.ts'
+import { type WebhookEndpointPorts, webhookEndpoints } from './webhooks/endpoints.ts'
 
 /** The parts that the app uses. */
-export interface DealAppPorts extends PipelinePorts {
+export interface DealAppPorts extends PipelinePorts, Omit<WebhookEndpointPorts, 'lists'> {
   readonly console: Console
   /** Routes without authentication. */
   readonly openRoutes: readonly Route[]
@@ -75,10 +78,15 @@ export function createDealApp(settings: DealAppSettings, ports: DealAppPorts) {
     // A stored refusal has its own request id.
     renderProblem: (refusal) => problemDocument(problems, refusal, { origin: settings.publicOrigin, requestId: '' }),
   })
-  const served = [...ofStyles, ...webhookRoutes({ lists, clock })].map(
-    (route): Route => ({ ...route, handle: (request) => pipeline(request, route) }),
-  )
-  const routes = [...openRoutes, ...served]
+  const served = ofStyles.map((route): Route => ({ ...route, handle: (request) => pipeline(request, route) }))
+  const run = createEndpointPipeline({
+    authenticate: authenticateOnce(ports),
+    refuseCrossSite: ports.refuseCrossSite,
+    requireRights: requireAnyWidth,
+    headers: {},
+  })
+  const ofWebhooks = webhookEndpoints({ ...ports, lists }).map((endpoint) => routeOf(endpoint, run))
+  const routes = [...openRoutes, ...served, ...ofWebhooks]
   const answers = { problems, ...authenticationOptions(settings.schemes), origin: settings.publicOrigin, log }
   const { publicOrigins, downloads } = settings
   const { authenticate, refuseCrossSite } = ports

@@ -1,5 +1,5 @@
 /**
- * The pipeline of every request, for all styles, schemes and use cases, in the order of
+ * The pipeline of every request of a style, for all schemes and use cases, in the order of
  * docs/contract/callers.md#order-of-checks. A style implements `decode` and `encode`, a scheme implements
  * `authenticate`. Commands continue in `commands/execute.ts`. No style and no scheme can bypass a step.
  */
@@ -15,9 +15,6 @@ import {
   type Recheck,
   signatureUsed,
 } from '../../shared/protocol/authentication/authenticate.ts'
-import { requireOwnAccount } from '../../shared/protocol/authentication/own-account.ts'
-import type { RequireRecentProof } from '../../shared/protocol/authentication/recent-proof.ts'
-import type { ReportedChange } from '../../shared/protocol/internal-api/webhook-changes.ts'
 import type { ShownCommand } from '../commands/command-context.ts'
 import type { ExecuteCommand } from '../commands/execute.ts'
 import type { FindUserId } from '../commands/find-assignable-users.ts'
@@ -28,7 +25,6 @@ import { ownerOf, sightOf } from '../domain/sight.ts'
 import type { EventStreams } from '../events/event-streams.ts'
 import { createOwnReader } from '../queries/own-reader.ts'
 import type { DealReader } from '../queries/ports.ts'
-import type { WebhookManagement } from '../webhooks/manage.ts'
 import { createBatches } from './batches.ts'
 import { replayedHeader } from './representations/responses.ts'
 import { markDryRun } from './requests/command-options.ts'
@@ -40,10 +36,8 @@ import type {
   Received,
   StreamInvocation,
   StyleRoute,
-  WebhookInvocation,
 } from './requests/invocation.ts'
 import { requirePreconditions } from './requests/preconditions.ts'
-import { webhookChanges } from './webhooks/represent.ts'
 
 /** The parts that the pipeline uses. */
 export interface PipelinePorts {
@@ -55,17 +49,13 @@ export interface PipelinePorts {
   readonly reader: DealReader
   readonly findUserId: FindUserId
   readonly events: Pick<EventStreams, 'open' | 'canBegin'>
-  readonly webhooks: WebhookManagement
-  readonly requireRecentProof: RequireRecentProof
-  /** Reports a change in the background, for the audit log. */
-  readonly noteWebhookChange: (change: ReportedChange) => void
   readonly clock: Clock
 }
 
 /** Handles a request of a style. @throws ProblemError, Unavailable: they become problem documents */
 export type Pipeline = (request: HttpRequest, route: StyleRoute) => Promise<HttpResponse>
 
-/** Makes the pipeline of all requests that need a caller. */
+/** Makes the pipeline of all styles. */
 export function createPipeline(ports: PipelinePorts): Pipeline {
   const batches = createBatches(ports, (received, invocation) => execute(ports, received, invocation))
   return async function handleRequest(request, route) {
@@ -79,12 +69,21 @@ export function createPipeline(ports: PipelinePorts): Pipeline {
     const invocation = await decode(ports, received) // parse and schema: 400, 415, 422
     if (invocation.kind === 'batch') throw new TypeError('A batch reads its body late')
     if (invocation.kind === 'stream') return openStream(ports, caller, invocation)
-    if (invocation.kind === 'webhook') return manageWebhooks(ports, received, invocation)
     if (invocation.kind === 'query') return await answerQuery(ports, caller, invocation)
     requireAnyWidth(caller, invocation.bound.rights) // right: 403
     return await runCommand(ports, received, invocation)
   }
 }
+
+/** Authenticates a request whose outcome is not stored: a reused signature is refused. */
+export const authenticateOnce =
+  ({ authenticate, clock }: Pick<PipelinePorts, 'authenticate' | 'clock'>): Authenticate =>
+  async (request) => {
+    const caller = await authenticate(request)
+    markDryRun(request)
+    if (caller.credential.signature?.isReused) throw signatureUsed(clock)
+    return caller
+  }
 
 /** Decodes a request. When it fails and the signature was used before, the reused signature is the refusal. */
 async function decode({ clock }: PipelinePorts, { request, caller, route }: Received): Promise<Invocation> {
@@ -122,42 +121,6 @@ function openStream(
   }
   return stream.open(events, { principalId: caller.userId, mayRead })
 }
-
-/** Webhooks have no stored outcomes: a reused signature is refused. */
-async function manageWebhooks(
-  { webhooks, requireRecentProof, noteWebhookChange, clock }: PipelinePorts,
-  { request, caller }: Received,
-  { rights, action, proof, answer }: WebhookInvocation,
-): Promise<HttpResponse> {
-  if (caller.credential.signature?.isReused) throw signatureUsed(clock)
-  requireAnyWidth(caller, rights) // right: 403
-  if (proof) {
-    requireOwnAccount(caller) // narrowed credential: 403
-    await requireRecentProof(caller, { ...proof, clientAddress: request.peer.address }) // 403, 429
-  }
-  const id = request.pathParameters.id?.toLowerCase()
-  const isSet = action === 'webhook.created' || action === 'webhook.changed'
-  const isOfOne = action === 'webhook.changed' || action === 'webhook.deleted'
-  const before = isOfOne && id !== undefined ? await webhooks.find(id) : undefined
-  const response = await answer(webhooks, caller)
-  if (action !== undefined) {
-    const target = id ?? idInLocation(response)
-    const { peer, requestId } = request
-    noteWebhookChange({
-      action,
-      target,
-      actor: caller.username,
-      scheme: caller.scheme,
-      requestId,
-      address: peer.address,
-      changes: webhookChanges(before, isSet ? JSON.parse(String(response.body)) : undefined),
-    })
-  }
-  return response
-}
-
-/** The id of a new webhook: the last segment of its URL. */
-const idInLocation = ({ headers: { location } }: HttpResponse): string => String(location).replace(/^.*\//, '')
 
 /** Right by the deal (403) → replay → existence (404) → precondition (412, 428) → decision (409, 422) → commit. */
 const execute = (

@@ -25,7 +25,7 @@ import {
 import { digestCountsTable, usedSignaturesTable } from '../../shared/protocol/authentication/credential-tables.ts'
 import type { CommandOutcome } from '../commands/ports.ts'
 import type { Completion } from '../domain/deal-fields.ts'
-import type { PauseReason } from '../webhooks/ports.ts'
+import type { FailureReason, PauseReason } from '../webhooks/ports.ts'
 
 /** The schema of all tables of the deal server. */
 export const dealsSchema = pgSchema('deals')
@@ -283,7 +283,7 @@ export const webhooks = dealsSchema.table(
     lastSuccessAt: time('last_success_at'),
     lastFailureAt: time('last_failure_at'),
     lastFailureStatus: integer('last_failure_status'),
-    lastFailureReason: text('last_failure_reason'),
+    lastFailureReason: text('last_failure_reason').$type<FailureReason>(),
     /** The receiver asked for no request before this time. */
     heldUntil: time('held_until'),
     /** The server that sends, and until when nobody else may. */
@@ -332,7 +332,7 @@ export const webhookAttempts = dealsSchema.table(
     durationMs: integer('duration_ms').notNull(),
     outcome: text('outcome', { enum: ['delivered', 'failed'] }).notNull(),
     status: integer('status'),
-    reason: text('reason'),
+    reason: text('reason').$type<FailureReason>(),
   },
   (table) => [
     index('webhook_attempts_of_webhook').on(table.webhookId, table.id),

@@ -3,6 +3,7 @@
  * Rules: docs/webhooks.md.
  */
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
+import type { PostFailure } from '../../shared/platform/webhooks/guarded-post.ts'
 import type { LoggedEvent } from '../events/event-log.ts'
 import type { Place } from '../events/position.ts'
 
@@ -15,6 +16,9 @@ export type PauseReason =
   | 'responsible-lacks-right'
   | 'responsible-logged-out'
   | 'secret-unreadable'
+
+/** Why an attempt failed. */
+export type FailureReason = PostFailure | 'refused' | 'redirect' | 'gone'
 
 /** The events that a webhook gets. */
 export interface WebhookFilter {
@@ -72,7 +76,7 @@ export interface WebhookHealth {
   readonly lastSuccessAt: string | null
   readonly lastFailureAt: string | null
   readonly lastFailureStatus: number | null
-  readonly lastFailureReason: string | null
+  readonly lastFailureReason: FailureReason | null
   /** The receiver asked for no request before this time. */
   readonly heldUntil: string | null
 }
@@ -103,7 +107,7 @@ export interface Attempt {
   /** Null when no answer came. */
   readonly status: number | null
   /** Null for a delivery. */
-  readonly reason: string | null
+  readonly reason: FailureReason | null
 }
 
 /** A stored attempt. */

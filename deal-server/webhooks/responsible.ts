@@ -7,8 +7,14 @@ import type { Principals } from '../../shared/protocol/authentication/authentica
 import { type Sight, sightOf } from '../domain/sight.ts'
 import type { LoadedWebhook, PauseReason, Responsible, WebhookWork } from './ports.ts'
 
-/** What this user must be allowed to, all the time; deals in either width. */
-export const webhookRights = ['webhook.manage', 'deal.read', 'deal.history.read'] as const
+/** The right to manage webhooks. */
+export const managingRight = 'webhook.manage'
+
+/** The rights that a webhook borrows from this user, in either width. */
+export const lentRights = ['deal.read', 'deal.history.read'] as const
+
+/** What this user must be allowed to, all the time. */
+export const webhookRights = [managingRight, ...lentRights] as const
 
 /** What the responsible user may see now, or why nothing may be sent any more. */
 export type Standing = Sight | { readonly pause: PauseReason }

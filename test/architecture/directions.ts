@@ -185,6 +185,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     'auth-server/principals/rights.ts',
     'auth-server/key-ring/life-cycle.ts',
     'deal-server/http/styles/route-schemas.ts',
+    'deal-server/http/webhooks/endpoints.ts',
     'deal-server/files',
     'deal-server/use-cases',
     'deal-server/domain',

@@ -5,14 +5,11 @@ import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../../shared/platform/http/response.ts'
 import type { Method, Route } from '../../../shared/platform/http/server/routes.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
-import type { RecentProof } from '../../../shared/protocol/authentication/recent-proof.ts'
-import type { ReportedChange } from '../../../shared/protocol/internal-api/webhook-changes.ts'
 import type { ShownCommand } from '../../commands/command-context.ts'
 import type { FindUserId } from '../../commands/find-assignable-users.ts'
 import type { EventStreams, StreamClient } from '../../events/event-streams.ts'
 import type { DealReader } from '../../queries/ports.ts'
 import type { BoundCommand } from '../../use-cases/define-use-case.ts'
-import type { WebhookManagement } from '../../webhooks/manage.ts'
 import type { Preconditions } from './preconditions.ts'
 
 /** A route of a style: it decodes requests, and its invocations encode responses. */
@@ -34,7 +31,7 @@ export interface Received {
 }
 
 /** A decoded request. */
-export type Invocation = CommandInvocation | BatchInvocation | QueryInvocation | StreamInvocation | WebhookInvocation
+export type Invocation = CommandInvocation | BatchInvocation | QueryInvocation | StreamInvocation
 
 /** A command with its parameters and options. */
 export interface BoundInvocation extends CommandOptions {
@@ -92,15 +89,4 @@ export interface StreamInvocation {
   readonly rights: readonly string[]
   /** The client's `mayRead` throws when the caller's credential is no longer valid or a right was removed. */
   open(events: Pick<EventStreams, 'open' | 'canBegin'>, client: StreamClient): Promise<HttpResponse>
-}
-
-/** A request about webhooks. */
-export interface WebhookInvocation {
-  readonly kind: 'webhook'
-  readonly rights: readonly string[]
-  /** Set for a request that changes or sends something: the action of its entry in the audit log. */
-  readonly action?: ReportedChange['action'] | undefined
-  /** Set for a request that makes lasting access: it needs recent proof, such as this password. */
-  readonly proof?: Pick<RecentProof, 'password' | 'code'> | undefined
-  answer(webhooks: WebhookManagement, caller: Caller): Promise<HttpResponse>
 }

@@ -1,6 +1,6 @@
 /** The schemas of routes, for the types of callers in the same program. A test compares them with the documentation. */
 import * as z from 'zod'
-import { noParameters, pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
+import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
 import {
   assignedTaskSchema,
@@ -9,14 +9,6 @@ import {
   eventSchema,
   listedDealSchema,
 } from '../openapi/response-schemas.ts'
-import {
-  attemptSchema,
-  creation,
-  patch,
-  redelivery,
-  webhookSchema,
-  webhookWithSecretSchema,
-} from '../openapi/webhook-schemas.ts'
 import { dealListParameters, dealSummaryParameters } from '../requests/deal-lists.ts'
 import { readParameters } from './resource.ts'
 
@@ -26,7 +18,7 @@ const dealPage = pageOf(listedDealSchema).extend({
   totalCountExact: z.boolean().optional(),
 })
 
-/** Method and path → the query, the body and the reply of a success. */
+/** Method and path → the query and the reply of a success. */
 export const routeSchemas = {
   'GET /rest/v1/deals': { query: dealListParameters, reply: dealPage },
   'GET /rest/v1/deals/summary': { query: dealSummaryParameters, reply: dealSummarySchema },
@@ -34,13 +26,4 @@ export const routeSchemas = {
   'GET /rest/v1/deals/:id/history': { query: pageParameters, reply: pageOf(eventSchema) },
   // Of all kinds of records, tasks alone.
   'GET /query/:dtoName/:parameter': { query: pageParameters, reply: z.array(assignedTaskSchema) },
-  'GET /rest/v1/webhooks': { query: pageParameters, reply: pageOf(webhookSchema) },
-  'POST /rest/v1/webhooks': { body: creation, reply: webhookWithSecretSchema },
-  'GET /rest/v1/webhooks/:id': { reply: webhookSchema },
-  'PATCH /rest/v1/webhooks/:id': { body: patch, reply: webhookSchema },
-  'DELETE /rest/v1/webhooks/:id': {},
-  'POST /rest/v1/webhooks/:id/rotate-secret': { body: noParameters, reply: webhookWithSecretSchema },
-  'POST /rest/v1/webhooks/:id/redeliver': { body: redelivery, reply: webhookSchema },
-  'POST /rest/v1/webhooks/:id/test': { body: noParameters, reply: attemptSchema },
-  'GET /rest/v1/webhooks/:id/deliveries': { query: pageParameters, reply: pageOf(attemptSchema) },
 } as const

@@ -83,10 +83,10 @@ type SentAs<Schema extends z.ZodType, Required extends boolean> =
 /** A JSON body of this schema. With `required: false` an empty body counts as `{}`. */
 export const jsonBody = <Schema extends z.ZodType, const Required extends boolean = true>(
   schema: Schema,
-  { required }: { readonly required?: Required } = {},
+  { required, ...described }: { readonly required?: Required } & Pick<DescribedBody, 'mediaTypes'> = {},
 ): BodyReader<z.output<Schema>, SentAs<Schema, Required>> => ({
   read: (request) => readBodyAs(request, schema),
-  describe: () => ({ schema: jsonSchemaOf(schema), required: required !== false }),
+  describe: () => ({ schema: jsonSchemaOf(schema), required: required !== false, ...described }),
 })
 
 /**
