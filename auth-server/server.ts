@@ -1,8 +1,5 @@
 /** The composition root of the auth server. It connects all parts, in production and in tests. */
 
-import type { Cache } from '../shared/platform/cache/cache.ts'
-import type { Clock } from '../shared/platform/clock.ts'
-import type { Database } from '../shared/platform/database/database.ts'
 import { createKnownHistory } from '../shared/platform/history/history.ts'
 import { createCors } from '../shared/platform/http/cors.ts'
 import { createCursors, cursorPurpose } from '../shared/platform/http/pagination/cursors.ts'
@@ -10,13 +7,10 @@ import { createLists } from '../shared/platform/http/pagination/lists.ts'
 import type { Draining } from '../shared/platform/http/server/drain.ts'
 import { healthRoutes } from '../shared/platform/http/server/health.ts'
 import type { AnsweredRequest, Route } from '../shared/platform/http/server/routes.ts'
-import type { IdSource } from '../shared/platform/ids.ts'
-import type { Log } from '../shared/platform/log/log.ts'
-import { createMetrics, type Metrics } from '../shared/platform/metrics/metrics.ts'
 import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
 import type { ProblemTable } from '../shared/platform/problems/problem-document.ts'
-import type { Tracing } from '../shared/platform/tracing/tracing.ts'
+import type { Systems } from '../shared/platform/systems/systems.ts'
 import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
 import { createSessionCookie } from '../shared/protocol/authentication/session/session-cookie.ts'
@@ -29,7 +23,6 @@ import { storeSecondFactorRoles } from './access/change-catalogue.ts'
 import { createResourceServers, storeOwnAudience } from './access/resource-servers.ts'
 import { createRoles } from './access/roles.ts'
 import { createApiKeys } from './api-keys/api-keys.ts'
-import { createPairLimit } from './api-keys/pair-limit.ts'
 import { recordRefusals, recordWebhookChanges, recordWebhookPauses } from './audit/audit.ts'
 import { createChainedLog } from './audit/chained-log.ts'
 import { readEntries } from './audit/read-entries.ts'
@@ -43,7 +36,6 @@ import type { KeyRing } from './key-ring/key-ring.ts'
 import { createLogins } from './logins/create-logins.ts'
 import { verifyBasic } from './logins/verify-password.ts'
 import { createOAuth } from './oauth/oauth.ts'
-import { createProxyTokens } from './oauth/proxy-token.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
 import { createCatalogues } from './principals/catalogue.ts'
 import { createFeedReader } from './principals/feed-reader.ts'
@@ -66,18 +58,9 @@ import { createCallerAuthentication } from './wiring/schemes.ts'
 import { createServiceCallers } from './wiring/service-callers.ts'
 
 /** The parts of an auth server that differ between production and tests. */
-export interface AuthResources {
+export interface AuthResources extends Systems {
   readonly console: Console<AuthConsoleServer>
-  readonly database: Database
-  readonly cache: Cache
-  readonly clock: Clock
-  readonly ids: IdSource
-  readonly log: Log
   readonly keyRing: KeyRing
-  /** The metrics of the process. Without them the server makes its own. */
-  readonly metrics?: Metrics
-  /** The traces of this server. Without them there are none. */
-  readonly tracing?: Tracing | undefined
   /** Tells whether the process is shutting down. */
   readonly draining?: Pick<Draining, 'hasBegun'>
   /** All accepted values of SERVICE_SECRET. */
@@ -93,16 +76,16 @@ export type AuthServer = ReturnType<typeof createAuthServer>
 export function createAuthServer(config: AuthConfig, given: AuthResources) {
   const { tracing } = given
   const resources = { ...given, database: tracing?.database(given.database) ?? given.database }
-  const { clock, ids, log, metrics = createMetrics() } = resources
-  const parts = createParts(config, { ...resources, metrics })
+  const { clock, ids, log, metrics } = resources
+  const parts = createParts(config, resources)
   const { publisher, audit, users, apiKeys, digestSecrets, hashing } = parts
   const housekeeping = createAuthHousekeeping(resources)
-  const dependencies = dependenciesOf({ ...resources, publisher })
+  const dependencies = dependenciesOf(parts)
   observeServer(metrics, 'auth', { dependencies, housekeeping, hashing: () => hashing.withPermit.load() })
   const { keyRules } = config
   observeAuthServer(metrics, { keyRing: resources.keyRing, publisher, audit, apiKeys, clock, keyRules })
-  const keyOperations = createKeyOperationRecording({ ...resources, audit, metrics })
-  const authentication = createCallerAuthentication(config, { ...resources, ...parts, metrics })
+  const keyOperations = createKeyOperationRecording({ ...resources, audit })
+  const authentication = createCallerAuthentication(config, parts)
   const { app, endpoints } = createAuthApp(config, {
     pipeline: { ...authentication, audit },
     endpoints: endpointPorts(config, resources, { ...parts, ...authentication }),
@@ -118,7 +101,7 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
     clock,
     ids,
     log,
-    observe: observeAll(resources, { metrics, services: parts.services }),
+    observe: observeAll(resources, parts.services),
     trace: tracing?.traceRequest,
   })
   const start = () => {
@@ -144,8 +127,8 @@ type Parts = ReturnType<typeof createParts>
 
 /** Observes each request, and notes the service that it is of. */
 function observeAll(
-  { clock, log }: AuthResources,
-  { metrics, services }: { readonly metrics: Metrics; readonly services: Parts['services'] },
+  { clock, log, metrics }: AuthResources,
+  services: Parts['services'],
 ): (request: AnsweredRequest) => void {
   const observe = observeRequests(metrics, 'auth')
   const countOfService = countServiceRequests(metrics)
@@ -160,7 +143,7 @@ function observeAll(
 }
 
 /** Creates the services of the server, without HTTP. */
-function createParts(config: AuthConfig, resources: AuthResources & { readonly metrics: Metrics }) {
+function createParts(config: AuthConfig, resources: AuthResources) {
   const { database, cache, clock, ids, keyRing, log, metrics } = resources
   const secretsKeys = parseSecretsKeys(resources.secretsKeys.join(','))
   const sealing = createSealing(secretsKeys)
@@ -170,7 +153,6 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
   publisher.onChange(() => feedReader.look())
   const catalogues = createCatalogues(database)
   publisher.onOtherInstance(() => catalogues.clear())
-  const pairs = { pairsPerMinute: config.rsaPairsPerMinute }
   const tokens = createTokens(config, { keyRing, secretsKeys, clock, ids })
   const principals = createPrincipalReader({ database, clock, catalogues })
   const loginThrottle = createLoginThrottle({
@@ -181,31 +163,34 @@ function createParts(config: AuthConfig, resources: AuthResources & { readonly m
     secrets: resources.serviceSecrets,
     throttleGenerationOf: async (account) => (await principals.record(account))?.throttleGeneration,
   })
-  const common = { database, cache, clock, ids, publisher, loginThrottle, hashing, sealing }
-  const secondFactors = createSecondFactors({ ...config, ...common })
   const audit = createChainedLog({ database, clock, log, secretsKeys })
+  const { publicOrigins } = config
+  const systems = {
+    ...resources,
+    publisher,
+    audit,
+    loginThrottle,
+    accountLocks: loginThrottle,
+    hashing,
+    sealing,
+    publicOrigins,
+  }
+  const secondFactors = createSecondFactors(systems)
   return {
+    ...systems,
     secretsKeys,
     secondFactors,
-    hashing,
-    loginThrottle,
-    publisher,
     catalogues,
     feedReader,
     tokens,
-    audit,
-    users: createUsers(common),
-    roles: createRoles(common),
-    resourceServers: createResourceServers({ ...common, publicOrigins: config.publicOrigins }),
-    passwordResets: createPasswordResets(common),
-    digestSecrets: createDigestSecrets(common),
-    services: createServices({ ...common, accessTokenTtlSeconds: config.accessTokenTtlSeconds }),
-    apiKeys: createApiKeys({
-      ...common,
-      ...pairs,
-      countPair: createPairLimit({ clock, ...pairs }),
-    }),
-    logins: countLogins(metrics, createLogins(config, { ...common, tokens, secondFactors, audit })),
+    users: createUsers(systems),
+    roles: createRoles(systems),
+    resourceServers: createResourceServers(systems),
+    passwordResets: createPasswordResets(systems),
+    digestSecrets: createDigestSecrets(systems),
+    services: createServices(config, systems),
+    apiKeys: createApiKeys(config, systems),
+    logins: countLogins(metrics, createLogins(config, { ...systems, ...tokens, secondFactors })),
     principal: principals.record,
     inCatalogue: principals.inCatalogue,
   }
@@ -222,7 +207,7 @@ function openPublisher(resources: AuthResources): PrincipalPublisher {
 /** Gathers the services that the public endpoints use. */
 function endpointPorts(
   config: AuthConfig,
-  { database, clock, ids, keyRing }: AuthResources,
+  { database, clock, keyRing }: AuthResources,
   parts: Parts & Pick<ReturnType<typeof createCallerAuthentication>, 'findCredentials' | 'refuseCrossSite'>,
 ) {
   const { logins, tokens, users, apiKeys, audit, loginThrottle, secretsKeys } = parts
@@ -242,15 +227,7 @@ function endpointPorts(
     findCredentials: parts.findCredentials,
     refuseCrossSite: parts.refuseCrossSite,
     ...logins,
-    ...createOAuth(config, {
-      ...parts,
-      ...tokens,
-      refreshTokenFamilies: logins.refreshTokenFamilies,
-      database,
-      clock,
-      keyRing,
-    }),
-    issueProxyToken: createProxyTokens(config, { ...parts, ...tokens, apiKeys, clock, ids }),
+    ...createOAuth(config, { ...parts, ...tokens, refreshTokenFamilies: logins.refreshTokenFamilies }),
     keyRing,
     origin,
     origins: config,
@@ -268,7 +245,7 @@ function endpointPorts(
 /** Creates the routes for deal servers and other services. */
 function internalRoutesOf(config: AuthConfig, resources: AuthResources, parts: Parts): Route[] {
   const { serviceSecrets: secrets, database, cache, clock, keyRing } = resources
-  const { publisher, apiKeys, digestSecrets, logins, loginThrottle, hashing, audit, services } = parts
+  const { publisher, apiKeys, digestSecrets, logins, audit, services } = parts
   const instanceId = () => publisher.instanceId()
   const nonces = { cache: config.redisUrl === undefined ? undefined : cache, clock }
   const history = createKnownHistory(database)
@@ -295,10 +272,10 @@ function internalRoutesOf(config: AuthConfig, resources: AuthResources, parts: P
       sightOf: async (resourceServer) => narrowCatalogue(await parts.catalogues.latest(), resourceServer),
       describe: () => ({ ...descriptionOf(config), history: history.present() ?? null }),
       statusOf: (code) => problems[code]?.status ?? 400,
-      ...createServiceCallers(config, { ...resources, ...parts, history }),
+      ...createServiceCallers(config, { ...parts, history }),
       sessions: logins.sessions,
       requireRecentProof: logins.requireRecentProof,
-      verifyBasic: (received) => verifyBasic({ database, loginThrottle, hashing, audit }, received),
+      verifyBasic: (received) => verifyBasic(parts, received),
       noteRefusal: recordRefusals(audit),
       declareRights: (rights, requestId) => {
         const origin = { actor: null, scheme: null, address: null, requestId }

@@ -1,13 +1,13 @@
 /** Resource servers: the services whose rights are granted here. Each has an audience, and rights of its own. */
 import { asc, eq, type SQL } from 'drizzle-orm'
-import type { Clock } from '../../shared/platform/clock.ts'
 import { type Database, type Drizzle, violates } from '../../shared/platform/database/database.ts'
 import { OperatorError } from '../../shared/platform/operator-error.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { differenceOf } from '../../shared/protocol/entry-changes.ts'
-import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
+import { whenPublished } from '../principals/principal-publisher.ts'
 import { builtInRights, ownResourceServer } from '../principals/rights.ts'
 import { accessRights, resourceServers } from '../store/access-tables.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 import type { Grantor } from '../users/granting-rights.ts'
 import { refuseProblems } from '../users/user.ts'
 import { type CatalogueBefore, changeCatalogue } from './change-catalogue.ts'
@@ -77,25 +77,16 @@ export const maxResourceServers = 200
 /** How many rights there can be in all. */
 export const maxRights = 2_000
 
-/** The systems and settings that resource servers use. */
-export interface ResourceServersPorts {
-  readonly database: Database
-  readonly clock: Clock
-  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
-  /** The public origins of the pair, which name its own audience at `resource`. */
-  readonly publicOrigins: { readonly auth: string; readonly deal: string }
-}
-
 /** Creates the operations. */
-export function createResourceServers(ports: ResourceServersPorts): ResourceServers {
-  const { database, publisher } = ports
+export function createResourceServers(systems: AuthSystems): ResourceServers {
+  const { database, publisher } = systems
   return {
     list: () => listServers(database.drizzle),
     read: (id) => readServer(database.drizzle, id),
-    create: (server) => whenPublished(publisher, createServer(ports, server)),
-    patch: (id, patch, grantor) => whenPublished(publisher, patchServer(ports, id, { patch, grantor })),
-    declareOwn: (rights) => whenPublished(publisher, declareOwnRights(ports, rights)),
-    delete: (id, grantor, requires) => whenPublished(publisher, deleteServer(ports, id, { grantor, requires })),
+    create: (server) => whenPublished(publisher, createServer(systems, server)),
+    patch: (id, patch, grantor) => whenPublished(publisher, patchServer(systems, id, { patch, grantor })),
+    declareOwn: (rights) => whenPublished(publisher, declareOwnRights(systems, rights)),
+    delete: (id, grantor, requires) => whenPublished(publisher, deleteServer(systems, id, { grantor, requires })),
   }
 }
 
@@ -128,13 +119,13 @@ async function readServer(source: Drizzle, id: string): Promise<ResourceServer> 
 
 const taken = () => new ProblemError('resource-server-exists', 'There is a resource server with this id or audience.')
 
-const createServer = (ports: ResourceServersPorts, { id, audience, name, rights }: NewResourceServer) =>
-  changeServers(ports, audience, async (transaction, before) => {
+const createServer = (systems: AuthSystems, { id, audience, name, rights }: NewResourceServer) =>
+  changeServers(systems, audience, async (transaction, before) => {
     if ((await transaction.$count(resourceServers)) >= maxResourceServers) {
       const detail = `There can be ${maxResourceServers} resource servers. Delete one first.`
       throw new ProblemError('too-many-resource-servers', detail)
     }
-    const now = new Date(ports.clock.now())
+    const now = new Date(systems.clock.now())
     await transaction.insert(resourceServers).values({ id, audience, name, createdAt: now, updatedAt: now })
     await addRights(transaction, before, { id, rights })
     const differences = differenceOf({}, auditedOf({ audience, name, rights }))
@@ -153,15 +144,15 @@ interface ServerChange {
   readonly grantor: Grantor | undefined
 }
 
-const patchServer = (ports: ResourceServersPorts, id: string, { patch, grantor }: ServerChange) =>
-  changeServers(ports, patch.audience, async (transaction, before) => {
+const patchServer = (systems: AuthSystems, id: string, { patch, grantor }: ServerChange) =>
+  changeServers(systems, patch.audience, async (transaction, before) => {
     const now = await readServer(transaction, id)
     patch.requires?.(now)
     const { audience, name, rights } = now
     const after = { audience: patch.audience ?? audience, name: patch.name ?? name, rights: patch.rights ?? rights }
     if (id === ownResourceServer) requireOwnKept(audience, after)
     refuseOtherReading(rights, after.rights)
-    const updatedAt = new Date(ports.clock.now())
+    const updatedAt = new Date(systems.clock.now())
     // Logins for this audience that began before were for another resource server (`logins/accepted.ts`).
     const createdAt = after.audience === audience ? undefined : updatedAt
     const values = { audience: after.audience, name: after.name, createdAt, updatedAt }
@@ -177,13 +168,13 @@ const patchServer = (ports: ResourceServersPorts, id: string, { patch, grantor }
     return { result: await readServer(transaction, id), isChanged: true, ...outcome, differences }
   })
 
-const declareOwnRights = (ports: ResourceServersPorts, rights: readonly ServerRight[]) =>
-  changeServers(ports, undefined, async (transaction, before) => {
+const declareOwnRights = (systems: AuthSystems, rights: readonly ServerRight[]) =>
+  changeServers(systems, undefined, async (transaction, before) => {
     const { rights: present } = await readServer(transaction, ownResourceServer)
     const missing = rights.filter(({ name }) => !present.some((known) => known.name === name))
     if (missing.length === 0) return { result: undefined, isChanged: false }
     await addRights(transaction, before, { id: ownResourceServer, rights: missing })
-    const values = { updatedAt: new Date(ports.clock.now()) }
+    const values = { updatedAt: new Date(systems.clock.now()) }
     await transaction.update(resourceServers).set(values).where(eq(resourceServers.id, ownResourceServer))
     const changes = differenceOf({}, { rights: missing.map(({ name }) => name) })
     const entries = [{ action: 'resource-server.changed', target: ownResourceServer, changes }]
@@ -195,8 +186,8 @@ interface ServerDeletion {
   readonly requires: ResourceServerCheck | undefined
 }
 
-const deleteServer = (ports: ResourceServersPorts, id: string, { grantor, requires }: ServerDeletion) =>
-  changeServers(ports, undefined, async (transaction, before) => {
+const deleteServer = (systems: AuthSystems, id: string, { grantor, requires }: ServerDeletion) =>
+  changeServers(systems, undefined, async (transaction, before) => {
     const now = await readServer(transaction, id)
     requires?.(now)
     const { audience, name: title, rights } = now
@@ -210,7 +201,7 @@ const deleteServer = (ports: ResourceServersPorts, id: string, { grantor, requir
 
 /** `audience`: the new one, if there is one. @throws ProblemError `resource-server-exists` */
 async function changeServers<Result>(
-  { database, publicOrigins }: ResourceServersPorts,
+  { database, publicOrigins }: AuthSystems,
   audience: string | undefined,
   work: Parameters<typeof changeCatalogue<Result>>[1],
 ) {

@@ -1,16 +1,16 @@
 /** Roles: each gives its rights to all who have it. A change is in force for each of them when it is published. */
 import { asc, eq, sql } from 'drizzle-orm'
-import type { Clock } from '../../shared/platform/clock.ts'
-import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
 import { anonymousUsername } from '../../shared/protocol/principal/record.ts'
 import { catalogueIn } from '../principals/catalogue.ts'
-import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
+import { whenPublished } from '../principals/principal-publisher.ts'
 import { adminRole } from '../principals/rights.ts'
 import { roles } from '../store/access-tables.ts'
 import { passwordResets, users } from '../store/schema.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 import { type Grantor, mayTake, requireMayGrant } from '../users/granting-rights.ts'
 import { distinct, grantProblems, refuseProblems, unknownNames } from '../users/user.ts'
 import { changeCatalogue, lockRecords } from './change-catalogue.ts'
@@ -64,24 +64,17 @@ export const maxRoles = 500
 /** How many rights roles can give in all: each server has the catalogue in memory. */
 export const maxGrants = 20_000
 
-/** The systems that roles use. */
-export interface RolesPorts {
-  readonly database: Database
-  readonly clock: Clock
-  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
-}
-
 type RoleRow = typeof roles.$inferSelect
 
 /** Creates the operations. */
-export function createRoles(ports: RolesPorts): Roles {
-  const { database, publisher } = ports
+export function createRoles(systems: AuthSystems): Roles {
+  const { database, publisher } = systems
   return {
     list: () => listRoles(database.drizzle),
     read: (name) => readRole(database.drizzle, name),
-    create: (name, values, grantor) => whenPublished(publisher, createRole(ports, { name, values, grantor })),
-    replace: (name, values, grantor) => whenPublished(publisher, replaceRole(ports, { name, values, grantor })),
-    delete: (name, grantor, requires) => whenPublished(publisher, deleteRole(ports, name, { grantor, requires })),
+    create: (name, values, grantor) => whenPublished(publisher, createRole(systems, { name, values, grantor })),
+    replace: (name, values, grantor) => whenPublished(publisher, replaceRole(systems, { name, values, grantor })),
+    delete: (name, grantor, requires) => whenPublished(publisher, deleteRole(systems, name, { grantor, requires })),
   }
 }
 
@@ -119,7 +112,7 @@ interface RoleChange {
   readonly grantor: Grantor
 }
 
-const createRole = ({ database, clock }: RolesPorts, { name, values, grantor }: RoleChange) =>
+const createRole = ({ database, clock }: AuthSystems, { name, values, grantor }: RoleChange) =>
   changeCatalogue(database, async (transaction, { catalogue, version }) => {
     const rights = distinct(values.rights)
     refuseProblems(unknownNames(catalogue.rights, rights, 'right'))
@@ -136,7 +129,7 @@ const createRole = ({ database, clock }: RolesPorts, { name, values, grantor }: 
     return { result: toRole(made), isChanged: true, verify, differences: differenceOf({}, auditedOf(row)) }
   })
 
-const replaceRole = ({ database, clock }: RolesPorts, { name, values, grantor }: RoleChange) =>
+const replaceRole = ({ database, clock }: AuthSystems, { name, values, grantor }: RoleChange) =>
   changeCatalogue(database, async (transaction, { catalogue }) => {
     const before = await readRole(transaction, name)
     values.requires?.(before)
@@ -187,7 +180,7 @@ interface RoleDeletion {
   readonly requires: RoleCheck | undefined
 }
 
-const deleteRole = ({ database }: RolesPorts, name: string, { grantor, requires }: RoleDeletion) =>
+const deleteRole = ({ database }: AuthSystems, name: string, { grantor, requires }: RoleDeletion) =>
   changeCatalogue(database, async (transaction, { catalogue, stored: { listed, demand } }) => {
     const role = await readRole(transaction, name)
     requires?.(role)

@@ -3,15 +3,16 @@ import { createNoteUse } from '../../shared/platform/database/note-use.ts'
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { readCatalogue } from '../principals/catalogue.ts'
-import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
+import { whenPublished } from '../principals/principal-publisher.ts'
 import { apiKeys } from '../store/schema.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 import type { Grantor } from '../users/granting-rights.ts'
 import { type ApiKey, type ApiKeyRequest, type ApiKeyRotation, type NewApiKey, refuseImpossible } from './api-key.ts'
 import { countExpiringSoon, isApiKeyId, listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
-import { type ChangeApiKeysPorts, confirmApiKey, insertApiKey, revokeApiKey } from './change-api-keys.ts'
+import { confirmApiKey, insertApiKey, revokeApiKey } from './change-api-keys.ts'
 import { createReadMaterial, hasSecret } from './key-material.ts'
 import { createKeepForTokens, type KeepForTokens } from './key-use.ts'
-import { type CountPair, createPairLimit } from './pair-limit.ts'
+import { createPairLimit } from './pair-limit.ts'
 import { rotateApiKey } from './rotate-api-key.ts'
 import { createRsaGenerator } from './rsa-keys.ts'
 
@@ -65,46 +66,43 @@ export interface ApiKeysForCallers extends Omit<ApiKeys, 'create'> {
   create(request: ApiKeyRequest, grantor: Grantor): Promise<NewApiKey>
 }
 
-/** The systems and the setting that API keys use. */
-export interface ApiKeysPorts extends Omit<ChangeApiKeysPorts, 'generateRsaPair'> {
+/** The setting of API keys. */
+export interface ApiKeysSettings {
   /** How many RSA pairs are made for one user in a minute at most. */
-  readonly pairsPerMinute: number
-  /** Counts pairs in another process; in this one when left out. */
-  readonly countPair?: CountPair | undefined
-  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
+  readonly rsaPairsPerMinute: number
 }
 
-/** Creates the operations on API keys over these ports. */
-export function createApiKeys(ports: ApiKeysPorts): ApiKeys {
-  const { database, publisher } = ports
+/** Creates the operations on API keys over these systems. */
+export function createApiKeys({ rsaPairsPerMinute }: ApiKeysSettings, systems: AuthSystems): ApiKeys {
+  const { database, clock, publisher } = systems
   const source = database.drizzle
-  const changing = { ...ports, generateRsaPair: createRsaGenerator() }
-  const { countPair = createPairLimit(ports) } = ports
-  const material = createReadMaterial(ports)
-  const noteUse = createNoteUse(ports, { table: apiKeys, id: apiKeys.id, lastUsedAt: apiKeys.lastUsedAt })
+  const changing = { ...systems, generateRsaPair: createRsaGenerator() }
+  const countPair = createPairLimit({ clock, pairsPerMinute: rsaPairsPerMinute })
+  const material = createReadMaterial(systems)
+  const noteUse = createNoteUse(systems, { table: apiKeys, id: apiKeys.id, lastUsedAt: apiKeys.lastUsedAt })
   return {
-    refuseImpossible: async (request) => refuseImpossible(await readCatalogue(database), request, ports.clock.now()),
+    refuseImpossible: async (request) => refuseImpossible(await readCatalogue(database), request, clock.now()),
     create: async (request, grantor) => {
-      if (grantor && request.kind === 'rsa' && request.publicKeyPem === undefined) await countPair(grantor.userId)
+      if (grantor && request.kind === 'rsa' && request.publicKeyPem === undefined) countPair(grantor.userId)
       return whenPublished(publisher, insertApiKey(changing, request, grantor))
     },
     list: (page) => listApiKeys(source, page),
     read: (id, owner) => readApiKey(source, id, owner),
     rotate: async (id, rotation, { owner, grantor }) => {
       if (grantor && rotation.publicKeyPem === undefined && (await readApiKey(source, id, owner)).kind === 'rsa') {
-        await countPair(grantor.userId)
+        countPair(grantor.userId)
       }
       return whenPublished(publisher, rotateApiKey(changing, { id, owner, grantor }, rotation))
     },
-    confirm: (id, by) => whenPublished(publisher, confirmApiKey(ports, id, by)),
-    revoke: (id, owner) => whenPublished(publisher, revokeApiKey(ports, id, owner)),
+    confirm: (id, by) => whenPublished(publisher, confirmApiKey(systems, id, by)),
+    revoke: (id, owner) => whenPublished(publisher, revokeApiKey(systems, id, owner)),
     material,
     authenticateClient: async (id, secret) => {
       const found = await material(id)
       return hasSecret(found, secret) ? found : undefined
     },
-    keepForTokens: createKeepForTokens(ports),
-    countExpiringSoon: () => countExpiringSoon(source, ports.clock.now()),
+    keepForTokens: createKeepForTokens(systems),
+    countExpiringSoon: () => countExpiringSoon(source, clock.now()),
     noteUse: async (id) => {
       if (isApiKeyId(id)) await noteUse(id)
     },

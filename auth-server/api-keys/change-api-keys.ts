@@ -1,13 +1,11 @@
 import { and, eq, gt, isNull, or, sql } from 'drizzle-orm'
-import type { Clock } from '../../shared/platform/clock.ts'
-import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
-import type { IdSource } from '../../shared/platform/ids.ts'
+import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { readCatalogue } from '../principals/catalogue.ts'
 import { type Changed, changePrincipal } from '../principals/principal-change.ts'
 import { apiKeys } from '../store/schema.ts'
-import type { Sealing } from '../store/sealing.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 import { type Grantor, requireMayMakeKey, rightsOfNewKey } from '../users/granting-rights.ts'
 import { userRow } from '../users/user-rows.ts'
 import { type ApiKey, type ApiKeyRequest, auditedOf, maxLiveKeys, type NewApiKey, refuseImpossible } from './api-key.ts'
@@ -15,16 +13,12 @@ import { noFormer, noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows
 import { apiKeySecretData } from './key-material.ts'
 import { type RsaPair, spkiPemOf } from './rsa-keys.ts'
 
-/** The systems that changes of keys use. */
-export interface ChangeApiKeysPorts {
-  readonly database: Database
-  readonly clock: Clock
-  readonly ids: IdSource
-  readonly sealing: Sealing
+const secretBytes = 32
+
+/** What new material of keys is made with. */
+export interface KeyMaking extends AuthSystems {
   readonly generateRsaPair: () => Promise<RsaPair>
 }
-
-const secretBytes = 32
 
 /**
  * Stores a new key. It gets no right that `grantor` lacks (`rightsOfNewKey`).
@@ -32,14 +26,14 @@ const secretBytes = 32
  *   Unavailable
  */
 export async function insertApiKey(
-  ports: ChangeApiKeysPorts,
+  systems: KeyMaking,
   request: ApiKeyRequest,
   grantor?: Grantor,
 ): Promise<Changed<NewApiKey>> {
-  const { database, clock, ids } = ports
+  const { database, clock, ids } = systems
   refuseImpossible(await readCatalogue(database), request, clock.now())
   const id = ids.uuid()
-  const { stored, shown } = await makeMaterial(ports, request, id)
+  const { stored, shown } = await makeMaterial(systems, request, id)
   const row = {
     id,
     kind: request.kind,
@@ -71,18 +65,18 @@ export interface Material {
 
 /** Makes new material of the key with this id, as the request wants it. */
 export async function makeMaterial(
-  ports: ChangeApiKeysPorts,
+  systems: KeyMaking,
   request: Pick<ApiKeyRequest, 'kind' | 'publicKeyPem'>,
   id: string,
 ): Promise<Material> {
   if (request.kind === 'hmac') {
-    const secret = ports.ids.secret(secretBytes)
-    return { stored: { secretSealed: ports.sealing.seal(secret, apiKeySecretData(id)) }, shown: { secret } }
+    const secret = systems.ids.secret(secretBytes)
+    return { stored: { secretSealed: systems.sealing.seal(secret, apiKeySecretData(id)) }, shown: { secret } }
   }
   if (request.publicKeyPem !== undefined) {
     return { stored: { publicKeyPem: spkiPemOf(request.publicKeyPem) }, shown: {} }
   }
-  const { publicKeyPem, privateKeyPem } = await ports.generateRsaPair()
+  const { publicKeyPem, privateKeyPem } = await systems.generateRsaPair()
   return { stored: { publicKeyPem }, shown: { privateKeyPem } }
 }
 
@@ -104,11 +98,11 @@ async function refuseTooMany(transaction: Drizzle, userId: string, now: Date): P
  * @throws ProblemError `not-found`, `missing-right`; Unavailable
  */
 export async function confirmApiKey(
-  ports: Pick<ChangeApiKeysPorts, 'database'>,
+  systems: AuthSystems,
   id: string,
   { owner, grantor }: { readonly owner: OfOwner; readonly grantor: Grantor },
 ): Promise<Changed<ApiKey>> {
-  const { database } = ports
+  const { database } = systems
   const { username, rights } = await readApiKey(database.drizzle, id, owner)
   return changePrincipal(database, username, async (transaction, { userId }) => {
     const holder = await userRow(transaction, userId)
@@ -125,12 +119,8 @@ export async function confirmApiKey(
 }
 
 /** Revokes a key and the tokens made with it. @throws ProblemError `not-found`; Unavailable */
-export async function revokeApiKey(
-  ports: Pick<ChangeApiKeysPorts, 'database' | 'clock'>,
-  id: string,
-  owner: OfOwner,
-): Promise<Changed<undefined>> {
-  const { database, clock } = ports
+export async function revokeApiKey(systems: AuthSystems, id: string, owner: OfOwner): Promise<Changed<undefined>> {
+  const { database, clock } = systems
   const key = await readApiKey(database.drizzle, id, owner)
   return changePrincipal(database, key.username, async (transaction) => {
     const revoked = await transaction

@@ -2,21 +2,15 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { sql } from 'drizzle-orm'
-import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import type { Database } from '../../shared/platform/database/database.ts'
+import { rfc3339 } from '../../shared/platform/clock.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { k, p, u } from '../store/aliases.ts'
 import { apiKeys, principals, users } from '../store/schema.ts'
-import type { AssociatedData, Sealing } from '../store/sealing.ts'
+import type { AssociatedData } from '../store/sealing.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 import { isApiKeyId } from './api-key-rows.ts'
-
-interface MaterialPorts {
-  readonly database: Pick<Database, 'query'>
-  readonly clock: Clock
-  readonly sealing: Sealing
-}
 
 /** The associated data of the encrypted secret of a key. */
 export const apiKeySecretData = (id: string): AssociatedData => ({ purpose: 'api-key-secret', row: id })
@@ -53,7 +47,7 @@ interface Row {
 export type ReadMaterial = (id: string) => Promise<StoredSigningKey | undefined>
 
 /** Creates the function for one process. Concurrent callers share a statement. */
-export function createReadMaterial({ database, clock, sealing }: MaterialPorts): ReadMaterial {
+export function createReadMaterial({ database, clock, sealing }: AuthSystems): ReadMaterial {
   const readRow = gatherStatements<string, Row | undefined>({
     run: async (ids) => {
       const rows = await database.query<Row>(...readSql({ ids: [...new Set(ids)], now: rfc3339(clock.now()) }))

@@ -2,7 +2,6 @@
 
 import { sql } from 'drizzle-orm'
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import type { Database } from '../../shared/platform/database/database.ts'
 import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
@@ -13,13 +12,8 @@ import { insertEntriesSql, type Pending } from '../audit/journal.ts'
 import { tokensAliveSince } from '../principals/principal-record.ts'
 import { k } from '../store/aliases.ts'
 import { apiKeys } from '../store/schema.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 import { isApiKeyId } from './api-key-rows.ts'
-
-/** The database and the clock that the statement uses. */
-interface KeyUsePorts {
-  readonly database: Pick<Database, 'write'>
-  readonly clock: Clock
-}
 
 const kept = parameters({ input: 'json', now: 'timestamptz', entries: 'json' })
 /**
@@ -67,7 +61,7 @@ interface Kept {
 }
 
 /** Creates the function for one process. Concurrent callers share a statement. */
-export function createKeepForTokens({ database, clock }: KeyUsePorts): KeepForTokens {
+export function createKeepForTokens({ database, clock }: AuthSystems): KeepForTokens {
   const keep = gatherStatements<Kept, boolean>({
     run: async (items) => {
       const latest = new Map<string, number>()

@@ -7,7 +7,7 @@ import { type Grantor, requireMayMakeKey } from '../users/granting-rights.ts'
 import { userRow } from '../users/user-rows.ts'
 import { type ApiKeyRotation, auditedOf, type NewApiKey, refuseImpossibleRotation } from './api-key.ts'
 import { noFormer, noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
-import { type ChangeApiKeysPorts, makeMaterial } from './change-api-keys.ts'
+import { type KeyMaking, makeMaterial } from './change-api-keys.ts'
 
 /**
  * Gives a key new material under the same id. The former material is accepted too, until the overlap ends; with an
@@ -17,14 +17,14 @@ import { type ChangeApiKeysPorts, makeMaterial } from './change-api-keys.ts'
  * @throws ProblemError `not-found`, `invalid-value`, `missing-right`; Unavailable
  */
 export async function rotateApiKey(
-  ports: ChangeApiKeysPorts,
+  systems: KeyMaking,
   { id, owner, grantor }: { readonly id: string; readonly owner: OfOwner; readonly grantor: Grantor | undefined },
   rotation: ApiKeyRotation,
 ): Promise<Changed<NewApiKey>> {
-  const { database, clock } = ports
+  const { database, clock } = systems
   const { username, kind } = await readApiKey(database.drizzle, id, owner)
   refuseImpossibleRotation(kind, rotation, clock.now())
-  const { stored, shown } = await makeMaterial(ports, { kind, publicKeyPem: rotation.publicKeyPem }, id)
+  const { stored, shown } = await makeMaterial(systems, { kind, publicKeyPem: rotation.publicKeyPem }, id)
   return changePrincipal(database, username, async (transaction, { userId }) => {
     const holder = await userRow(transaction, userId)
     const now = clock.now()

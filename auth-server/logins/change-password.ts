@@ -1,22 +1,16 @@
 import { eq } from 'drizzle-orm'
-import type { Clock } from '../../shared/platform/clock.ts'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
 import { type Changed, changePrincipal, isCurrent, type LoginGeneration } from '../principals/principal-change.ts'
-import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
+import { whenPublished } from '../principals/principal-publisher.ts'
 import { users } from '../store/schema.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 import { type Grantor, requireMayAccess } from '../users/granting-rights.ts'
 import { refuseProblems } from '../users/user.ts'
 import { userRow } from '../users/user-rows.ts'
-import { type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
-
-/** The systems that a change of password uses. */
-export interface ChangePasswordPorts extends VerifyPasswordPorts {
-  readonly clock: Clock
-  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
-}
+import { verifyPassword } from './verify-password.ts'
 
 /** How often a change starts again because another change of the password came between. */
 const maxAttempts = 3
@@ -51,32 +45,32 @@ export interface PasswordChanges {
   reset(change: { readonly username: string; readonly newPassword: string; readonly grantor?: Grantor }): Promise<void>
 }
 
-/** Creates the changes of passwords over these ports. */
-export function createPasswordChanges(ports: ChangePasswordPorts): PasswordChanges {
+/** Creates the changes of passwords over these systems. */
+export function createPasswordChanges(systems: AuthSystems): PasswordChanges {
   const refuseImpossible: PasswordChanges['refuseImpossible'] = ({ username, newPassword: password }) =>
     refuseProblems(passwordProblems({ username, password }, '/newPassword'))
   return {
     refuseImpossible,
     async change(change) {
       refuseImpossible(change)
-      await whenPublished(ports.publisher, changeOwn(ports, change))
+      await whenPublished(systems.publisher, changeOwn(systems, change))
     },
     async reset({ username, newPassword, grantor }) {
       refuseImpossible({ username, newPassword })
       if (isAnonymous(username)) throw new ProblemError('reserved-user', 'The reserved user has no password.')
-      const passwordHash = await ports.hashing.hash(newPassword)
-      await whenPublished(ports.publisher, store(ports, { username, passwordHash, grantor }))
+      const passwordHash = await systems.hashing.hash(newPassword)
+      await whenPublished(systems.publisher, store(systems, { username, passwordHash, grantor }))
     },
   }
 }
 
-async function changeOwn(ports: ChangePasswordPorts, change: OwnPasswordChange): Promise<Changed<unknown>> {
+async function changeOwn(systems: AuthSystems, change: OwnPasswordChange): Promise<Changed<unknown>> {
   const { username, oldPassword: password, clientAddress, login } = change
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-    const holder = await verifyPassword(ports, { username, password, clientAddress })
+    const holder = await verifyPassword(systems, { username, password, clientAddress })
     if (!holder) throw new ProblemError('wrong-password', 'The old password is not right.')
-    const passwordHash = await ports.hashing.hash(change.newPassword)
-    const changed = await store(ports, { username, passwordHash, replaces: holder.passwordHash, login })
+    const passwordHash = await systems.hashing.hash(change.newPassword)
+    const changed = await store(systems, { username, passwordHash, replaces: holder.passwordHash, login })
     if (changed.result === 'stored') return changed
   }
   throw new Unavailable('database')
@@ -92,10 +86,7 @@ interface StoredPassword {
   readonly grantor?: Grantor | undefined
 }
 
-function store(
-  { database, clock }: ChangePasswordPorts,
-  stored: StoredPassword,
-): Promise<Changed<'stored' | 'outdated'>> {
+function store({ database, clock }: AuthSystems, stored: StoredPassword): Promise<Changed<'stored' | 'outdated'>> {
   const { username, passwordHash, replaces, login, grantor } = stored
   return changePrincipal(database, username, async (transaction, principal) => {
     const before = await userRow(transaction, principal.userId)

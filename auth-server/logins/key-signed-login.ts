@@ -1,19 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from 'drizzle-orm'
-import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
+import { unixSeconds } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
-import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { audienceDigest, type TokenPasswordHash } from '../../shared/protocol/key-signed-token/key-signed-payload.ts'
 import { digestTokenPassword } from '../../shared/protocol/key-signed-token/token-password.ts'
 import { anonymousUsername, foldUsername } from '../../shared/protocol/principal/record.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
-import type { AskAtLogin } from '../second-factors/ask-at-login.ts'
 import { p, u } from '../store/aliases.ts'
 import { principals, users } from '../store/schema.ts'
-import type { IssueKeySignedToken } from '../tokens/key-signed-tokens.ts'
-import { type PasswordHolder, rehashPassword, type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
+import type { LoginSystems } from './login-systems.ts'
+import { type PasswordHolder, rehashPassword, verifyPassword } from './verify-password.ts'
 
 /** The optional parts of a key-signed token, in the order of its layout. */
 export const keySignedParts = ['username', 'ip', 'password'] as const
@@ -43,16 +41,6 @@ export interface IssuedKeySignedToken {
   readonly expiresAt: number
 }
 
-/** The systems and settings that this login uses. */
-export interface KeySignedLoginPorts extends VerifyPasswordPorts {
-  readonly hashing: PasswordHashing
-  readonly issueKeySignedToken: IssueKeySignedToken
-  readonly keySignedTokenTtlSeconds: number
-  readonly clock: Clock
-  readonly ids: IdSource
-  readonly secondFactors: AskAtLogin
-}
-
 /**
  * Issues a key-signed token for name and password.
  *
@@ -66,19 +54,19 @@ export type LogInKeySigned = (login: KeySignedLogin) => Promise<IssuedKeySignedT
 /** How often the login starts again because the user was changed during the check of the password. */
 const maxAttempts = 3
 
-/** Creates this login over these ports. */
-export function createKeySignedLogin(ports: KeySignedLoginPorts): LogInKeySigned {
+/** Creates this login over these systems. */
+export function createKeySignedLogin(systems: LoginSystems): LogInKeySigned {
   return async function logInKeySigned(login) {
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const holder = await verifyPassword(ports, login)
+      const holder = await verifyPassword(systems, login)
       if (!holder) break
-      await refuseWithFactor(ports, holder)
+      await refuseWithFactor(systems, holder)
       const sub = login.include.includes('username') ? holder.username : null
-      const generation = await generationOf(ports.database, { holder, principal: sub ?? anonymousUsername })
+      const generation = await generationOf(systems.database, { holder, principal: sub ?? anonymousUsername })
       if (generation === undefined) continue
-      const issued = await issue(ports, login, { sub, generation })
+      const issued = await issue(systems, login, { sub, generation })
       login.proved?.(holder.userId)
-      await rehashPassword(ports, holder, login.password)
+      await rehashPassword(systems, holder, login.password)
       return issued
     }
     throw new ProblemError('invalid-credentials', 'The user name or the password is not right.')
@@ -86,7 +74,7 @@ export function createKeySignedLogin(ports: KeySignedLoginPorts): LogInKeySigned
 }
 
 /** @throws ProblemError `scheme-without-second-factor` */
-async function refuseWithFactor({ secondFactors }: KeySignedLoginPorts, holder: PasswordHolder): Promise<void> {
+async function refuseWithFactor({ secondFactors }: LoginSystems, holder: PasswordHolder): Promise<void> {
   if (!(await secondFactors.isRequired(holder.userId))) return
   throw new ProblemError(
     'scheme-without-second-factor',
@@ -115,18 +103,18 @@ async function generationOf(
 }
 
 async function issue(
-  ports: KeySignedLoginPorts,
+  systems: LoginSystems,
   { include, password, clientAddress, audience }: KeySignedLogin,
   { sub, generation }: { readonly sub: string | null; readonly generation: number },
 ): Promise<IssuedKeySignedToken> {
-  const passwordHash = include.includes('password') ? await hashAnew(ports.hashing, password) : null
-  const iat = unixSeconds(ports.clock.now())
-  const exp = iat + ports.keySignedTokenTtlSeconds
+  const passwordHash = include.includes('password') ? await hashAnew(systems.hashing, password) : null
+  const iat = unixSeconds(systems.clock.now())
+  const exp = iat + systems.settings.keySignedTokenTtlSeconds
   const address = include.includes('ip') ? clientAddress : null
-  const issued = ports.issueKeySignedToken({
+  const issued = systems.issueKeySignedToken({
     iat,
     exp,
-    jti: ports.ids.uuid(),
+    jti: systems.ids.uuid(),
     gen: generation,
     sub,
     address,

@@ -1,13 +1,13 @@
 /** Lists the logins of a user, by token and by cookie, as users and administrators see them. */
 import { sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
-import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import type { Database } from '../../shared/platform/database/database.ts'
+import { rfc3339 } from '../../shared/platform/clock.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
 import { f, p, s, u } from '../store/aliases.ts'
 import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import { acceptedSqlOf, hasAudienceSqlOf } from './accepted.ts'
+import type { LoginSystems } from './login-systems.ts'
 import { milliseconds } from './refresh-token-families.ts'
 
 /** A login or session that is valid. Times in milliseconds. */
@@ -21,14 +21,6 @@ export interface LoginView {
   readonly expiresAt: number
   readonly address: string | null
   readonly userAgent: string | null
-}
-
-/** The systems and the setting that the lists use. */
-export interface ListLoginsPorts {
-  readonly database: Pick<Database, 'query'>
-  readonly clock: Clock
-  /** SESSION_IDLE_TTL. */
-  readonly sessionIdleTtlSeconds: number
 }
 
 /** Lists of valid logins and sessions. Both methods throw Unavailable. */
@@ -69,14 +61,14 @@ const listSql = page.statement(sql`select l.view from ${users} ${u}
     and (${page.id} is null or l.id = ${page.id})
   order by l.id desc limit ${page.limit}`)
 
-/** Creates the lists over these ports. */
-export function createLoginLists({ database, clock, sessionIdleTtlSeconds }: ListLoginsPorts): LoginLists {
+/** Creates the lists over these systems. */
+export function createLoginLists({ database, clock, settings }: LoginSystems): LoginLists {
   const read = async (userId: string, more: { after: string | null; id: string | null; limit: number }) => {
     const now = clock.now()
     const list = listSql({
       userId,
       now: rfc3339(now),
-      idleSince: rfc3339(now - sessionIdleTtlSeconds * 1000),
+      idleSince: rfc3339(now - settings.sessionIdleTtlSeconds * 1000),
       after: more.after,
       id: more.id,
       limit: more.limit,

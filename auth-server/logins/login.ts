@@ -1,22 +1,13 @@
-import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
-import type { IdSource } from '../../shared/platform/ids.ts'
+import { unixSeconds } from '../../shared/platform/clock.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { LoginGeneration } from '../principals/principal-change.ts'
-import type { AskAtLogin, SecondFactorAnswer } from '../second-factors/ask-at-login.ts'
+import type { SecondFactorAnswer } from '../second-factors/ask-at-login.ts'
 import { invalidFactor } from '../second-factors/ask-at-login.ts'
-import type { IssueAccessToken } from '../tokens/access-tokens.ts'
-import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
 import { issueRefreshToken, type TokenResponse, tokenResponse } from './issue-tokens.ts'
-import { type MakeRoomPorts, makeRoom } from './make-room.ts'
-import type { RefreshTokenFamilies } from './refresh-token-families.ts'
-import { type LoginLifetimes, tokenTimes } from './refresh-token-family.ts'
-import {
-  type PasswordAttempt,
-  type PasswordHolder,
-  rehashPassword,
-  type VerifyPasswordPorts,
-  verifyPassword,
-} from './verify-password.ts'
+import type { LoginSystems } from './login-systems.ts'
+import { makeRoom } from './make-room.ts'
+import { tokenTimes } from './refresh-token-family.ts'
+import { type PasswordAttempt, type PasswordHolder, rehashPassword, verifyPassword } from './verify-password.ts'
 
 /** How many revoked ids of a user are remembered, without displaced ones (docs/contract/logins.md#logins-per-user). */
 export const maxRevokedIds = 1000
@@ -43,17 +34,6 @@ export interface LoginRequest extends Omit<PasswordAttempt, 'password'> {
   readonly proved?: (userId: string) => void
 }
 
-/** The systems and settings that a login uses. */
-export interface LoginPorts extends VerifyPasswordPorts, MakeRoomPorts {
-  readonly refreshTokenFamilies: RefreshTokenFamilies
-  readonly secondFactors: AskAtLogin
-  readonly issueAccessToken: IssueAccessToken
-  readonly refreshTokens: RefreshTokens
-  readonly lifetimes: LoginLifetimes
-  readonly clock: Clock
-  readonly ids: IdSource
-}
-
 /**
  * Logs in with name and password, and with a second factor where the user needs one.
  *
@@ -64,22 +44,17 @@ export interface LoginPorts extends VerifyPasswordPorts, MakeRoomPorts {
  */
 export type LogIn = (request: LoginRequest) => Promise<TokenResponse>
 
-/** Creates the login over these ports. */
+/** Creates the login over these systems. */
 export const createLogIn =
-  (ports: LoginPorts): LogIn =>
+  (systems: LoginSystems): LogIn =>
   (request) =>
-    proveAndStart(ports, request, (holder, factor) => startLogin(ports, { ...holder, factor }, request))
+    proveAndStart(systems, request, (holder, factor) => startLogin(systems, { ...holder, factor }, request))
 
 /** A login or session that has started, with the result for the client. */
 export interface Started<Result> {
   readonly login: LoginGeneration
   readonly result: Result
 }
-
-/** The systems that the proof of a user takes. */
-export type ProvePorts = VerifyPasswordPorts &
-  MakeRoomPorts &
-  Pick<LoginPorts, 'refreshTokenFamilies' | 'secondFactors'>
 
 /**
  * Checks password and second factor, starts a login or session with `start`, and revokes the oldest logins above the
@@ -88,23 +63,23 @@ export type ProvePorts = VerifyPasswordPorts &
  * @throws ProblemError as `LogIn`; Unavailable
  */
 export async function proveAndStart<Result>(
-  ports: ProvePorts,
+  systems: LoginSystems,
   request: LoginRequest,
   start: (holder: PasswordHolder, factor: string | null) => Promise<Started<Result> | undefined>,
 ): Promise<Result> {
   let given: { readonly userId: string; readonly factor: string } | undefined
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-    const holder = await holderOf(ports, request)
+    const holder = await holderOf(systems, request)
     if (!holder) break
-    await refuseTooManyLogins(ports, holder)
+    await refuseTooManyLogins(systems, holder)
     const { userId } = holder
     const known = given?.userId === userId ? given.factor : undefined
-    const factor = known ?? (await ports.secondFactors.require(holder, { answer: {}, ...request }))
+    const factor = known ?? (await systems.secondFactors.require(holder, { answer: {}, ...request }))
     if (factor === undefined) continue
     given = factor === null ? undefined : { userId, factor }
     const started = await start(holder, factor)
     if (started) {
-      await afterStart(ports, request, { holder, login: started.login })
+      await afterStart(systems, request, { holder, login: started.login })
       return started.result
     }
   }
@@ -113,33 +88,33 @@ export async function proveAndStart<Result>(
 }
 
 /** The user whose password the request, or its challenge, proves. */
-async function holderOf(ports: ProvePorts, request: LoginRequest): Promise<PasswordHolder | undefined> {
+async function holderOf(systems: LoginSystems, request: LoginRequest): Promise<PasswordHolder | undefined> {
   const { password, answer } = request
-  if (password !== undefined) return verifyPassword(ports, { ...request, password })
-  return answer?.challenge === undefined ? undefined : ports.secondFactors.resume(answer.challenge)
+  if (password !== undefined) return verifyPassword(systems, { ...request, password })
+  return answer?.challenge === undefined ? undefined : systems.secondFactors.resume(answer.challenge)
 }
 
 async function afterStart(
-  ports: ProvePorts,
+  systems: LoginSystems,
   request: LoginRequest,
   { holder, login }: { readonly holder: PasswordHolder; readonly login: LoginGeneration },
 ): Promise<void> {
   const { userId, username } = holder
   request.proved?.(userId)
-  await makeRoom(ports, { userId, username, login })
-  if (request.password !== undefined) await rehashPassword(ports, holder, request.password)
+  await makeRoom(systems, { userId, username, login })
+  if (request.password !== undefined) await rehashPassword(systems, holder, request.password)
 }
 
 async function startLogin(
-  ports: LoginPorts,
+  systems: LoginSystems,
   holder: PasswordHolder & { readonly factor: string | null },
   { clientAddress, userAgent, audience }: LoginRequest,
 ): Promise<Started<TokenResponse> | undefined> {
-  const issuedAt = unixSeconds(ports.clock.now())
-  const expiresAt = issuedAt + ports.lifetimes.loginMaxTtlSeconds
-  const times = tokenTimes(ports.lifetimes, issuedAt, expiresAt)
-  const id = ports.ids.uuid()
-  const started = await ports.refreshTokenFamilies.start({
+  const issuedAt = unixSeconds(systems.clock.now())
+  const expiresAt = issuedAt + systems.settings.loginMaxTtlSeconds
+  const times = tokenTimes(systems.settings, issuedAt, expiresAt)
+  const id = systems.ids.uuid()
+  const started = await systems.refreshTokenFamilies.start({
     id,
     userId: holder.userId,
     passwordHash: holder.passwordHash,
@@ -152,13 +127,13 @@ async function startLogin(
   })
   if (!started) return undefined
   const login = { id, username: holder.username, generation: started.generation, audience }
-  const refreshToken = issueRefreshToken(ports.refreshTokens, login, { counter: 0, times })
+  const refreshToken = issueRefreshToken(systems.refreshTokens, login, { counter: 0, times })
   const proof = { at: issuedAt, factor: holder.factor }
-  return { login, result: await tokenResponse(ports.issueAccessToken, login, { refreshToken, times, proof }) }
+  return { login, result: await tokenResponse(systems.issueAccessToken, login, { refreshToken, times, proof }) }
 }
 
 async function refuseTooManyLogins(
-  { refreshTokenFamilies, clock }: Pick<LoginPorts, 'refreshTokenFamilies' | 'clock'>,
+  { refreshTokenFamilies, clock }: LoginSystems,
   { userId }: PasswordHolder,
 ): Promise<void> {
   const now = clock.now()

@@ -1,18 +1,8 @@
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { proxyClientId } from '../../shared/protocol/access-token/access-token.ts'
-import type { AccessTokenVerdict, VerifyAccessToken } from '../../shared/protocol/access-token/verify-access-token.ts'
+import type { AccessTokenVerdict } from '../../shared/protocol/access-token/verify-access-token.ts'
 import { requireOwnAccount } from '../../shared/protocol/authentication/own-account.ts'
-import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
-import type { RefreshTokenFamilies } from './refresh-token-families.ts'
-import type { RevokeLogin } from './revoke-login.ts'
-
-/** The systems that a logout uses. */
-export interface LogoutPorts {
-  readonly revokeLogin: RevokeLogin
-  readonly refreshTokenFamilies: RefreshTokenFamilies
-  readonly refreshTokens: RefreshTokens
-  readonly verifyAccessToken: VerifyAccessToken
-}
+import type { LoginSystems } from './login-systems.ts'
 
 /**
  * Revokes the login of this access token or refresh token. The access token may be expired and the refresh token may be
@@ -24,14 +14,14 @@ export interface LogoutPorts {
  */
 export type LogOut = (token: string) => Promise<boolean>
 
-/** Creates the logout over these ports. */
-export function createLogOut(ports: LogoutPorts): LogOut {
+/** Creates the logout over these systems. */
+export function createLogOut(systems: LoginSystems): LogOut {
   return async function logOut(token) {
-    const loginId = ports.refreshTokens.read(token)?.loginId ?? loginIdOf(await ports.verifyAccessToken(token))
+    const loginId = systems.refreshTokens.read(token)?.loginId ?? loginIdOf(await systems.verifyAccessToken(token))
     if (loginId === undefined) throw new ProblemError('invalid-token', 'This is no token of this server.')
-    const family = await ports.refreshTokenFamilies.find(loginId)
+    const family = await systems.refreshTokenFamilies.find(loginId)
     if (!family) return false
-    await ports.revokeLogin({ id: family.id, username: family.username, reason: 'logout' })
+    await systems.revokeLogin({ id: family.id, username: family.username, reason: 'logout' })
     return true
   }
 }

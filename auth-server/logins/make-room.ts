@@ -12,17 +12,8 @@ import { whenPublished } from '../principals/principal-publisher.ts'
 import { f, p, s, u } from '../store/aliases.ts'
 import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import { acceptedSqlOf, hasAudienceSqlOf } from './accepted.ts'
-import type { LoginLifetimes } from './refresh-token-family.ts'
-import { type RevokeLoginPorts, revokeRow } from './revoke-login.ts'
-
-/** The systems and settings that this limit uses. */
-export interface MakeRoomPorts extends RevokeLoginPorts {
-  /** MAX_LOGINS_PER_USER: token logins and sessions together. */
-  readonly maxLoginsPerUser: number
-  /** SESSION_IDLE_TTL. */
-  readonly sessionIdleTtlSeconds: number
-  readonly lifetimes: Pick<LoginLifetimes, 'accessTokenTtlSeconds'>
-}
+import type { LoginSystems } from './login-systems.ts'
+import { revokeRow } from './revoke-login.ts'
 
 /** A login or session that has just started. */
 export interface NewLogin {
@@ -42,22 +33,22 @@ export const maxDisplacedLogins = 1000
  * once. A flood of logins therefore never locks the user out, and the principal record stays bounded.
  * @throws Unavailable
  */
-export async function makeRoom(ports: MakeRoomPorts, started: NewLogin): Promise<void> {
-  const { database, publisher } = ports
-  if (!(await hasExcess(ports, started))) return
+export async function makeRoom(systems: LoginSystems, started: NewLogin): Promise<void> {
+  const { database, publisher } = systems
+  if (!(await hasExcess(systems, started))) return
   const displaced = { actor: started.username, outcome: 'displaced' }
   await whenPublished(
     publisher,
     changePrincipal(database, started.username, async (transaction, principal) => {
-      const excess = await findExcess(transaction, ports, started)
+      const excess = await findExcess(transaction, systems, started)
       if (excess.length === 0) return { result: undefined, entries: [] }
-      if ((await countDisplaced(transaction, ports, started)) + excess.length > maxDisplacedLogins) {
+      if ((await countDisplaced(transaction, systems, started)) + excess.length > maxDisplacedLogins) {
         const keptLogin = isCurrent(principal, started.login) ? started.login : null
         const entry = { ...displaced, action: 'user.logged-out', target: started.username }
         return { result: undefined, change: { raiseGeneration: { keptLogin } }, entries: [entry] }
       }
       for (const { id, kind } of excess) {
-        await revokeRow[kind](ports, transaction, { id, reason: 'displaced' })
+        await revokeRow[kind](systems, transaction, { id, reason: 'displaced' })
       }
       const entries = excess.map(({ id: target }) => ({ ...displaced, action: 'login.ended', target }))
       return { result: undefined, change: {}, entries }
@@ -90,16 +81,16 @@ const countSql = counted.statement(sql`select count(*)::text as count from (sele
     ${counted.now} as now, ${counted.idleSince} as idle_since) given, ${aliveSql}`)
 
 /** The parameters of `aliveSql`. */
-const givenOf = ({ clock, sessionIdleTtlSeconds }: MakeRoomPorts) => {
+const givenOf = ({ clock, settings }: LoginSystems) => {
   const now = clock.now()
-  return { now: rfc3339(now), idleSince: rfc3339(now - sessionIdleTtlSeconds * 1000) }
+  return { now: rfc3339(now), idleSince: rfc3339(now - settings.sessionIdleTtlSeconds * 1000) }
 }
 
 /** True when the user has more valid logins than the limit: rare, so only then the transaction begins. */
-async function hasExcess(ports: MakeRoomPorts, { userId }: NewLogin): Promise<boolean> {
-  const { now, idleSince } = givenOf(ports)
-  const [row] = await ports.database.query<{ count: string }>(...countSql({ userId, now, idleSince }))
-  return Number(row?.count ?? 0) > ports.maxLoginsPerUser
+async function hasExcess(systems: LoginSystems, { userId }: NewLogin): Promise<boolean> {
+  const { now, idleSince } = givenOf(systems)
+  const [row] = await systems.database.query<{ count: string }>(...countSql({ userId, now, idleSince }))
+  return Number(row?.count ?? 0) > systems.settings.maxLoginsPerUser
 }
 
 /**
@@ -107,10 +98,10 @@ async function hasExcess(ports: MakeRoomPorts, { userId }: NewLogin): Promise<bo
  * until the end of its step: a minute of a session, the lifetime of an access token. Of those whose step is not over,
  * the oldest stay: they are in use, and a flood of logins displaces its own.
  */
-function findExcess(drizzle: Drizzle, ports: MakeRoomPorts, { userId, login }: NewLogin) {
-  const { now, idleSince } = givenOf(ports)
-  const ofSession = stepMs(ports.sessionIdleTtlSeconds * 1000)
-  const ofLogin = ports.lifetimes.accessTokenTtlSeconds * 1000
+function findExcess(drizzle: Drizzle, systems: LoginSystems, { userId, login }: NewLogin) {
+  const { now, idleSince } = givenOf(systems)
+  const ofSession = stepMs(systems.settings.sessionIdleTtlSeconds * 1000)
+  const ofLogin = systems.settings.accessTokenTtlSeconds * 1000
   const step = sql`(case when not l.moves then 0 when l.kind = 'session' then ${ofSession}::float8
     else ${ofLogin}::float8 end)`
   const given = sql`(select ${userId}::uuid as user_id, ${now}::timestamptz as now,
@@ -120,11 +111,11 @@ function findExcess(drizzle: Drizzle, ports: MakeRoomPorts, { userId, login }: N
     .from(sql`(select l.id, l.kind from ${given}, ${aliveSql}
       order by l.id = ${login.id}::uuid desc,
         least(given.now, l.last_used_at + ${step} * interval '1 millisecond') desc, l.id
-      offset ${ports.maxLoginsPerUser}) l`)
+      offset ${systems.settings.maxLoginsPerUser}) l`)
     .orderBy(sql`l.kind`, sql`l.id`)
 }
 
-async function countDisplaced(drizzle: Drizzle, { clock }: MakeRoomPorts, { userId }: NewLogin): Promise<number> {
+async function countDisplaced(drizzle: Drizzle, { clock }: LoginSystems, { userId }: NewLogin): Promise<number> {
   const now = new Date(clock.now()).toISOString()
   const [row] = await drizzle
     .select({ count: sql<number>`count(*)::int` })

@@ -1,25 +1,17 @@
 import { sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
-import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import { rfc3339 } from '../../shared/platform/clock.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { type Proving, provenLogin, type RecentProof } from '../../shared/protocol/authentication/recent-proof.ts'
-import type { Audit } from '../audit/audit.ts'
 import { demandSql } from '../principals/demand-sql.ts'
-import type { AskAtLogin } from '../second-factors/ask-at-login.ts'
 import { f, s, u } from '../store/aliases.ts'
 import { loginFamilies, sessions, users } from '../store/schema.ts'
-import { type VerifyPasswordPorts, verifyPassword } from './verify-password.ts'
+import type { LoginSystems } from './login-systems.ts'
+import { verifyPassword } from './verify-password.ts'
 
 /** The age up to which a login counts as recent proof, in milliseconds. A refresh does not make a login younger. */
 export const recentLoginMs = 300_000
-
-/** The systems that the check uses. */
-export interface RecentProofPorts extends VerifyPasswordPorts {
-  readonly clock: Clock
-  readonly secondFactors: Pick<AskAtLogin, 'isRightFactor'>
-  readonly audit: Pick<Audit, 'during'>
-}
 
 /**
  * `RequireRecentProof` of the auth server. `withFactor`: the login, or the request, proved a second factor. So what the
@@ -27,27 +19,27 @@ export interface RecentProofPorts extends VerifyPasswordPorts {
  */
 export type ProveRecently = (caller: Proving, proof: RecentProof) => Promise<{ readonly withFactor: boolean }>
 
-/** Creates the check over these ports. */
-export function createRecentProof(ports: RecentProofPorts): ProveRecently {
+/** Creates the check over these systems. */
+export function createRecentProof(systems: LoginSystems): ProveRecently {
   return async function requireRecentProof(caller, { password, code, clientAddress }) {
     const factors = factorsOfLoginSql({ loginId: loginIdOf(caller), userId: caller.userId })
-    const [factor] = await ports.database.query<FactorRow>(...factors)
+    const [factor] = await systems.database.query<FactorRow>(...factors)
     const withFactor = factor?.isProved === true
     const isCodeNeeded = !withFactor && factor?.isDemanded !== false
     if (isCodeNeeded && (password === undefined || code === undefined)) throw factorRequired(logInWithFactor)
     if (password !== undefined) {
-      const holder = await verifyPassword(ports, { username: caller.username, password, clientAddress })
+      const holder = await verifyPassword(systems, { username: caller.username, password, clientAddress })
       if (holder?.userId !== caller.userId) throw new ProblemError('wrong-password', 'The password is not right.')
       if (withFactor || code === undefined) return { withFactor }
       const origin = { actor: null, scheme: caller.scheme, address: clientAddress, requestId: null }
-      const isRight = await ports.audit.during(origin, undefined, () =>
-        ports.secondFactors.isRightFactor(holder.userId, { answer: { code }, clientAddress }),
+      const isRight = await systems.audit.during(origin, undefined, () =>
+        systems.secondFactors.isRightFactor(holder.userId, { answer: { code }, clientAddress }),
       )
       if (!isRight) throw factorRequired(wrongCode)
       return { withFactor: true }
     }
     if (caller.scheme === 'basic' || caller.credential.carriesPassword === true) return { withFactor }
-    if (await isRecent(ports, caller)) return { withFactor }
+    if (await isRecent(systems, caller)) return { withFactor }
     throw new ProblemError(
       'recent-login-required',
       'Send your password in the member "password", or log in again and repeat this within five minutes.',
@@ -89,7 +81,7 @@ function loginIdOf(caller: Proving): string | null {
   return loginId !== undefined && isUuid(loginId) ? loginId : null
 }
 
-async function isRecent({ database, clock }: RecentProofPorts, caller: Proving): Promise<boolean> {
+async function isRecent({ database, clock }: LoginSystems, caller: Proving): Promise<boolean> {
   const since = rfc3339(clock.now() - recentLoginMs)
   return (await database.query(...recentSql({ loginId: loginIdOf(caller), userId: caller.userId, since }))).length > 0
 }

@@ -6,14 +6,17 @@
 
 import { type SQLWrapper, sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
+import type { Clock } from '../../shared/platform/clock.ts'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
+import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
+import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
 import { namesOf, parameters } from '../../shared/platform/database/statement.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
 import { demandSql } from '../principals/demand-sql.ts'
 import { type ReadPrincipal, readPrincipalSql, tokensAliveSince, toPrincipal } from '../principals/principal-record.ts'
 import { f, p, s, u } from '../store/aliases.ts'
-import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
+import { loginExpiry, loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import { acceptedFamilySql, acceptedSqlOf } from './accepted.ts'
 import type { RefreshTokenFamily, TokenTimes } from './refresh-token-family.ts'
 import { createRotate, type Rotate, type Rotated, refreshEntries } from './rotate-families.ts'
@@ -227,3 +230,14 @@ async function startFamily(
 
 const timestamp = (ms: number) => new Date(ms).toISOString()
 const fromSeconds = (seconds: number) => timestamp(seconds * 1000)
+
+/**
+ * Deletes refresh token families whose tokens have all expired: every server, with any clock, refuses them as expired.
+ */
+export const createLoginExpiry = (clock: Clock): HousekeepingJob =>
+  expiryJob({
+    name: 'expired logins',
+    table: loginFamilies,
+    expiresAt: loginExpiry,
+    expiredBy: () => tokensAliveSince(clock),
+  })

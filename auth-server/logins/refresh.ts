@@ -1,34 +1,17 @@
-import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
+import { unixSeconds } from '../../shared/platform/clock.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
-import type { PrincipalPublisher } from '../principals/principal-publisher.ts'
-import type { Sealing } from '../store/sealing.ts'
-import type { IssueAccessToken } from '../tokens/access-tokens.ts'
-import type { RefreshTokenContent, RefreshTokens } from '../tokens/refresh-tokens.ts'
+import type { RefreshTokenContent } from '../tokens/refresh-tokens.ts'
 import { issueRefreshToken, type TokenLogin, type TokenResponse, tokenResponse } from './issue-tokens.ts'
-import type { RefreshTokenFamilies } from './refresh-token-families.ts'
+import type { LoginSystems } from './login-systems.ts'
 import {
   decideRefresh,
-  type LoginLifetimes,
   type RefreshTime,
   type RefreshTokenFamily,
   type TokenTimes,
   tokenTimes,
 } from './refresh-token-family.ts'
-import type { RevokeLogin } from './revoke-login.ts'
 import type { Rotated } from './rotate-families.ts'
-
-/** The systems and settings that a refresh uses. */
-export interface RefreshPorts {
-  readonly revokeLogin: RevokeLogin
-  readonly refreshTokenFamilies: RefreshTokenFamilies
-  readonly issueAccessToken: IssueAccessToken
-  readonly refreshTokens: RefreshTokens
-  readonly sealing: Sealing
-  readonly lifetimes: LoginLifetimes
-  readonly publisher: Pick<PrincipalPublisher, 'isCached' | 'reloaded'>
-  readonly clock: Clock
-}
 
 /**
  * Returns a new access token and refresh token for a refresh token (RFC 6749 §6). A repeat within the retry window,
@@ -54,21 +37,21 @@ interface ReceivedToken extends Omit<RefreshTime, 'waitedMs'> {
   readonly arrivedMs: number
 }
 
-/** Creates the refresh over these ports. */
-export function createRefresh(ports: RefreshPorts): Refresh {
-  const retryWindowMs = ports.lifetimes.refreshRetryWindowSeconds * 1000
+/** Creates the refresh over these systems. */
+export function createRefresh(systems: LoginSystems): Refresh {
+  const retryWindowMs = systems.settings.refreshRetryWindowSeconds * 1000
   return async function refreshTokens(refreshToken, found) {
-    const now = ports.clock.now()
-    const token = ports.refreshTokens.read(refreshToken)
+    const now = systems.clock.now()
+    const token = systems.refreshTokens.read(refreshToken)
     if (!token) throw invalidGrant()
-    const received = { token, now, retryWindowMs, arrivedMs: ports.clock.monotonic() }
-    const atOnce = await rotateAtOnce(ports, received)
+    const received = { token, now, retryWindowMs, arrivedMs: systems.clock.monotonic() }
+    const atOnce = await rotateAtOnce(systems, received)
     if (atOnce) return atOnce
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const family = await ports.refreshTokenFamilies.find(token.loginId)
+      const family = await systems.refreshTokenFamilies.find(token.loginId)
       if (!family) throw invalidGrant()
       found?.(family)
-      const response = await actOn(ports, family, received)
+      const response = await actOn(systems, family, received)
       if (response) return response
     }
     throw new Unavailable('database')
@@ -80,33 +63,33 @@ export function createRefresh(ports: RefreshPorts): Refresh {
  * tells all that they repeat of its family, and the statement compares that with the row. Undefined in any other case:
  * nothing has changed then.
  */
-async function rotateAtOnce(ports: RefreshPorts, received: ReceivedToken): Promise<TokenResponse | undefined> {
+async function rotateAtOnce(systems: LoginSystems, received: ReceivedToken): Promise<TokenResponse | undefined> {
   const { token, now } = received
   if (token.expiresAt * 1000 <= now) return undefined
   const { loginId: id, username, generation, audience, counter } = token
   const login = { id, username, generation, audience, counter, expiresAt: Number.POSITIVE_INFINITY }
-  const rotated = await rotate(ports, login)
-  return rotated && answer(ports, { ...rotated, login })
+  const rotated = await rotate(systems, login)
+  return rotated && answer(systems, { ...rotated, login })
 }
 
 /** One attempt; undefined when another request changed the family in between. */
 async function actOn(
-  ports: RefreshPorts,
+  systems: LoginSystems,
   family: RefreshTokenFamily,
   received: ReceivedToken,
 ): Promise<TokenResponse | undefined> {
   const { now, retryWindowMs, arrivedMs } = received
-  const waitedMs = ports.clock.monotonic() - arrivedMs
+  const waitedMs = systems.clock.monotonic() - arrivedMs
   const decision = decideRefresh(family, received.token, { now, retryWindowMs, waitedMs })
   switch (decision) {
     case 'rotate':
     case 'repeat': {
-      const tokens = decision === 'rotate' ? await rotate(ports, family) : await repeat(ports, family, received)
-      return tokens && answer(ports, { ...tokens, login: family })
+      const tokens = decision === 'rotate' ? await rotate(systems, family) : await repeat(systems, family, received)
+      return tokens && answer(systems, { ...tokens, login: family })
     }
     case 'late':
     case 'reuse':
-      await ports.revokeLogin({ id: family.id, username: family.username, reason: 'reuse' })
+      await systems.revokeLogin({ id: family.id, username: family.username, reason: 'reuse' })
       throw invalidGrant(decision === 'late' ? lateDetail(retryWindowMs) : reuseDetail)
     case 'refuse':
       throw invalidGrant()
@@ -121,30 +104,30 @@ interface NewTokens extends Rotated {
 
 type Family = Pick<RefreshTokenFamily, 'id' | 'username' | 'generation' | 'audience' | 'counter' | 'expiresAt'>
 
-async function rotate(ports: RefreshPorts, family: Family): Promise<NewTokens | undefined> {
-  const now = ports.clock.now()
-  const times = tokenTimes(ports.lifetimes, unixSeconds(now), unixSeconds(family.expiresAt))
+async function rotate(systems: LoginSystems, family: Family): Promise<NewTokens | undefined> {
+  const now = systems.clock.now()
+  const times = tokenTimes(systems.settings, unixSeconds(now), unixSeconds(family.expiresAt))
   const successor = family.counter + 1
-  const refreshToken = issueRefreshToken(ports.refreshTokens, family, { counter: successor, times })
-  const sealed = ports.sealing.seal(refreshToken, refreshTokenData(family.id, successor))
+  const refreshToken = issueRefreshToken(systems.refreshTokens, family, { counter: successor, times })
+  const sealed = systems.sealing.seal(refreshToken, refreshTokenData(family.id, successor))
   const rotation = { login: family, counter: family.counter, sealed, times, now }
-  const rotated = await ports.refreshTokenFamilies.rotate(rotation)
+  const rotated = await systems.refreshTokenFamilies.rotate(rotation)
   return rotated && { ...rotated, refreshToken, times }
 }
 
 async function repeat(
-  ports: RefreshPorts,
+  systems: LoginSystems,
   family: Family,
   { token: { counter }, arrivedMs, retryWindowMs }: ReceivedToken,
 ): Promise<NewTokens | undefined> {
-  const now = ports.clock.now()
-  const times = tokenTimes(ports.lifetimes, unixSeconds(now), unixSeconds(family.expiresAt))
+  const now = systems.clock.now()
+  const times = tokenTimes(systems.settings, unixSeconds(now), unixSeconds(family.expiresAt))
   const { accessExpiresAt } = times
-  const withinMs = retryWindowMs + ports.clock.monotonic() - arrivedMs
+  const withinMs = retryWindowMs + systems.clock.monotonic() - arrivedMs
   const retry = { username: family.username, counter, withinMs, accessExpiresAt, now }
-  const repeated = await ports.refreshTokenFamilies.repeat(family.id, retry)
+  const repeated = await systems.refreshTokenFamilies.repeat(family.id, retry)
   if (!repeated) return undefined
-  const refreshToken = ports.sealing.open(repeated.sealed, refreshTokenData(family.id, counter + 1))
+  const refreshToken = systems.sealing.open(repeated.sealed, refreshTokenData(family.id, counter + 1))
   const refreshExpiresAt = unixSeconds(repeated.refreshExpiresAt)
   const { proof, principal } = repeated
   return { refreshToken, times: { ...times, refreshExpiresAt }, proof, principal }
@@ -152,12 +135,12 @@ async function repeat(
 
 /** The response after the decision: signs the access token while the record is compared, and waits for both. */
 async function answer(
-  ports: RefreshPorts,
+  systems: LoginSystems,
   { login, ...tokens }: NewTokens & { login: TokenLogin },
 ): Promise<TokenResponse> {
   const [response] = await Promise.all([
-    tokenResponse(ports.issueAccessToken, login, tokens),
-    publishIfOther(ports, tokens.principal, login),
+    tokenResponse(systems.issueAccessToken, login, tokens),
+    publishIfOther(systems, tokens.principal, login),
   ])
   return response
 }
@@ -167,7 +150,7 @@ async function answer(
  * servers know the record otherwise.
  */
 async function publishIfOther(
-  { publisher }: RefreshPorts,
+  { publisher }: LoginSystems,
   principal: InstancePrincipal,
   { username }: TokenLogin,
 ): Promise<void> {

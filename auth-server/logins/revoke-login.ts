@@ -1,17 +1,17 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { validate as isUuid } from 'uuid'
-import type { Clock } from '../../shared/platform/clock.ts'
-import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { namesOf, parameters } from '../../shared/platform/database/statement.ts'
 import { foldUsername, isUsername } from '../../shared/protocol/principal/record.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql, type Pending } from '../audit/journal.ts'
 import { type ChangeOutcome, changePrincipal } from '../principals/principal-change.ts'
-import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
+import { whenPublished } from '../principals/principal-publisher.ts'
 import { f, p, s } from '../store/aliases.ts'
 import { loginFamilies, principalChangeCounter, principals, sessions } from '../store/schema.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 import { noSuchUser, userRow } from '../users/user-rows.ts'
 
 /** The reasons why a login by token is revoked. */
@@ -19,13 +19,6 @@ export type RevocationReason = NonNullable<(typeof loginFamilies.$inferSelect)['
 
 /** The reasons why a session is revoked. */
 export type SessionRevocationReason = NonNullable<(typeof sessions.$inferSelect)['endedReason']>
-
-/** The systems that a revocation uses. */
-export interface RevokeLoginPorts {
-  readonly database: Database
-  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
-  readonly clock: Clock
-}
 
 /** A login by token or a session that is to be revoked. */
 export interface Revocation {
@@ -46,10 +39,10 @@ export type RevocationOutcome = 'revoked' | 'revoked-before' | undefined
 export type RevokeLogin = (revocation: Revocation) => Promise<RevocationOutcome>
 
 /**
- * Creates the revocation over these ports. The revocations of concurrent callers share a statement: each takes the one
- * row that counts the changes of principals, which other changes wait for.
+ * Creates the revocation. The revocations of concurrent callers share a statement: each takes the one row that counts
+ * the changes of principals, which other changes wait for.
  */
-export function createRevokeLogin({ database, publisher, clock }: RevokeLoginPorts): RevokeLogin {
+export function createRevokeLogin({ database, publisher, clock }: AuthSystems): RevokeLogin {
   const revoke = gatherStatements<Revocation & { at: Date; entries: readonly Pending[] }, RevokedRow>({
     key: ({ id }) => id.toLowerCase(),
     run: async (revocations) => {
@@ -166,12 +159,12 @@ const revokeSql = revoked.statement(sql`with input as materialized (
 
 /** Revokes every login by token and every session of a user. @throws ProblemError `not-found`; Unavailable */
 export const revokeAllLogins = (
-  ports: RevokeLoginPorts,
+  systems: AuthSystems,
   { username, reason }: { readonly username: string; readonly reason: RevocationReason & SessionRevocationReason },
 ): Promise<void> =>
-  changeAndPublish(ports, username, async (transaction, principal) => {
+  changeAndPublish(systems, username, async (transaction, principal) => {
     const { id: userId } = await userRow(transaction, principal.userId)
-    const endedAt = new Date(ports.clock.now())
+    const endedAt = new Date(systems.clock.now())
     const refreshTokenFamilies = await transaction
       .update(loginFamilies)
       .set({ endedAt, endedReason: reason, rotatedAt: null, successorSealed: null })
@@ -193,7 +186,7 @@ const outcomeOf = <Result>(result: Result, revokedNow: boolean): ChangeOutcome<R
 
 /** Changes the user's principal, and resolves when the change is published. */
 const changeAndPublish = <Result>(
-  { database, publisher }: RevokeLoginPorts,
+  { database, publisher }: AuthSystems,
   username: string,
   work: Parameters<typeof changePrincipal<Result>>[2],
 ): Promise<Result> => whenPublished(publisher, changePrincipal(database, username, work))
@@ -204,7 +197,7 @@ interface RowEnding<Reason> {
 }
 
 async function revokeFamilyRow(
-  { clock }: Pick<RevokeLoginPorts, 'clock'>,
+  { clock }: AuthSystems,
   transaction: Drizzle,
   { id, reason }: RowEnding<RevocationReason>,
 ): Promise<boolean> {
@@ -217,7 +210,7 @@ async function revokeFamilyRow(
 }
 
 async function revokeSessionRow(
-  { clock }: Pick<RevokeLoginPorts, 'clock'>,
+  { clock }: AuthSystems,
   transaction: Drizzle,
   { id, reason }: RowEnding<SessionRevocationReason>,
 ): Promise<boolean> {

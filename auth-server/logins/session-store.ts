@@ -3,7 +3,10 @@
  * callers, and times come from the caller's clock, as for refresh token families.
  */
 import { eq, sql } from 'drizzle-orm'
+import type { Clock } from '../../shared/platform/clock.ts'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
+import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
+import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
 import { build, namesOf, parameters } from '../../shared/platform/database/statement.ts'
 import { requirePrimary } from '../../shared/platform/history/history.ts'
 import type { KnownSession } from '../../shared/protocol/authentication/session/session-times.ts'
@@ -11,6 +14,7 @@ import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
 import { instanceIdSql } from '../principals/change-counter.ts'
 import { demandSql } from '../principals/demand-sql.ts'
+import { tokensAliveSince } from '../principals/principal-record.ts'
 import { c, p, s, u } from '../store/aliases.ts'
 import { principalChangeCounter, principals, sessions, users } from '../store/schema.ts'
 import { hasAudienceSqlOf } from './accepted.ts'
@@ -175,3 +179,12 @@ const ofInstance = <Session>(found: FoundSession<Session> | undefined): OfInstan
   found && { session: found.session, instanceId: requirePrimary(found.instanceId) }
 
 const timestamp = (ms: number) => new Date(ms).toISOString()
+
+/** Deletes sessions that are older than `SESSION_MAX_TTL`, revoked or not. */
+export const createSessionExpiry = (clock: Clock): HousekeepingJob =>
+  expiryJob({
+    name: 'expired sessions',
+    table: sessions,
+    expiresAt: sessions.expiresAt,
+    expiredBy: () => tokensAliveSince(clock),
+  })

@@ -1,5 +1,3 @@
-import type { Cache } from '../../shared/platform/cache/cache.ts'
-import type { Clock } from '../../shared/platform/clock.ts'
 import { isUnwritable } from '../../shared/platform/database/database.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Sessions } from '../../shared/protocol/authentication/session/session.ts'
@@ -9,16 +7,8 @@ import {
   type KnownSession,
   sessionCacheKey,
 } from '../../shared/protocol/authentication/session/session-times.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 import type { OfInstance, SessionStore } from './session-store.ts'
-
-/** The systems and the setting that sessions use. */
-export interface UseSessionPorts {
-  readonly sessionStore: SessionStore
-  readonly cache: Pick<Cache, 'putVersioned'>
-  readonly clock: Clock
-  /** SESSION_IDLE_TTL. */
-  readonly sessionIdleTtlSeconds: number
-}
 
 /** Sessions in the database. Only this code moves the last-action time. */
 export interface StoredSessions extends Sessions {
@@ -28,10 +18,15 @@ export interface StoredSessions extends Sessions {
   share(keyHash: string, isAction: boolean): Promise<KnownSession | undefined>
 }
 
-/** Creates the sessions over these ports. */
-export function createStoredSessions(ports: UseSessionPorts): StoredSessions {
-  const { sessionStore, cache, clock } = ports
-  const idleTtlMs = ports.sessionIdleTtlSeconds * 1000
+/** Creates the sessions over these systems. */
+export function createStoredSessions(
+  { cache, clock }: AuthSystems,
+  {
+    sessionStore,
+    sessionIdleTtlSeconds,
+  }: { readonly sessionStore: SessionStore; readonly sessionIdleTtlSeconds: number },
+): StoredSessions {
+  const idleTtlMs = sessionIdleTtlSeconds * 1000
 
   const find = async (keyHash: string): Promise<OfInstance<KnownSession> | undefined> => {
     const found = await sessionStore.find(keyHash)

@@ -1,17 +1,15 @@
 /** Checks a user name and a password. Every scheme and endpoint that takes a password uses this file. */
 import { sql } from 'drizzle-orm'
-import type { Database } from '../../shared/platform/database/database.ts'
 import { build, parameters } from '../../shared/platform/database/statement.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { BasicAttempt, ProvedUser } from '../../shared/protocol/authentication/basic/basic.ts'
-import type { LoginThrottle } from '../../shared/protocol/authentication/login-throttle.ts'
 import { foldUsername, isUsername } from '../../shared/protocol/principal/record.ts'
 import { notingRefusals } from '../../shared/server/login-throttle/limit-refusals.ts'
-import { type Audit, recordRefusals } from '../audit/audit.ts'
-import type { PasswordHashing } from '../passwords/password-hashing.ts'
+import { recordRefusals } from '../audit/audit.ts'
 import { exceedsPasswordLimit } from '../passwords/password-policy.ts'
 import { p, u } from '../store/aliases.ts'
 import { principals, users } from '../store/schema.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 
 /** A user whose password was just checked. */
 export interface PasswordHolder {
@@ -21,13 +19,6 @@ export interface PasswordHolder {
   readonly passwordHash: string
   /** The user's principal version at the time of the check. */
   readonly version: number
-}
-
-/** The systems that the check uses. */
-export interface VerifyPasswordPorts {
-  readonly database: Database
-  readonly hashing: PasswordHashing
-  readonly loginThrottle: LoginThrottle
 }
 
 /** A user name and a password from a request. */
@@ -68,18 +59,15 @@ interface CredentialRow {
  * @throws ProblemError `too-many-attempts` after too many failed attempts
  * @throws Unavailable
  */
-export function verifyPassword(
-  ports: VerifyPasswordPorts,
-  received: PasswordAttempt,
-): Promise<PasswordHolder | undefined> {
+export function verifyPassword(systems: AuthSystems, received: PasswordAttempt): Promise<PasswordHolder | undefined> {
   const { username, clientAddress: address, patienceMs } = received
   const account = isUsername(username) ? username : undefined
   const attempt = { account, address, ...(patienceMs === undefined ? {} : { patienceMs }) }
-  return ports.loginThrottle.attempt(attempt, () => compare(ports, received))
+  return systems.loginThrottle.attempt(attempt, () => compare(systems, received))
 }
 
 async function compare(
-  { database, hashing }: VerifyPasswordPorts,
+  { database, hashing }: AuthSystems,
   { username, password, clientAddress }: PasswordAttempt,
 ): Promise<PasswordHolder | undefined> {
   if (exceedsPasswordLimit(password)) return undefined
@@ -105,7 +93,7 @@ const rehashSql = rehashed.statement(
  * again.
  */
 export async function rehashPassword(
-  { database, hashing }: Pick<VerifyPasswordPorts, 'database' | 'hashing'>,
+  { database, hashing }: AuthSystems,
   holder: PasswordHolder,
   password: string,
 ): Promise<void> {
@@ -118,17 +106,12 @@ export async function rehashPassword(
   }
 }
 
-/** The systems that HTTP Basic uses. */
-export interface VerifyBasicPorts extends VerifyPasswordPorts {
-  readonly audit: Audit
-}
-
 /** Checks the password of HTTP Basic, for both servers (RFC 7617). @throws as `verifyPassword` */
-export async function verifyBasic(ports: VerifyBasicPorts, received: BasicAttempt): Promise<ProvedUser | undefined> {
-  const loginThrottle = notingRefusals(ports.loginThrottle, 'basic', recordRefusals(ports.audit))
-  const holder = await verifyPassword({ ...ports, loginThrottle }, { ...received, patienceMs: basicPatienceMs })
+export async function verifyBasic(systems: AuthSystems, received: BasicAttempt): Promise<ProvedUser | undefined> {
+  const loginThrottle = notingRefusals(systems.loginThrottle, 'basic', recordRefusals(systems.audit))
+  const holder = await verifyPassword({ ...systems, loginThrottle }, { ...received, patienceMs: basicPatienceMs })
   if (!holder) return undefined
-  await rehashPassword(ports, holder, received.password)
+  await rehashPassword(systems, holder, received.password)
   const { username, userId, version } = holder
   return { username, userId, version }
 }

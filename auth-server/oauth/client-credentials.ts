@@ -1,8 +1,7 @@
-import { type Clock, unixSeconds } from '../../shared/platform/clock.ts'
-import type { ApiKeys } from '../api-keys/api-keys.ts'
-import type { IssueAccessToken } from '../tokens/access-tokens.ts'
+import { unixSeconds } from '../../shared/platform/clock.ts'
 import type { Client } from './clients.ts'
 import { invalidClient, OAuthError } from './oauth-error.ts'
+import type { OAuthSystems } from './oauth-systems.ts'
 
 /** The response of the grant (RFC 6749 §4.4.3): no refresh token. */
 export interface ClientCredentialsResponse {
@@ -12,14 +11,6 @@ export interface ClientCredentialsResponse {
   readonly expires_in: number
   /** Rights that the token has now. Left out when there are none: the syntax has no empty scope. */
   readonly scope?: string
-}
-
-/** Other parts that the grant uses. */
-export interface ClientCredentialsPorts {
-  readonly clock: Clock
-  readonly apiKeys: Pick<ApiKeys, 'keepForTokens'>
-  readonly issueAccessToken: IssueAccessToken
-  readonly accessTokenTtlSeconds: number
 }
 
 /**
@@ -43,14 +34,14 @@ export interface TokenRequest {
 }
 
 /** Creates the grant. */
-export function createClientCredentialsGrant(ports: ClientCredentialsPorts): GrantClientCredentials {
-  const { clock, apiKeys, issueAccessToken, accessTokenTtlSeconds } = ports
+export function createClientCredentialsGrant(systems: OAuthSystems): GrantClientCredentials {
+  const { clock, apiKeys, issueAccessToken, settings } = systems
   return async function issueForClient({ key, owner }, { scope, audience, method: scheme }) {
     const allowed = owner.rights.filter((right) => key.rights?.includes(right) ?? true)
     const requested = scope === undefined ? undefined : requestedRights(scope, allowed)
     const issuedAt = unixSeconds(clock.now())
     const keyExpiresAt = key.expiresAt === null ? Number.POSITIVE_INFINITY : unixSeconds(key.expiresAt)
-    const expiresAt = Math.min(issuedAt + accessTokenTtlSeconds, keyExpiresAt)
+    const expiresAt = Math.min(issuedAt + settings.accessTokenTtlSeconds, keyExpiresAt)
     const entry = { actor: owner.username, action: 'token.issued', target: key.id, scheme }
     if (expiresAt <= issuedAt || !(await apiKeys.keepForTokens(key.id, expiresAt * 1000, entry))) throw invalidClient()
     const accessToken = await issueAccessToken({

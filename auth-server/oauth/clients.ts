@@ -1,16 +1,14 @@
 import { createHash } from 'node:crypto'
-import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import type { Database } from '../../shared/platform/database/database.ts'
+import { rfc3339 } from '../../shared/platform/clock.ts'
 import { build, parameters } from '../../shared/platform/database/statement.ts'
 import { refusalOf } from '../../shared/protocol/authentication/authenticate.ts'
-import type { LoginThrottle } from '../../shared/protocol/authentication/login-throttle.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
-import type { ApiKeys } from '../api-keys/api-keys.ts'
 import { usedSignatures } from '../store/schema.ts'
 import { type ClientAssertion, readClientAssertion } from './client-assertion.ts'
 import { invalidClient } from './oauth-error.ts'
+import type { OAuthSystems } from './oauth-systems.ts'
 
 /** The methods of client authentication (RFC 6749 §2.3.1, RFC 7523 §2.2), with their names of RFC 7591 §2. */
 export const clientAuthenticationMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
@@ -47,40 +45,30 @@ export interface ClientRequest {
 /** Authenticates a client. @throws OAuthError `invalid_client`; ProblemError `too-many-attempts`; Unavailable */
 export type AuthenticateClient = (credentials: ClientCredentials, request: ClientRequest) => Promise<Client>
 
-/** Other parts that client authentication uses. */
-export interface ClientPorts {
-  readonly database: Pick<Database, 'write'>
-  readonly clock: Clock
-  readonly apiKeys: Pick<ApiKeys, 'authenticateClient' | 'material' | 'noteUse'>
-  readonly loginThrottle: LoginThrottle
-  readonly principal: (username: string) => Promise<PrincipalRecord | undefined>
-  readonly issuer: string
-  readonly tokenEndpoint: string
-}
-
 /**
  * Creates client authentication. The login throttle counts its failures: a client counts as an account. A secret is
  * too long to be guessed, so it is compared before it is counted, as a Digest response is, and apart from passwords.
  * An assertion works once: it is counted first, so that a refusal by a limit does not use it up.
  */
-export function createClientAuthentication(ports: ClientPorts): AuthenticateClient {
+export function createClientAuthentication(systems: OAuthSystems): AuthenticateClient {
+  const { issuer, publicOrigin } = systems.settings
   const ownerOf = async (key: StoredSigningKey | undefined): Promise<Client | undefined> => {
-    const owner = key && (await ports.principal(key.username))
+    const owner = key && (await systems.principal(key.username))
     if (!key || owner?.userId !== key.userId) return undefined
     return refusalOf(owner, { generation: undefined, loginId: key.id, tokenId: undefined }) ? undefined : { key, owner }
   }
   const bySecret = async ({ clientId, secret }: SecretCredentials, address: string) => {
-    const client = await ownerOf(await ports.apiKeys.authenticateClient(clientId, secret))
-    await ports.loginThrottle.judge({ account: clientId, secret: 'client', address }, client !== undefined)
+    const client = await ownerOf(await systems.apiKeys.authenticateClient(clientId, secret))
+    await systems.loginThrottle.judge({ account: clientId, secret: 'client', address }, client !== undefined)
     return client
   }
   const byAssertion = (credentials: AssertionCredentials, { address, endpoint }: ClientRequest) => {
-    const audiences = [ports.issuer, ports.tokenEndpoint, endpoint]
-    const assertion = readClientAssertion(credentials.assertion, { audiences, clock: ports.clock })
+    const audiences = [issuer, `${publicOrigin}/oauth/token`, endpoint]
+    const assertion = readClientAssertion(credentials.assertion, { audiences, clock: systems.clock })
     const isOfClient = assertion && (credentials.clientId ?? assertion.clientId) === assertion.clientId
     const attempt = { account: isOfClient ? assertion.clientId : undefined, secret: 'client', address } as const
-    return ports.loginThrottle.attempt(attempt, async () =>
-      isOfClient ? ownerOf(await checkAssertion(ports, assertion)) : undefined,
+    return systems.loginThrottle.attempt(attempt, async () =>
+      isOfClient ? ownerOf(await checkAssertion(systems, assertion)) : undefined,
     )
   }
   return async function authenticateClient(credentials, request) {
@@ -89,17 +77,20 @@ export function createClientAuthentication(ports: ClientPorts): AuthenticateClie
         ? await byAssertion(credentials, request)
         : await bySecret(credentials, request.address)
     if (!client) throw invalidClient()
-    await ports.apiKeys.noteUse(client.key.id)
+    await systems.apiKeys.noteUse(client.key.id)
     return client
   }
 }
 
-async function checkAssertion(ports: ClientPorts, assertion: ClientAssertion): Promise<StoredSigningKey | undefined> {
-  const key = await ports.apiKeys.material(assertion.clientId)
+async function checkAssertion(
+  systems: OAuthSystems,
+  assertion: ClientAssertion,
+): Promise<StoredSigningKey | undefined> {
+  const key = await systems.apiKeys.material(assertion.clientId)
   const accepted = [key?.publicKeyPem, key?.former?.publicKeyPem]
   const isSigned = await Promise.all(accepted.map((pem) => pem != null && assertion.isSignedBy(pem)))
   if (!isSigned.includes(true)) return undefined
-  return (await useOnce(ports, assertion)) ? key : undefined
+  return (await useOnce(systems, assertion)) ? key : undefined
 }
 
 const used = parameters({ keyId: 'text', signature: 'text', usedAt: 'timestamptz', expiresAt: 'timestamptz' })
@@ -121,7 +112,7 @@ const useSql = used.statement(
  * signatures of signed requests. The hashed text cannot be one of these.
  */
 async function useOnce(
-  { database, clock }: ClientPorts,
+  { database, clock }: OAuthSystems,
   { clientId, jti, expiresAt }: ClientAssertion,
 ): Promise<boolean> {
   const digest = createHash('sha256')

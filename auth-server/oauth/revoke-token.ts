@@ -1,26 +1,16 @@
 import { and, eq, gt, sql } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'
-import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import type { VerifyAccessToken } from '../../shared/protocol/access-token/verify-access-token.ts'
-import type { VerifyKeySignedToken } from '../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
 import { anonymousUsername } from '../../shared/protocol/principal/record.ts'
 import { maxRevokedIds } from '../logins/login.ts'
 import { changePrincipal } from '../principals/principal-change.ts'
-import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
+import { whenPublished } from '../principals/principal-publisher.ts'
 import { tokensAliveSince } from '../principals/principal-record.ts'
 import { endedTokens } from '../store/schema.ts'
-
-/** Other parts that revoking a token uses. */
-export interface RevokeTokenPorts {
-  readonly database: Database
-  readonly clock: Clock
-  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
-  readonly verifyAccessToken: VerifyAccessToken
-  readonly verifyKeySignedToken: VerifyKeySignedToken
-}
+import type { OAuthSystems } from './oauth-systems.ts'
 
 /**
  * Revokes one access token or key-signed token. Other tokens, and the API key that the token may belong to, stay
@@ -31,7 +21,7 @@ export interface RevokeTokenPorts {
 export type RevokeToken = (token: string) => Promise<void>
 
 /** Creates the revocation of single tokens. */
-export function createTokenRevocation({ database, clock, publisher, ...verifiers }: RevokeTokenPorts): RevokeToken {
+export function createTokenRevocation({ database, clock, publisher, ...verifiers }: OAuthSystems): RevokeToken {
   return async function revokeToken(token) {
     const access = await verifiers.verifyAccessToken(token)
     const verdict = access.ok ? access : verifiers.verifyKeySignedToken(token)

@@ -1,10 +1,5 @@
-/**
- * What the cache has announced since the database was read last: with it, streams of the change feed go on while the
- * database cannot be read (docs/revocation.md#while-postgresql-is-away).
- */
-import type { Cache } from '../../shared/platform/cache/cache.ts'
 import type { Listener } from '../../shared/platform/cache/channel-listeners.ts'
-import type { Clock } from '../../shared/platform/clock.ts'
+import type { Systems } from '../../shared/platform/systems/systems.ts'
 import {
   type Changes,
   type FeedMessage,
@@ -40,15 +35,9 @@ interface Read {
   readonly readAt: number
 }
 
-/** The systems that this uses. */
-export interface AnnouncedChangesPorts {
-  readonly cache: Pick<Cache, 'subscribe' | 'listening' | 'getVersioned'>
-  readonly clock: Pick<Clock, 'monotonic'>
-}
-
 /** The changes that one process hears of in the cache. */
 export class AnnouncedChanges {
-  readonly #ports: AnnouncedChangesPorts
+  readonly #systems: Pick<Systems, 'cache' | 'clock'>
   #read: Read | undefined
   #changes: Changes = []
   /** Messages have told of all changes up to this version. */
@@ -60,8 +49,8 @@ export class AnnouncedChanges {
   #replaced: string | undefined
   #subscriptions: Promise<() => Promise<void>>[] = []
 
-  constructor(ports: AnnouncedChangesPorts) {
-    this.#ports = ports
+  constructor(systems: Pick<Systems, 'cache' | 'clock'>) {
+    this.#systems = systems
   }
 
   /** From now on gathers what is announced after this read. */
@@ -77,14 +66,14 @@ export class AnnouncedChanges {
     if (!this.#read || this.#replaced === this.#read.instanceId) return undefined
     const { instanceId, counter: after, readAt: since } = this.#read
     void this.#lookForSuccessor(instanceId)
-    const listening = this.#ports.cache.listening()
+    const listening = this.#systems.cache.listening()
     const isCertain = listening !== undefined && listening.since <= since && this.#unnamedUpTo <= after
     const [readAt, announcedAt] = isCertain ? [this.#readAt, listening.until] : [never, never]
     return { instanceId, after, changes: this.#changes, readAt, upTo: this.#upTo, announcedAt }
   }
 
   async #lookForSuccessor(instanceId: string): Promise<void> {
-    const successor = await findSuccessor(this.#ports.cache, instanceId).catch(() => undefined)
+    const successor = await findSuccessor(this.#systems.cache, instanceId).catch(() => undefined)
     if (successor !== undefined) this.#replaced = instanceId
   }
 
@@ -95,7 +84,7 @@ export class AnnouncedChanges {
     this.#unnamedUpTo = 0
     this.#readAt = never
     const listen = (channel: string, onText: Listener) =>
-      this.#ports.cache.subscribe(channel, (text, heldUpMs) => {
+      this.#systems.cache.subscribe(channel, (text, heldUpMs) => {
         if (this.#read?.instanceId === instanceId) onText(text, heldUpMs)
       })
     this.#subscriptions = [
@@ -124,6 +113,6 @@ export class AnnouncedChanges {
   #advance({ after, upTo, ageMs }: Pick<FeedMessage, 'after' | 'upTo' | 'ageMs'>, heldUpMs: number): void {
     if (after > this.#upTo) this.#unnamedUpTo = Math.max(this.#unnamedUpTo, after)
     this.#upTo = Math.max(this.#upTo, upTo)
-    this.#readAt = Math.max(this.#readAt, this.#ports.clock.monotonic() - heldUpMs - ageMs)
+    this.#readAt = Math.max(this.#readAt, this.#systems.clock.monotonic() - heldUpMs - ageMs)
   }
 }

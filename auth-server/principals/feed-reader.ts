@@ -7,10 +7,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import type { Clock } from '../../shared/platform/clock.ts'
-import type { Database } from '../../shared/platform/database/database.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
 import { requirePrimary } from '../../shared/platform/history/history.ts'
+import type { Systems } from '../../shared/platform/systems/systems.ts'
 import {
   type Changes,
   heartbeatIntervalMs,
@@ -19,7 +18,7 @@ import {
 } from '../../shared/protocol/principal/change-feed.ts'
 import { c, p } from '../store/aliases.ts'
 import { principalChangeCounter, principals } from '../store/schema.ts'
-import { type Announced, AnnouncedChanges, type AnnouncedChangesPorts } from './announced-changes.ts'
+import { type Announced, AnnouncedChanges } from './announced-changes.ts'
 import { catalogueVersionSql } from './catalogue.ts'
 import { instanceIdSql, noCounter } from './change-counter.ts'
 
@@ -55,13 +54,6 @@ export interface FeedReader {
   look(): Promise<void>
 }
 
-/** The systems that the reader uses. */
-export interface FeedReaderPorts {
-  readonly database: Pick<Database, 'query'>
-  readonly cache: AnnouncedChangesPorts['cache']
-  readonly clock: Pick<Clock, 'monotonic'>
-}
-
 const maxChanges = maxChangesInMessage * maxPartsInSeries
 
 const t = alias(principals, 't')
@@ -81,19 +73,20 @@ const readSql = changed.statement(sql`select json_build_object(
   from ${principalChangeCounter} ${c}`)
 
 /** Creates it. */
-export const createFeedReader = (ports: FeedReaderPorts): FeedReader => new Reader(ports)
+export const createFeedReader = (systems: Pick<Systems, 'database' | 'cache' | 'clock'>): FeedReader =>
+  new Reader(systems)
 
 class Reader implements FeedReader {
-  readonly #ports: FeedReaderPorts
+  readonly #systems: Pick<Systems, 'database' | 'cache' | 'clock'>
   readonly #followers = new Set<FeedFollower>()
   readonly #announced: AnnouncedChanges
   #running: Promise<boolean> | undefined
   #isAskedAgain = false
   #beating: AbortController | undefined
 
-  constructor(ports: FeedReaderPorts) {
-    this.#ports = ports
-    this.#announced = new AnnouncedChanges(ports)
+  constructor(systems: Pick<Systems, 'database' | 'cache' | 'clock'>) {
+    this.#systems = systems
+    this.#announced = new AnnouncedChanges(systems)
   }
 
   follow(follower: FeedFollower): () => void {
@@ -152,10 +145,10 @@ class Reader implements FeedReader {
   }
 
   async #readOnce(): Promise<FeedRead> {
-    const readAt = this.#ports.clock.monotonic()
+    const readAt = this.#systems.clock.monotonic()
     const known = [...this.#followers].map((follower) => follower.knownUpTo() ?? Number.MAX_SAFE_INTEGER)
     const after = Math.min(Number.MAX_SAFE_INTEGER, ...known)
-    const [row] = await this.#ports.database.query<{ read: Row }>(...readSql({ after }))
+    const [row] = await this.#systems.database.query<{ read: Row }>(...readSql({ after }))
     if (!row) throw new TypeError(noCounter)
     const { instanceId, ...read } = row.read
     const isCut = read.changes.length > maxChanges

@@ -4,11 +4,8 @@
  * a principal changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Cache, CacheTime } from '../../shared/platform/cache/cache.ts'
-import type { Clock } from '../../shared/platform/clock.ts'
+import type { CacheTime } from '../../shared/platform/cache/cache.ts'
 import { DeadlinePassed, withDeadline } from '../../shared/platform/concurrency/deadline.ts'
-import type { Database } from '../../shared/platform/database/database.ts'
-import type { Log } from '../../shared/platform/log/log.ts'
 import { type Changes, heartbeatIntervalMs } from '../../shared/protocol/principal/change-feed.ts'
 import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import { foldUsername, principalKey } from '../../shared/protocol/principal/record.ts'
@@ -21,6 +18,7 @@ import {
   announceAlone,
   DatabaseBehindCache,
   type Published,
+  type PublisherSystems,
   publishedVersionKey,
   publishPrincipals,
   putRecord,
@@ -93,16 +91,6 @@ export interface PrincipalPublisher {
   health(): PublisherHealth
 }
 
-/** The systems that the publisher uses. */
-export interface PrincipalPublisherPorts {
-  readonly database: Pick<Database, 'query'>
-  readonly cache: Cache
-  readonly clock: Clock
-  readonly log: Pick<Log, 'info' | 'warn'>
-  /** The digest of the keys that are published now (docs/revocation.md#key-changes). */
-  publishedKeys(): string
-}
-
 /** Waits for a change, then until it is published, and resolves with its result. @throws what `change` throws */
 export async function whenPublished<Result>(
   publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>,
@@ -114,12 +102,12 @@ export async function whenPublished<Result>(
 }
 
 /** The publisher of one auth server process. Several may run side by side. */
-export function createPrincipalPublisher(ports: PrincipalPublisherPorts): PrincipalPublisher {
-  return new Publisher(ports)
+export function createPrincipalPublisher(systems: PublisherSystems): PrincipalPublisher {
+  return new Publisher(systems)
 }
 
 class Publisher implements PrincipalPublisher {
-  readonly #ports: PrincipalPublisherPorts
+  readonly #systems: PublisherSystems
   readonly #instanceListeners: (() => void)[] = []
   readonly #changeListeners: (() => Promise<void>)[] = []
   readonly #lease: PublishLease
@@ -138,9 +126,9 @@ class Publisher implements PrincipalPublisher {
   #succession: Succession | undefined
   #announcedAt = Number.NEGATIVE_INFINITY
 
-  constructor(ports: PrincipalPublisherPorts) {
-    this.#ports = ports
-    this.#lease = new PublishLease(ports.cache)
+  constructor(systems: PublisherSystems) {
+    this.#systems = systems
+    this.#lease = new PublishLease(systems.cache)
   }
 
   start(): void {
@@ -185,7 +173,7 @@ class Publisher implements PrincipalPublisher {
       await Promise.all(listening)
     })
     // Where the cache is away, other auth servers read the change from the database.
-    if (!isAnnounced && !isPublished()) await readChangeCounter(this.#ports.database)
+    if (!isAnnounced && !isPublished()) await readChangeCounter(this.#systems.database)
   }
 
   async reloaded(username: string): Promise<void> {
@@ -196,15 +184,15 @@ class Publisher implements PrincipalPublisher {
   async isCached({ instanceId, record }: InstancePrincipal): Promise<boolean> {
     if (!record || instanceId !== this.#instanceId || this.#problem !== undefined) return false
     const key = principalKey(instanceId, foldUsername(record.username))
-    const found = await this.#ports.cache.getVersioned(key).catch(() => undefined)
+    const found = await this.#systems.cache.getVersioned(key).catch(() => undefined)
     return found?.version === record.version && found.value === JSON.stringify(record)
   }
 
   async fill(username: string): Promise<InstancePrincipal> {
     const fillable = await this.#fillable()
-    const { instanceId, record } = await readPrincipal(this.#ports, username)
+    const { instanceId, record } = await readPrincipal(this.#systems, username)
     if (record && fillable?.instanceId === instanceId)
-      await putRecord(this.#ports.cache, { instanceId, name: record.username, record }, fillable.since).catch(
+      await putRecord(this.#systems.cache, { instanceId, name: record.username, record }, fillable.since).catch(
         () => false,
       )
     this.#compareWith(instanceId)
@@ -212,13 +200,13 @@ class Publisher implements PrincipalPublisher {
   }
 
   async catalogue(): Promise<InstanceCatalogue> {
-    const read = await readInstanceCatalogue(this.#ports.database)
+    const read = await readInstanceCatalogue(this.#systems.database)
     this.#compareWith(read.instanceId)
     return read
   }
 
   async instanceId(): Promise<string> {
-    this.#instanceId ??= (await readChangeCounter(this.#ports.database)).instanceId
+    this.#instanceId ??= (await readChangeCounter(this.#systems.database)).instanceId
     return this.#instanceId
   }
 
@@ -231,7 +219,7 @@ class Publisher implements PrincipalPublisher {
   }
 
   health(): PublisherHealth {
-    const ageMs = this.#publishedAt === undefined ? undefined : this.#ports.clock.monotonic() - this.#publishedAt
+    const ageMs = this.#publishedAt === undefined ? undefined : this.#systems.clock.monotonic() - this.#publishedAt
     return { upTo: this.#cursor, ageMs, problem: this.#problem }
   }
 
@@ -243,8 +231,8 @@ class Publisher implements PrincipalPublisher {
     if (this.#problem !== undefined) return undefined
     try {
       const instanceId = await this.instanceId()
-      const since = await this.#ports.cache.time()
-      return (await this.#ports.cache.getVersioned(publishedVersionKey(instanceId))) && { instanceId, since }
+      const since = await this.#systems.cache.time()
+      return (await this.#systems.cache.getVersioned(publishedVersionKey(instanceId))) && { instanceId, since }
     } catch {
       return undefined
     }
@@ -261,19 +249,19 @@ class Publisher implements PrincipalPublisher {
   async #announceAlone(changes: Changes): Promise<boolean> {
     const instanceId = this.#instanceId
     if (instanceId === undefined) return false
-    return announceAlone(this.#ports, instanceId, changes).catch(() => false)
+    return announceAlone(this.#systems, instanceId, changes).catch(() => false)
   }
 
   async #hold(): Promise<void> {
     const [instanceId, published] = [this.#instanceId, this.#latest]
     if (instanceId === undefined || published === undefined || !this.#heartbeat) return
-    await this.#lease.hold({ instanceId, upTo: published.upTo, keys: this.#ports.publishedKeys() }, published.since)
+    await this.#lease.hold({ instanceId, upTo: published.upTo, keys: this.#systems.publishedKeys() }, published.since)
     await this.#announce(instanceId).catch(() => undefined)
   }
 
   /** Tells followers of former instances which one has taken their place. @throws Unavailable */
   async #announce(instanceId: string): Promise<void> {
-    const { database, cache, clock } = this.#ports
+    const { database, cache, clock } = this.#systems
     const now = clock.monotonic()
     if (now - this.#announcedAt < announceEveryMs) return
     this.#announcedAt = now
@@ -290,15 +278,15 @@ class Publisher implements PrincipalPublisher {
     try {
       const instanceId = await this.instanceId()
       const held = await this.#lease.ofAnother(instanceId)
-      if (!held || this.#reloads.size > 0 || held.keys !== this.#ports.publishedKeys()) return false
-      const counter = await readChangeCounter(this.#ports.database)
+      if (!held || this.#reloads.size > 0 || held.keys !== this.#systems.publishedKeys()) return false
+      const counter = await readChangeCounter(this.#systems.database)
       this.#compareWith(counter.instanceId)
       if (this.#instanceId !== instanceId || counter.value < held.upTo) return false
       const isComplete = held.upTo >= (this.#seen ?? 0)
       this.#seen = counter.value
       if (!isComplete) return false
       this.#cursor = Math.max(this.#cursor ?? 0, held.upTo)
-      this.#publishedAt = this.#ports.clock.monotonic()
+      this.#publishedAt = this.#systems.clock.monotonic()
       this.#report(undefined)
       return true
     } catch {
@@ -312,12 +300,12 @@ class Publisher implements PrincipalPublisher {
     try {
       const instanceId = await this.instanceId()
       const start = { instanceId, cursor: this.#cursor, reloads: [...reloads] }
-      const published = await publishPrincipals(this.#ports, start)
+      const published = await publishPrincipals(this.#systems, start)
       // Meanwhile `fill` may have read from another instance, in which that version means another change.
       if (this.#instanceId !== instanceId) throw new OtherInstance('another instance was read from meanwhile')
       this.#latest = published
       this.#cursor = Math.max(this.#cursor ?? 0, published.upTo)
-      this.#publishedAt = this.#ports.clock.monotonic()
+      this.#publishedAt = this.#systems.clock.monotonic()
       this.#report(undefined)
       return true
     } catch (error) {
@@ -331,7 +319,7 @@ class Publisher implements PrincipalPublisher {
 
   /** A publication may fail before it reads the database: without the cache, another instance is noticed here. */
   async #compareInstance(): Promise<void> {
-    const read = await readChangeCounter(this.#ports.database).catch(() => undefined)
+    const read = await readChangeCounter(this.#systems.database).catch(() => undefined)
     if (read) this.#compareWith(read.instanceId)
   }
 
@@ -353,8 +341,8 @@ class Publisher implements PrincipalPublisher {
     const problem = error === undefined ? undefined : problemOf(error)
     if (problem === this.#problem) return
     this.#problem = problem
-    if (problem === undefined) this.#ports.log.info('The change feed is published again')
-    else this.#ports.log.warn({ err: error }, `The change feed is not published: ${problem}`)
+    if (problem === undefined) this.#systems.log.info('The change feed is published again')
+    else this.#systems.log.warn({ err: error }, `The change feed is not published: ${problem}`)
   }
 }
 

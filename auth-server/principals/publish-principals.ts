@@ -12,11 +12,11 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { Cache, CacheTime } from '../../shared/platform/cache/cache.ts'
-import type { Clock } from '../../shared/platform/clock.ts'
-import type { Database } from '../../shared/platform/database/database.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
 import { requirePrimary } from '../../shared/platform/history/history.ts'
+import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { Systems } from '../../shared/platform/systems/systems.ts'
 import { type Catalogue, catalogueName } from '../../shared/protocol/principal/catalogue.ts'
 import {
   type Changes,
@@ -55,11 +55,9 @@ const longestPublicationMs = 3_600_000
 /** Conditions of `Cache.publish`. */
 type Fresh = Parameters<Cache['publish']>[2]
 
-/** The systems that a publication reads and writes. */
-export interface PublishPorts {
-  readonly database: Pick<Database, 'query'>
-  readonly cache: Cache
-  readonly clock: Clock
+/** What the publisher works with. */
+export interface PublisherSystems extends Pick<Systems, 'database' | 'cache' | 'clock'> {
+  readonly log: Pick<Log, 'info' | 'warn'>
   /** The digest of the keys that are published now (docs/revocation.md#key-changes). */
   publishedKeys(): string
 }
@@ -123,23 +121,23 @@ const batchSql = read.statement(sql`select json_build_object(
  * @throws OtherInstance when the database was replaced: everything written is true of the former one
  * @throws DatabaseBehindCache when nothing may be published at all
  */
-export async function publishPrincipals(ports: PublishPorts, start: PublicationStart): Promise<Published> {
-  const { cache, clock } = ports
+export async function publishPrincipals(systems: PublisherSystems, start: PublicationStart): Promise<Published> {
+  const { cache, clock } = systems
   const { instanceId } = start
   let readAt = clock.monotonic()
   const since = await cache.time()
-  const publishedVersion = await establishPublishedVersion(ports, since, start)
+  const publishedVersion = await establishPublishedVersion(systems, since, start)
   const after = Math.min(start.cursor ?? publishedVersion, publishedVersion)
   const published = Math.max(start.cursor ?? publishedVersion, publishedVersion)
 
-  const series = new Series(ports, start, since)
-  let { readTime, batch } = { readTime: since, batch: await readBatch(ports, after, start) }
+  const series = new Series(systems, start, since)
+  let { readTime, batch } = { readTime: since, batch: await readBatch(systems, after, start) }
   while (batch.tail.length === batchSize) {
     await putRecords(cache, { instanceId, facts: batch.tail }, since)
     await series.announce(changesOf(batch))
     readAt = clock.monotonic()
     readTime = await cache.time()
-    batch = await readBatch(ports, batch.tail[batchSize - 1]?.version ?? after, start)
+    batch = await readBatch(systems, batch.tail[batchSize - 1]?.version ?? after, start)
   }
   if (batch.counter < published)
     throw new DatabaseBehindCache(`change ${published} is in the cache, not in the database`)
@@ -149,7 +147,7 @@ export async function publishPrincipals(ports: PublishPorts, start: PublicationS
   const upTo = batch.counter
   await putPublishedVersion(cache, { instanceId, version: upTo }, { since })
   const ageMs = Math.min(clock.monotonic() - readAt + feedMessageTransitMs, feedMessageMaxAgeMs)
-  const span = { after, upTo, ageMs, keys: ports.publishedKeys() }
+  const span = { after, upTo, ageMs, keys: systems.publishedKeys() }
   const changes = changesOf(batch)
   const fresh = { since: readTime, maxAgeMs: ageMs }
   if (series.parts > 0) await series.end(changes, span, fresh)
@@ -159,7 +157,11 @@ export async function publishPrincipals(ports: PublishPorts, start: PublicationS
 }
 
 /** The published version of the cache. Writes it first when this run has none. */
-async function establishPublishedVersion({ cache, database }: PublishPorts, since: CacheTime, start: PublicationStart) {
+async function establishPublishedVersion(
+  { cache, database }: PublisherSystems,
+  since: CacheTime,
+  start: PublicationStart,
+) {
   const { instanceId, cursor } = start
   const present = await cache.getVersioned(publishedVersionKey(instanceId))
   if (present) return present.version
@@ -184,8 +186,8 @@ const putPublishedVersion = (
     { ...options, ttlSeconds: publishedVersionTtlSeconds },
   )
 
-async function readBatch(ports: PublishPorts, after: number, start: PublicationStart): Promise<Batch> {
-  const { database, clock } = ports
+async function readBatch(systems: PublisherSystems, after: number, start: PublicationStart): Promise<Batch> {
+  const { database, clock } = systems
   const batch = batchSql({ after, aliveSince: tokensAliveSince(clock), reloaded: start.reloads })
   const [row] = await database.query<{ batch: Batch }>(...batch)
   if (!row) throw new TypeError(noCounter)
@@ -249,12 +251,8 @@ function changesOf(batch: Batch): FeedMessage['changes'] {
  * Announces changes that are committed, by what their statements returned: the database cannot be read. The records
  * follow with a publication. False when there are too many. @throws Unavailable
  */
-export async function announceAlone(
-  { cache }: Pick<PublishPorts, 'cache'>,
-  instanceId: string,
-  changes: Changes,
-): Promise<boolean> {
-  const series = new Series({ cache }, { instanceId }, await cache.time())
+export async function announceAlone(systems: PublisherSystems, instanceId: string, changes: Changes): Promise<boolean> {
+  const series = new Series(systems, { instanceId }, await systems.cache.time())
   for (let at = 0; at < changes.length; at += batchSize) await series.announce(changes.slice(at, at + batchSize))
   return series.parts > 0 && series.parts <= maxPartsInSeries
 }
@@ -268,11 +266,7 @@ class Series {
   /** How many parts there would be; those beyond the largest number are not sent. */
   parts = 0
 
-  constructor(
-    { cache }: Pick<PublishPorts, 'cache'>,
-    { instanceId }: Pick<PublicationStart, 'instanceId'>,
-    since: CacheTime,
-  ) {
+  constructor({ cache }: PublisherSystems, { instanceId }: Pick<PublicationStart, 'instanceId'>, since: CacheTime) {
     this.#cache = cache
     this.#channel = seriesChannel(instanceId)
     this.#since = since

@@ -2,14 +2,12 @@
  * The second factor of a login: who must give one, and whether the answer is right
  * (docs/contract/logins.md#second-factor).
  */
-import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import type { LoginThrottle } from '../../shared/protocol/authentication/login-throttle.ts'
 import type { UseSignature } from '../../shared/protocol/authentication/signed-request/used-signatures.ts'
-import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
-import type { Sealing } from '../store/sealing.ts'
+import { whenPublished } from '../principals/principal-publisher.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 import { type Challenge, type Challenges, isOfPassword, passwordMark } from './challenges.ts'
-import { addFactor, type ChangeFactorsPorts, type NewFactor } from './change-factors.ts'
+import { addFactor, type NewFactor } from './change-factors.ts'
 import {
   type FactorState,
   factorState,
@@ -70,21 +68,16 @@ export interface AskAtLogin {
   isRightFactor(userId: string, request: FactorRequest): Promise<boolean>
 }
 
-/** The systems and settings that the second factor of logins uses. */
-export interface AskAtLoginPorts extends ChangeFactorsPorts {
-  readonly ids: IdSource
-  readonly sealing: Sealing
+/** What the functions of this folder work with. */
+export interface FactorSystems extends AuthSystems {
   readonly challenges: Challenges
-  readonly loginThrottle: LoginThrottle
-  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
   readonly useSignature: UseSignature
   readonly relyingParty: RelyingParty
-  /** SECOND_FACTOR_ROLES. */
 }
 
-/** Creates the second factor of logins over these ports. */
-export function createAskAtLogin(ports: AskAtLoginPorts): AskAtLogin {
-  const { challenges, database } = ports
+/** Creates the second factor of logins over these systems. */
+export function createAskAtLogin(systems: FactorSystems): AskAtLogin {
+  const { challenges, database } = systems
   const opened = (text: string) => challenges.open('login', text) ?? challenges.open('enrol', text)
   return {
     isRequired: async (userId) => (await factorState(database, userId))?.required ?? false,
@@ -99,64 +92,64 @@ export function createAskAtLogin(ports: AskAtLoginPorts): AskAtLogin {
       const state = await factorState(database, holder.userId)
       if (state?.passwordHash !== holder.passwordHash) return undefined
       if (!state.required) return null
-      return state.factors.length === 0 ? enrol(ports, state, request) : check(ports, state, request)
+      return state.factors.length === 0 ? enrol(systems, state, request) : check(systems, state, request)
     },
     async isRightFactor(userId, request) {
       const state = await factorState(database, userId)
-      return state !== undefined && (await attempt(ports, state, request)) !== undefined
+      return state !== undefined && (await attempt(systems, state, request)) !== undefined
     },
   }
 }
 
-async function check(ports: AskAtLoginPorts, state: FactorState, request: FactorRequest): Promise<string> {
+async function check(systems: FactorSystems, state: FactorState, request: FactorRequest): Promise<string> {
   const { answer } = request
-  if (answer.code === undefined && answer.passkey === undefined) throw await required(ports, state)
-  const used = await attempt(ports, state, request)
+  if (answer.code === undefined && answer.passkey === undefined) throw await required(systems, state)
+  const used = await attempt(systems, state, request)
   if (used === undefined) throw invalidFactor()
   return used
 }
 
 /** Checks the answer; undefined for a wrong one, which counts for the login throttle as a wrong password does. */
-async function attempt(ports: AskAtLoginPorts, state: FactorState, { answer, clientAddress }: FactorRequest) {
+async function attempt(systems: FactorSystems, state: FactorState, { answer, clientAddress }: FactorRequest) {
   const who = { account: state.username, address: clientAddress }
-  return ports.loginThrottle.attempt(who, () => useFactor(ports, state, answer))
+  return systems.loginThrottle.attempt(who, () => useFactor(systems, state, answer))
 }
 
 /** The refusal of a factor that is not right, or of a challenge that is over. */
 export const invalidFactor = () =>
   new ProblemError('invalid-second-factor', 'The code or the passkey is not right, was used before, or came too late.')
 
-async function useFactor(ports: AskAtLoginPorts, state: FactorState, answer: SecondFactorAnswer) {
-  if (answer.passkey !== undefined) return usePasskey(ports, state, answer)
+async function useFactor(systems: FactorSystems, state: FactorState, answer: SecondFactorAnswer) {
+  if (answer.passkey !== undefined) return usePasskey(systems, state, answer)
   const code = (answer.code ?? '').replace(/\s/g, '')
   if (!isTotpCode(code)) {
-    return (await useRecoveryCode(ports.database, state, code)) ? 'otp' : undefined
+    return (await useRecoveryCode(systems.database, state, code)) ? 'otp' : undefined
   }
   const totp = state.factors.find(({ kind }) => kind === 'totp')
-  return totp && boundTries(ports, state.userId, () => useCode(ports, totp, code))
+  return totp && boundTries(systems, state.userId, () => useCode(systems, totp, code))
 }
 
-async function useCode(ports: AskAtLoginPorts, { id, secretSealed }: StoredFactor, code: string) {
-  const now = ports.clock.now()
-  const step = totpStep(ports.sealing.open(secretSealed ?? '', totpSecretData(id)), code, now)
-  return step !== undefined && (await useStep(ports.database, { id, step, now })) ? 'otp' : undefined
+async function useCode(systems: FactorSystems, { id, secretSealed }: StoredFactor, code: string) {
+  const now = systems.clock.now()
+  const step = totpStep(systems.sealing.open(secretSealed ?? '', totpSecretData(id)), code, now)
+  return step !== undefined && (await useStep(systems.database, { id, step, now })) ? 'otp' : undefined
 }
 
 /** One challenge takes one answer: an authenticator without a counter could not tell a repeated answer. */
-async function usePasskey(ports: AskAtLoginPorts, { userId, factors }: FactorState, answer: SecondFactorAnswer) {
-  const challenge = ports.challenges.open('login', answer.challenge ?? '')
+async function usePasskey(systems: FactorSystems, { userId, factors }: FactorState, answer: SecondFactorAnswer) {
+  const challenge = systems.challenges.open('login', answer.challenge ?? '')
   const stored = factors.find(({ credentialId }) => credentialId !== null && credentialId === idOf(answer.passkey))
   if (!challenge?.webauthn || challenge.userId !== userId || !stored) return undefined
-  const used = await usedPasskey(ports.relyingParty, answer.passkey, {
+  const used = await usedPasskey(systems.relyingParty, answer.passkey, {
     challenge: challenge.webauthn,
     passkey: passkeyOf(stored),
   })
   if (!used) return undefined
   const { id, expiresAt } = challenge
-  const before = await ports.useSignature({ keyId: 'second-factor', digest: id, expiresAt })
+  const before = await systems.useSignature({ keyId: 'second-factor', digest: id, expiresAt })
   const { signatures, method } = used
-  const now = ports.clock.now()
-  const isNew = before === undefined && (await useSignature(ports.database, { id: stored.id, signatures, now }))
+  const now = systems.clock.now()
+  const isNew = before === undefined && (await useSignature(systems.database, { id: stored.id, signatures, now }))
   return isNew ? method : undefined
 }
 
@@ -171,16 +164,16 @@ export const passkeyOf = ({ credentialId, publicKey, signatures, transports }: S
   transports: transports ?? [],
 })
 
-async function required(ports: AskAtLoginPorts, state: FactorState): Promise<ProblemError> {
+async function required(systems: FactorSystems, state: FactorState): Promise<ProblemError> {
   const passkeys = state.factors.filter(({ kind }) => kind === 'passkey').map(passkeyOf)
-  const webauthn = passkeys.length > 0 ? ports.ids.secret(32) : undefined
-  const challenge = ports.challenges.seal('login', { ...contentOf(ports, state), webauthn })
+  const webauthn = passkeys.length > 0 ? systems.ids.secret(32) : undefined
+  const challenge = systems.challenges.seal('login', { ...contentOf(systems, state), webauthn })
   const methods = [
     ...(state.factors.some(({ kind }) => kind === 'totp') ? ['totp'] : []),
     ...(passkeys.length > 0 ? ['passkey'] : []),
     ...(state.recoveryCodes > 0 ? ['recovery-code'] : []),
   ]
-  const publicKey = webauthn && (await requestOptions(ports.relyingParty, passkeys, webauthn))
+  const publicKey = webauthn && (await requestOptions(systems.relyingParty, passkeys, webauthn))
   return new ProblemError(
     'second-factor-required',
     'The password is right. Send the second factor with the challenge.',
@@ -190,7 +183,7 @@ async function required(ports: AskAtLoginPorts, state: FactorState): Promise<Pro
   )
 }
 
-const contentOf = ({ ids }: AskAtLoginPorts, state: FactorState): Omit<Challenge, 'expiresAt'> => ({
+const contentOf = ({ ids }: FactorSystems, state: FactorState): Omit<Challenge, 'expiresAt'> => ({
   id: ids.uuid(),
   userId: state.userId,
   username: state.username,
@@ -202,26 +195,26 @@ const contentOf = ({ ids }: AskAtLoginPorts, state: FactorState): Omit<Challenge
  * The first factor of a user whose role demands one: one-time codes, whose secret is in the challenge. So a form
  * without a script can set them up, and nothing is stored before the first right code.
  */
-async function enrol(ports: AskAtLoginPorts, state: FactorState, request: FactorRequest): Promise<string> {
+async function enrol(systems: FactorSystems, state: FactorState, request: FactorRequest): Promise<string> {
   const { code, challenge: text } = request.answer
-  const challenge = text === undefined ? undefined : ports.challenges.open('enrol', text)
-  if (code === undefined || !challenge?.totp || challenge.userId !== state.userId) throw toEnrol(ports, state)
+  const challenge = text === undefined ? undefined : systems.challenges.open('enrol', text)
+  if (code === undefined || !challenge?.totp || challenge.userId !== state.userId) throw toEnrol(systems, state)
   const { totp } = challenge
   const { userId, username } = state
   const attempt = { account: username, address: request.clientAddress }
-  const step = await ports.loginThrottle.attempt(attempt, () =>
-    boundTries(ports, userId, async () => totpStep(totp, code.replace(/\s/g, ''), ports.clock.now())),
+  const step = await systems.loginThrottle.attempt(attempt, () =>
+    boundTries(systems, userId, async () => totpStep(totp, code.replace(/\s/g, ''), systems.clock.now())),
   )
   if (step === undefined) throw invalidFactor()
   const owner = { userId, username, login: null }
-  const factor = newTotp(ports, { userId, secret: totp, step, name: defaultTotpName })
-  await whenPublished(ports.publisher, addFactor(ports, owner, { factor, method: 'otp', onlyFirst: true }))
+  const factor = newTotp(systems, { userId, secret: totp, step, name: defaultTotpName })
+  await whenPublished(systems.publisher, addFactor(systems, owner, { factor, method: 'otp', onlyFirst: true }))
   return 'otp'
 }
 
-function toEnrol(ports: AskAtLoginPorts, state: FactorState): ProblemError {
+function toEnrol(systems: FactorSystems, state: FactorState): ProblemError {
   const secret = newTotpSecret()
-  const challenge = ports.challenges.seal('enrol', { ...contentOf(ports, state), totp: secret })
+  const challenge = systems.challenges.seal('enrol', { ...contentOf(systems, state), totp: secret })
   const uri = totpUri(secret, { issuer: 'Keyhold', username: state.username })
   return new ProblemError(
     'second-factor-enrolment-required',
@@ -235,7 +228,7 @@ export const defaultTotpName = 'Authenticator app'
 
 /** The row of new one-time codes. The code of `step` is used. */
 export function newTotp(
-  { ids, sealing, clock }: Pick<AskAtLoginPorts, 'ids' | 'sealing' | 'clock'>,
+  { ids, sealing, clock }: FactorSystems,
   { userId, secret, step, name }: { userId: string; secret: string; step: number; name: string },
 ): NewFactor {
   const id = ids.uuid()

@@ -3,13 +3,13 @@
  * factor that goes takes the recovery codes with it. Both change the principal record.
  */
 import { and, count, eq } from 'drizzle-orm'
-import type { Clock } from '../../shared/platform/clock.ts'
-import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { type Changed, changePrincipal, isCurrent, type LoginGeneration } from '../principals/principal-change.ts'
 import { loginFamilies, sessions } from '../store/schema.ts'
 import { recoveryCodes, secondFactorFailures, secondFactors } from '../store/second-factor-tables.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 import { type Grantor, requireMayAccess } from '../users/granting-rights.ts'
 import { noSuchUser, userRow } from '../users/user-rows.ts'
 
@@ -27,19 +27,13 @@ export interface FactorOwner {
 /** A new factor with what is stored of it. */
 export type NewFactor = typeof secondFactors.$inferInsert
 
-/** The systems that the changes use. */
-export interface ChangeFactorsPorts {
-  readonly database: Database
-  readonly clock: Clock
-}
-
 /**
  * Stores a factor that was proved. One-time codes replace those before. `method` is the RFC 8176 value of the proof;
  * `onlyFirst`: not if the user has set up a factor meanwhile.
  * @throws ProblemError `not-found`, `too-many-second-factors`, `second-factor-not-confirmed`
  */
 export function addFactor(
-  { database }: ChangeFactorsPorts,
+  { database }: AuthSystems,
   owner: FactorOwner,
   { factor, method, onlyFirst = false }: { factor: NewFactor; method: string; onlyFirst?: boolean },
 ): Promise<Changed<'added'>> {
@@ -83,7 +77,7 @@ async function markLogin(transaction: Drizzle, userId: string, { id, method }: {
 
 /** Removes one factor. @throws ProblemError `not-found` */
 export function removeFactor(
-  { database }: ChangeFactorsPorts,
+  { database }: AuthSystems,
   { userId, username }: Omit<FactorOwner, 'login'>,
   id: string,
 ): Promise<Changed<'removed'>> {
@@ -111,7 +105,7 @@ export function removeFactor(
  * itself does it. @throws ProblemError `not-found`, `missing-right` when the user has a right that `grantor` lacks
  */
 export function resetFactors(
-  { database }: Pick<ChangeFactorsPorts, 'database'>,
+  { database }: AuthSystems,
   username: string,
   grantor: Grantor | undefined,
 ): Promise<Changed<'reset'>> {
@@ -136,7 +130,7 @@ async function forget(transaction: Drizzle, userId: string): Promise<void> {
 
 /** Replaces the recovery codes of a user by these. @throws ProblemError `second-factor-missing` without a factor */
 export function replaceRecoveryCodes(
-  { database }: Pick<ChangeFactorsPorts, 'database'>,
+  { database }: AuthSystems,
   { userId, username }: Omit<FactorOwner, 'login'>,
   codeHashes: readonly string[],
 ): Promise<Changed<'replaced'>> {

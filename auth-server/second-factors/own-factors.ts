@@ -8,7 +8,7 @@ import { whenPublished } from '../principals/principal-publisher.ts'
 import { s } from '../store/aliases.ts'
 import { sessions } from '../store/schema.ts'
 import type { Grantor } from '../users/granting-rights.ts'
-import { type AskAtLoginPorts, defaultTotpName, newTotp, passkeyOf } from './ask-at-login.ts'
+import { defaultTotpName, type FactorSystems, newTotp, passkeyOf } from './ask-at-login.ts'
 import type { Challenge, ChallengePurpose } from './challenges.ts'
 import {
   addFactor,
@@ -62,9 +62,9 @@ const asked = parameters({ ids: 'json' })
 const methodsSql = asked.statement(sql`select ${s.id}, ${s.secondFactor} as method
   from json_array_elements_text(${asked.ids}) as n(id) join ${sessions} ${s} on ${s.id} = n.id::uuid`)
 
-/** Creates these over the ports of the second factor at a login. */
-export function createOwnFactors(ports: AskAtLoginPorts): OwnFactors {
-  const { database, publisher } = ports
+/** Creates these over the systems of the second factor at a login. */
+export function createOwnFactors(systems: FactorSystems): OwnFactors {
+  const { database, publisher } = systems
   const readMethod = gatherStatements<string, string | null | undefined>({
     run: async (ids) => {
       const rows = await database.query<{ id: string; method: string | null }>(
@@ -75,27 +75,27 @@ export function createOwnFactors(ports: AskAtLoginPorts): OwnFactors {
     },
   })
   return {
-    read: (owner) => stateOf(ports, owner),
+    read: (owner) => stateOf(systems, owner),
     beginTotp: (owner) => {
       const secret = newTotpSecret()
       const uri = totpUri(secret, { issuer: 'Keyhold', username: owner.username })
-      return { secret, uri, challenge: seal(ports, 'totp', owner, { totp: secret }) }
+      return { secret, uri, challenge: seal(systems, 'totp', owner, { totp: secret }) }
     },
-    confirmTotp: (owner, answer) => confirmTotp(ports, owner, answer),
-    beginPasskey: (owner) => beginPasskey(ports, owner),
-    confirmPasskey: (owner, answer) => confirmPasskey(ports, owner, answer),
+    confirmTotp: (owner, answer) => confirmTotp(systems, owner, answer),
+    beginPasskey: (owner) => beginPasskey(systems, owner),
+    confirmPasskey: (owner, answer) => confirmPasskey(systems, owner, answer),
     async remove(owner, id) {
       if (!isUuid(id)) throw new ProblemError('not-found', 'You have no such second factor.')
-      await whenPublished(publisher, removeFactor(ports, owner, id))
+      await whenPublished(publisher, removeFactor(systems, owner, id))
     },
     async renewRecoveryCodes(owner) {
       const codes = newRecoveryCodes()
       const hashes = codes.map((code) => recoveryCodeHash(owner.userId, code))
-      await whenPublished(publisher, replaceRecoveryCodes(ports, owner, hashes))
+      await whenPublished(publisher, replaceRecoveryCodes(systems, owner, hashes))
       return codes
     },
     async reset(username, grantor) {
-      await whenPublished(publisher, resetFactors(ports, username, grantor))
+      await whenPublished(publisher, resetFactors(systems, username, grantor))
     },
     async methodOf(sessionId) {
       return isUuid(sessionId) ? readMethod(sessionId.toLowerCase()) : undefined
@@ -103,66 +103,66 @@ export function createOwnFactors(ports: AskAtLoginPorts): OwnFactors {
   }
 }
 
-async function stateOf({ database }: AskAtLoginPorts, { userId }: Owner): Promise<FactorState> {
+async function stateOf({ database }: FactorSystems, { userId }: Owner): Promise<FactorState> {
   const state = await factorState(database, userId)
   if (state) return state
   throw new ProblemError('not-found', 'There is no such user.')
 }
 
 const seal = (
-  { challenges, ids }: AskAtLoginPorts,
+  { challenges, ids }: FactorSystems,
   purpose: ChallengePurpose,
   { userId, username }: Owner,
   content: Pick<Challenge, 'totp' | 'webauthn'>,
 ): string => challenges.seal(purpose, { id: ids.uuid(), userId, username, ...content })
 
 /** @throws ProblemError `second-factor-not-confirmed` */
-function open(ports: AskAtLoginPorts, purpose: ChallengePurpose, { userId }: Owner, text: string): Challenge {
-  const challenge = ports.challenges.open(purpose, text)
+function open(systems: FactorSystems, purpose: ChallengePurpose, { userId }: Owner, text: string): Challenge {
+  const challenge = systems.challenges.open(purpose, text)
   if (challenge?.userId === userId) return challenge
   throw notConfirmed('The challenge is not one of this set-up of yours, or has expired. Begin again.')
 }
 
 async function confirmTotp(
-  ports: AskAtLoginPorts,
+  systems: FactorSystems,
   owner: FactorOwner,
   { challenge, code, name = defaultTotpName }: SetUpAnswer & { readonly code: string },
 ): Promise<FactorState> {
   const { userId } = owner
-  const { totp: secret = '' } = open(ports, 'totp', owner, challenge)
-  const check = async () => totpStep(secret, code.replace(/\s/g, ''), ports.clock.now())
-  const step = await boundTries(ports, userId, check)
+  const { totp: secret = '' } = open(systems, 'totp', owner, challenge)
+  const check = async () => totpStep(secret, code.replace(/\s/g, ''), systems.clock.now())
+  const step = await boundTries(systems, userId, check)
   if (step === undefined) throw notConfirmed('The code is not one of the last minute of this secret.')
-  const factor = newTotp(ports, { userId, secret, step, name })
-  await whenPublished(ports.publisher, addFactor(ports, owner, { factor, method: 'otp' }))
-  return stateOf(ports, owner)
+  const factor = newTotp(systems, { userId, secret, step, name })
+  await whenPublished(systems.publisher, addFactor(systems, owner, { factor, method: 'otp' }))
+  return stateOf(systems, owner)
 }
 
-async function beginPasskey(ports: AskAtLoginPorts, owner: Owner) {
-  const { username, userId, factors } = await stateOf(ports, owner)
+async function beginPasskey(systems: FactorSystems, owner: Owner) {
+  const { username, userId, factors } = await stateOf(systems, owner)
   const passkeys = factors.filter(({ kind }) => kind === 'passkey').map(passkeyOf)
-  const publicKey = await creationOptions(ports.relyingParty, { username, userId, passkeys })
-  return { publicKey, challenge: seal(ports, 'passkey', owner, { webauthn: publicKey.challenge }) }
+  const publicKey = await creationOptions(systems.relyingParty, { username, userId, passkeys })
+  return { publicKey, challenge: seal(systems, 'passkey', owner, { webauthn: publicKey.challenge }) }
 }
 
 async function confirmPasskey(
-  ports: AskAtLoginPorts,
+  systems: FactorSystems,
   owner: FactorOwner,
   { challenge, passkey, name = 'Passkey' }: SetUpAnswer & { readonly passkey: unknown },
 ): Promise<FactorState> {
-  const { webauthn = '' } = open(ports, 'passkey', owner, challenge)
-  const registered = await registeredPasskey(ports.relyingParty, passkey, webauthn)
+  const { webauthn = '' } = open(systems, 'passkey', owner, challenge)
+  const registered = await registeredPasskey(systems.relyingParty, passkey, webauthn)
   if (!registered) throw notConfirmed('The passkey does not answer this challenge from a page of this server.')
   const { transports, ...material } = registered
   const factor = {
-    id: ports.ids.uuid(),
+    id: systems.ids.uuid(),
     userId: owner.userId,
     kind: 'passkey' as const,
     name,
     ...material,
     transports: [...transports],
-    createdAt: new Date(ports.clock.now()),
+    createdAt: new Date(systems.clock.now()),
   }
-  await whenPublished(ports.publisher, addFactor(ports, owner, { factor, method: 'hwk' }))
-  return stateOf(ports, owner)
+  await whenPublished(systems.publisher, addFactor(systems, owner, { factor, method: 'hwk' }))
+  return stateOf(systems, owner)
 }

@@ -4,11 +4,11 @@
  */
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import type { Database } from '../../shared/platform/database/database.ts'
+import { rfc3339 } from '../../shared/platform/clock.ts'
 import { build, namesOf, parameters } from '../../shared/platform/database/statement.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { secondFactorFailures } from '../store/second-factor-tables.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 
 /** So many wrong codes in a row cost nothing. Each further one doubles the wait, from 30 seconds to an hour. */
 export const freeTries = 5
@@ -40,18 +40,12 @@ const endSql = ended.statement(
     .returning({ deleted: secondFactorFailures.userId }),
 )
 
-/** The systems that the count uses. */
-export interface TriesPorts {
-  readonly database: Pick<Database, 'query' | 'write'>
-  readonly clock: Clock
-}
-
 /**
  * Runs `check` unless there were too many wrong codes. A right one, which is not undefined, forgets the wrong ones.
  * @throws ProblemError `too-many-attempts`; Unavailable
  */
 export async function boundTries<Result>(
-  { database, clock }: TriesPorts,
+  { database, clock }: AuthSystems,
   userId: string,
   check: () => Promise<Result | undefined>,
 ): Promise<Result | undefined> {

@@ -1,25 +1,15 @@
 import { eq, sql } from 'drizzle-orm'
-import type { Clock } from '../../shared/platform/clock.ts'
-import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
-import type { IdSource } from '../../shared/platform/ids.ts'
+import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { changeCatalogue } from '../access/change-catalogue.ts'
 import type { Changed } from '../principals/principal-change.ts'
 import { resourceServers, services } from '../store/access-tables.ts'
-import type { Sealing } from '../store/sealing.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 import { refuseProblems } from '../users/user.ts'
 import { maxServices, type NewService, type ServiceRequest } from './service.ts'
 import { isServiceId, noSuchService, toService } from './service-rows.ts'
 import { serviceSecretData } from './service-secrets.ts'
-
-/** The systems that changes of services use. */
-export interface ChangeServicesPorts {
-  readonly database: Database
-  readonly clock: Clock
-  readonly ids: IdSource
-  readonly sealing: Sealing
-}
 
 const secretBytes = 32
 
@@ -28,7 +18,7 @@ const secretBytes = 32
  * `invalid-value` for an unknown resource server; Unavailable
  */
 export async function insertService(
-  { database, clock, ids, sealing }: ChangeServicesPorts,
+  { database, clock, ids, sealing }: AuthSystems,
   { name, resourceServer }: ServiceRequest,
 ): Promise<Changed<NewService>> {
   const id = ids.uuid()
@@ -64,7 +54,7 @@ async function refuseCollision(transaction: Drizzle, name: string): Promise<void
  * refused at once. A second rotation ends the overlap of the first. @throws ProblemError `not-found`; Unavailable
  */
 export async function rotateService(
-  { database, clock, ids, sealing }: ChangeServicesPorts,
+  { database, clock, ids, sealing }: AuthSystems,
   id: string,
   overlapSeconds: number,
 ): Promise<Changed<NewService>> {
@@ -90,10 +80,7 @@ export async function rotateService(
 }
 
 /** Deletes a service: its credential and its tokens end. @throws ProblemError `not-found`; Unavailable */
-export async function deleteService(
-  { database }: Pick<ChangeServicesPorts, 'database'>,
-  id: string,
-): Promise<Changed<undefined>> {
+export async function deleteService({ database }: AuthSystems, id: string): Promise<Changed<undefined>> {
   if (!isServiceId(id)) throw noSuchService()
   return changeCatalogue(database, async (transaction) => {
     const [deleted] = await transaction.delete(services).where(eq(services.id, id)).returning()

@@ -2,12 +2,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import type { Database } from '../../shared/platform/database/database.ts'
+import { rfc3339 } from '../../shared/platform/clock.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
 import { resourceServers, services } from '../store/access-tables.ts'
-import type { AssociatedData, Sealing } from '../store/sealing.ts'
+import type { AssociatedData } from '../store/sealing.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 import { isServiceId } from './service-rows.ts'
 
 /** A secret of a service that is accepted now. */
@@ -54,12 +54,6 @@ export function renewedProof(
 /** The associated data of the encrypted secrets of a service. */
 export const serviceSecretData = (id: string): AssociatedData => ({ purpose: 'service-secret', row: id })
 
-interface ReadServicePorts {
-  readonly database: Pick<Database, 'query'>
-  readonly clock: Clock
-  readonly sealing: Sealing
-}
-
 const [v, r] = [alias(services, 'v'), alias(resourceServers, 'r')]
 
 const read = parameters({ ids: 'json', now: 'timestamptz' })
@@ -82,7 +76,7 @@ interface Row extends Pick<KnownService, 'id' | 'name' | 'resourceServer'> {
 export type ReadService = (id: string) => Promise<KnownService | undefined>
 
 /** Creates the function for one process. Concurrent callers share a statement. */
-export function createReadService({ database, clock, sealing }: ReadServicePorts): ReadService {
+export function createReadService({ database, clock, sealing }: AuthSystems): ReadService {
   const readRow = gatherStatements<string, Row | undefined>({
     run: async (ids) => {
       const rows = await database.query<Row>(...readSql({ ids: [...new Set(ids)], now: rfc3339(clock.now()) }))

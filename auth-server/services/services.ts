@@ -1,9 +1,10 @@
 /** The operations on services. Each change is published when its promise resolves. */
 import { createNoteUse } from '../../shared/platform/database/note-use.ts'
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
-import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
+import { whenPublished } from '../principals/principal-publisher.ts'
 import { services } from '../store/access-tables.ts'
-import { type ChangeServicesPorts, deleteService, insertService, rotateService } from './change-services.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
+import { deleteService, insertService, rotateService } from './change-services.ts'
 import type { NewService, Service, ServiceRequest } from './service.ts'
 import { listServices, type OfResourceServer, readService } from './service-rows.ts'
 import { createReadService, type KnownService, type ProvenService, provenBy, renewedProof } from './service-secrets.ts'
@@ -40,28 +41,24 @@ export interface Services {
   noteUse(id: string): Promise<void>
 }
 
-/** The systems and the setting that services use. */
-export interface ServicesPorts extends ChangeServicesPorts {
-  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
-  /** ACCESS_TOKEN_TTL. */
-  readonly accessTokenTtlSeconds: number
-}
-
-/** Creates the operations on services over these ports. */
-export function createServices(ports: ServicesPorts): Services {
-  const { database, clock, publisher, accessTokenTtlSeconds: ttlSeconds } = ports
-  const known = createReadService(ports)
+/** Creates the operations on services over these systems. */
+export function createServices(
+  { accessTokenTtlSeconds: ttlSeconds }: { readonly accessTokenTtlSeconds: number },
+  systems: AuthSystems,
+): Services {
+  const { database, clock, publisher } = systems
+  const known = createReadService(systems)
   return {
-    create: (request) => whenPublished(publisher, insertService(ports, request)),
+    create: (request) => whenPublished(publisher, insertService(systems, request)),
     list: (page) => listServices(database.drizzle, page),
     read: (id) => readService(database.drizzle, id),
-    rotate: (id, overlapSeconds) => whenPublished(publisher, rotateService(ports, id, overlapSeconds)),
-    delete: (id) => whenPublished(publisher, deleteService(ports, id)),
+    rotate: (id, overlapSeconds) => whenPublished(publisher, rotateService(systems, id, overlapSeconds)),
+    delete: (id) => whenPublished(publisher, deleteService(systems, id)),
     known,
     bySecret: async (id, secret) => provenBy(await known(id), secret),
     byToken: (token) => serviceOfToken(token, { readService: known, clock }),
     issueToken: (proven) => issueServiceToken(proven, { clock, ttlSeconds }),
     renewProof: async (proven) => renewedProof(proven, await known(proven.service.id), clock.now()),
-    noteUse: createNoteUse(ports, { table: services, id: services.id, lastUsedAt: services.lastUsedAt }),
+    noteUse: createNoteUse(systems, { table: services, id: services.id, lastUsedAt: services.lastUsedAt }),
   }
 }

@@ -1,7 +1,6 @@
-import type { Clock } from '../../shared/platform/clock.ts'
-import { type Database, type Drizzle, violates } from '../../shared/platform/database/database.ts'
-import type { IdSource } from '../../shared/platform/ids.ts'
+import { type Drizzle, violates } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import type { Systems } from '../../shared/platform/systems/systems.ts'
 import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { anonymousUsername, foldUsername } from '../../shared/protocol/principal/record.ts'
 import { entriesUnderWay, insertEntries } from '../audit/change-entries.ts'
@@ -26,27 +25,20 @@ export interface NewUser {
   readonly action?: string
 }
 
-/** The systems that a creation uses. */
-export interface CreateUserPorts {
-  readonly database: Database
-  readonly clock: Clock
-  readonly ids: IdSource
-}
-
 /**
  * Stores a new user and its principal. If a deleted user had this name, its principal is used again: generation and
  * version count on. @throws ProblemError `user-exists`, `missing-right` when the user gets a right that `grantor` lacks
  */
 export async function insertUser(
-  ports: CreateUserPorts,
+  systems: Pick<Systems, 'database' | 'clock' | 'ids'>,
   { action = 'user.created', ...user }: NewUser,
   grantor?: Grantor,
 ): Promise<Changed<User>> {
-  const now = new Date(ports.clock.now())
+  const now = new Date(systems.clock.now())
   const row = {
     ...user,
     madeByDemo: user.madeByDemo ?? false,
-    id: ports.ids.uuid(),
+    id: systems.ids.uuid(),
     usernameFolded: foldUsername(user.username),
     roles: distinct(user.roles),
     rights: distinct(user.rights),
@@ -57,7 +49,7 @@ export async function insertUser(
   const changes = differenceOf({}, auditedOf(row))
   const entries = entriesUnderWay()([{ action, target: username, changes }])
   try {
-    const taken = await ports.database.transaction(async (transaction) => {
+    const taken = await systems.database.transaction(async (transaction) => {
       await transaction
         .insert(principals)
         .values({ usernameFolded, username, userId })
@@ -80,10 +72,10 @@ export async function insertUser(
 }
 
 /** Creates the reserved principal `anonymous` if it is missing. Every start calls this. */
-export async function ensureAnonymous(ports: CreateUserPorts): Promise<void> {
+export async function ensureAnonymous(systems: Pick<Systems, 'database' | 'clock' | 'ids'>): Promise<void> {
   const anonymous = { username: anonymousUsername, passwordHash: null, roles: [], rights: [], enabled: true }
   try {
-    await insertUser(ports, anonymous)
+    await insertUser(systems, anonymous)
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error
   }

@@ -1,18 +1,17 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
-import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { DigestPorts, DigestSecret } from '../../shared/protocol/authentication/digest/digest.ts'
 import { digestHa1, digestUserhash } from '../../shared/protocol/authentication/digest/digest-response.ts'
 import { foldUsername, isAnonymous, isUsername } from '../../shared/protocol/principal/record.ts'
 import { changePrincipal } from '../principals/principal-change.ts'
-import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
+import { whenPublished } from '../principals/principal-publisher.ts'
 import { p, u } from '../store/aliases.ts'
 import { digestSecrets, principals, users } from '../store/schema.ts'
 import type { Sealing } from '../store/sealing.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 import { type Grantor, requireMayAccess } from './granting-rights.ts'
 import { userRow } from './user-rows.ts'
 
@@ -34,15 +33,6 @@ export interface DigestSecrets {
   renewFor(username: string, grantor: Grantor): Promise<NewDigestSecret>
   /** Finds the secret of a user name or a userhash. */
   readonly find: DigestPorts['find']
-}
-
-/** The systems that Digest secrets use. */
-export interface DigestSecretsPorts {
-  readonly database: Database
-  readonly clock: Clock
-  readonly ids: IdSource
-  readonly sealing: Sealing
-  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
 }
 
 /** The length of a secret in bytes, before its encoding. */
@@ -72,12 +62,12 @@ interface SecretRow {
 /** The associated data of the encrypted H(A1) of this user. */
 export const digestSecretData = (userId: string) => ({ purpose: 'digest-ha1', row: userId })
 
-/** Creates the Digest secrets over these ports. */
-export function createDigestSecrets(ports: DigestSecretsPorts): DigestSecrets {
-  const { database, ids, sealing, publisher } = ports
+/** Creates the Digest secrets over these systems. */
+export function createDigestSecrets(systems: AuthSystems): DigestSecrets {
+  const { database, ids, sealing, publisher } = systems
   const renew = async (username: string, secret: string, grantor?: Grantor) => {
     if (isAnonymous(username)) throw new ProblemError('reserved-user', 'The reserved user has no secret.')
-    return { username: await whenPublished(publisher, store(ports, username, { secret, grantor })), secret }
+    return { username: await whenPublished(publisher, store(systems, username, { secret, grantor })), secret }
   }
   return {
     renew: (username, secret = ids.secret(digestSecretBytes)) => renew(username, secret),
@@ -104,7 +94,7 @@ const toSecret = ({ ha1Sealed, version, ...row }: SecretRow, sealing: Sealing): 
 
 /** Stores a secret. The result is the user name as created. */
 const store = (
-  { database, clock, sealing }: DigestSecretsPorts,
+  { database, clock, sealing }: AuthSystems,
   username: string,
   { secret, grantor }: { secret: string; grantor: Grantor | undefined },
 ) =>

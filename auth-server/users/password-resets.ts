@@ -7,32 +7,22 @@
 import { createHash } from 'node:crypto'
 import { and, eq, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import { rfc3339 } from '../../shared/platform/clock.ts'
+import type { Drizzle } from '../../shared/platform/database/database.ts'
+import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
+import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
-import type { IdSource } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import type { LoginThrottle } from '../../shared/protocol/authentication/login-throttle.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
-import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
 import { type ChangeOutcome, changePrincipal, type LockedPrincipal } from '../principals/principal-change.ts'
-import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
+import { whenPublished } from '../principals/principal-publisher.ts'
 import { p, u } from '../store/aliases.ts'
 import { passwordResets, principals, users } from '../store/schema.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 import { type Grantor, requireMayAccess } from './granting-rights.ts'
 import { refuseProblems } from './user.ts'
 import { userRow } from './user-rows.ts'
-
-/** The systems that links use. */
-export interface PasswordResetPorts {
-  readonly database: Database
-  readonly clock: Clock
-  readonly ids: Pick<IdSource, 'secret'>
-  readonly hashing: Pick<PasswordHashing, 'hash'>
-  readonly loginThrottle: LoginThrottle
-  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
-}
 
 /** A new link. */
 export interface PasswordReset {
@@ -71,21 +61,21 @@ export const passwordResetMs = 3_600_000
 
 const codeBytes = 32
 
-/** Creates the links over these ports. */
-export function createPasswordResets(ports: PasswordResetPorts): PasswordResets {
-  const { publisher, hashing, loginThrottle } = ports
+/** Creates the links over these systems. */
+export function createPasswordResets(systems: AuthSystems): PasswordResets {
+  const { publisher, hashing, loginThrottle } = systems
   return {
     create: (username, grantor) => {
       if (isAnonymous(username)) throw new ProblemError('reserved-user', 'The reserved user has no password.')
-      return whenPublished(publisher, store(ports, username, grantor))
+      return whenPublished(publisher, store(systems, username, grantor))
     },
     use: async ({ code, newPassword, clientAddress }) => {
       const attempt = { account: undefined, address: clientAddress }
-      const username = await loginThrottle.attempt(attempt, () => find(ports, code))
+      const username = await loginThrottle.attempt(attempt, () => find(systems, code))
       if (username === undefined) throw notAccepted()
       refuseProblems(passwordProblems({ username, password: newPassword }, '/newPassword'))
       const passwordHash = await hashing.hash(newPassword)
-      return whenPublished(publisher, useUp(ports, { username, code, passwordHash }))
+      return whenPublished(publisher, useUp(systems, { username, code, passwordHash }))
     },
   }
 }
@@ -96,7 +86,7 @@ const hashOf = (code: string): string => createHash('sha256').update(code).diges
 const notAccepted = () =>
   new ProblemError('invalid-reset-code', 'This link is not accepted: it was used, replaced, or has expired.')
 
-const store = ({ database, clock, ids }: PasswordResetPorts, username: string, grantor: Grantor) =>
+const store = ({ database, clock, ids }: AuthSystems, username: string, grantor: Grantor) =>
   changePrincipal(database, username, async (transaction, principal) => {
     const user = await userRow(transaction, principal.userId)
     if (user.id === grantor.userId) {
@@ -128,7 +118,7 @@ const findSql =
     and ${r.generation} = ${p.generation} and ${u.enabled}`)
 
 /** The name of the user whose link has this code and is accepted now. */
-async function find({ database, clock }: PasswordResetPorts, code: string): Promise<string | undefined> {
+async function find({ database, clock }: AuthSystems, code: string): Promise<string | undefined> {
   const [row] = await database.query<{ username: string }>(
     ...findSql({ codeHash: hashOf(code), now: rfc3339(clock.now()) }),
   )
@@ -137,7 +127,7 @@ async function find({ database, clock }: PasswordResetPorts, code: string): Prom
 
 /** Of several uses at the same time, one finds the link. */
 const useUp = (
-  { database, clock }: PasswordResetPorts,
+  { database, clock }: AuthSystems,
   { username, code, passwordHash }: { username: string; code: string; passwordHash: string },
 ) =>
   changePrincipal(database, username, async (transaction, principal): Promise<ChangeOutcome<string>> => {
@@ -163,3 +153,7 @@ async function takeLink(
   const [link] = await transaction.delete(passwordResets).where(isLink).returning()
   if (!link || link.generation !== generation || link.expiresAt.getTime() <= now) throw notAccepted()
 }
+
+/** Deletes links for forgotten passwords that were not used. */
+export const createPasswordResetExpiry = (): HousekeepingJob =>
+  expiryJob({ name: 'expired password resets', table: passwordResets, expiresAt: passwordResets.expiresAt })

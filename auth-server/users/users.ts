@@ -3,12 +3,11 @@ import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
-import type { AccountLocks } from '../../shared/server/login-throttle/account-locks.ts'
-import type { PasswordHashing } from '../passwords/password-hashing.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
 import { readCatalogue } from '../principals/catalogue.ts'
 import type { Changed } from '../principals/principal-change.ts'
-import { type PrincipalPublisher, whenPublished } from '../principals/principal-publisher.ts'
+import { whenPublished } from '../principals/principal-publisher.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 import {
   changeUser,
   deleteUser,
@@ -18,7 +17,7 @@ import {
   type UserPatch,
   unlockUser,
 } from './change-user.ts'
-import { type CreateUserPorts, insertUser } from './create-user.ts'
+import { insertUser } from './create-user.ts'
 import { type Grantor, rightsOfGrants } from './granting-rights.ts'
 import { grantProblems, refuseProblems, type User, usernameProblems } from './user.ts'
 import { findMadeByDemo, hasNoUsers, listUsers, readPasswordHash, readUser, type UserFilter } from './user-rows.ts'
@@ -95,20 +94,13 @@ export interface UsersForCallers extends Omit<Users, 'create' | 'patch' | 'delet
   unlock(username: string, grantor: Grantor): Promise<void>
 }
 
-/** The systems that users use. */
-export interface UsersPorts extends CreateUserPorts {
-  readonly hashing: PasswordHashing
-  readonly publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>
-  readonly loginThrottle: AccountLocks
-}
-
-/** Creates the operations on users over these ports. */
-export function createUsers(ports: UsersPorts): Users & UsersForCallers {
-  const { database, publisher } = ports
+/** Creates the operations on users over these systems. */
+export function createUsers(systems: AuthSystems): Users & UsersForCallers {
+  const { database, publisher } = systems
   const published = <Result>(change: Promise<Changed<Result>>) => whenPublished(publisher, change)
   return {
-    create: (request, grantor) => published(createUser(ports, request, { madeByDemo: false, grantor })),
-    createForDemo: (request) => published(createUser(ports, request, { madeByDemo: true })),
+    create: (request, grantor) => published(createUser(systems, request, { madeByDemo: false, grantor })),
+    createForDemo: (request) => published(createUser(systems, request, { madeByDemo: true })),
     check: async (request) => {
       const catalogue = await readCatalogue(database)
       refuseImpossibleUser(catalogue, request)
@@ -123,21 +115,22 @@ export function createUsers(ports: UsersPorts): Users & UsersForCallers {
     },
     patch: async (username, patch, grantor) => {
       refuseProblems(grantProblems(await readCatalogue(database), username, patch))
-      return published(changeUser(ports, username, { patch, grantor }))
+      return published(changeUser(systems, username, { patch, grantor }))
     },
     delete: async (username, grantor, requires) => {
       if (isAnonymous(username)) throw new ProblemError('reserved-user', 'The reserved user cannot be deleted.')
       await published(deleteUser(database, username, { grantor, requires }))
     },
-    logOutEverywhere: (username, extent = { everything: false }) => published(revokeAllLogins(ports, username, extent)),
+    logOutEverywhere: (username, extent = { everything: false }) =>
+      published(revokeAllLogins(systems, username, extent)),
     lockedUntil: async (username) => {
       await readUser(database, username)
-      return ports.loginThrottle.lockedUntil(username)
+      return systems.accountLocks.lockedUntil(username)
     },
     unlock: (username, grantor) => published(unlockUser(database, username, grantor)),
     hasPassword: async (username, password) => {
       const hash = await readPasswordHash(database, username)
-      return hash !== undefined && ports.hashing.verify(hash, password)
+      return hash !== undefined && systems.hashing.verify(hash, password)
     },
     findMadeByDemo: () => findMadeByDemo(database),
     isEmpty: () => hasNoUsers(database),
@@ -160,12 +153,12 @@ function refuseImpossibleUser(catalogue: Catalogue, { username, password, roles,
 }
 
 async function createUser(
-  ports: UsersPorts,
+  systems: AuthSystems,
   request: UserRequest,
   { madeByDemo, grantor }: { readonly madeByDemo: boolean; readonly grantor?: Grantor | undefined },
 ): Promise<Changed<User>> {
-  refuseImpossibleUser(await readCatalogue(ports.database), request)
+  refuseImpossibleUser(await readCatalogue(systems.database), request)
   const { username, password, roles = [], rights = [], enabled = true } = request
-  const passwordHash = await ports.hashing.hash(password)
-  return insertUser(ports, { username, passwordHash, roles, rights, enabled, madeByDemo }, grantor)
+  const passwordHash = await systems.hashing.hash(password)
+  return insertUser(systems, { username, passwordHash, roles, rights, enabled, madeByDemo }, grantor)
 }

@@ -1,20 +1,17 @@
-import type { Cache } from '../../shared/platform/cache/cache.ts'
 import { argon2 } from '../../shared/platform/crypto/argon2-threads.ts'
-import { type Database, databaseWrites } from '../../shared/platform/database/database.ts'
+import { databaseWrites } from '../../shared/platform/database/database.ts'
 import type { Dependency } from '../../shared/platform/http/server/health.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { KeyRing } from '../key-ring/key-ring.ts'
-import type { PrincipalPublisher } from '../principals/principal-publisher.ts'
-
-interface DependencyPorts {
-  readonly database: Pick<Database, 'ping' | 'checkWrites'>
-  readonly cache: Pick<Cache, 'ping'>
-  readonly keyRing: Pick<KeyRing, 'problem'>
-  readonly publisher: Pick<PrincipalPublisher, 'health'>
-}
+import type { AuthSystems } from '../systems/auth-systems.ts'
 
 /** The dependencies that `/readyz` reports. */
-export const dependenciesOf = ({ database, cache, keyRing, publisher }: DependencyPorts): Dependency[] => [
+export const dependenciesOf = ({
+  database,
+  cache,
+  keyRing,
+  publisher,
+}: AuthSystems & { readonly keyRing: KeyRing }): Dependency[] => [
   { name: 'database', required: true, check: () => database.ping() },
   { name: databaseWrites, required: false, check: () => database.checkWrites() },
   { name: 'cache', required: false, check: () => cache.ping() },

@@ -1,32 +1,30 @@
-import type { Clock } from '../../shared/platform/clock.ts'
-import type { Database } from '../../shared/platform/database/database.ts'
 import { createHousekeeping, type Housekeeping } from '../../shared/platform/database/housekeeping.ts'
-import type { Log } from '../../shared/platform/log/log.ts'
+import type { Systems } from '../../shared/platform/systems/systems.ts'
 import {
   createDigestCountExpiry,
   createUsedSignatureExpiry,
 } from '../../shared/protocol/authentication/credential-expiry.ts'
 import { createApiKeyExpiry } from '../api-keys/key-use.ts'
 import { cutAuditLog } from '../audit/partitions.ts'
-import { createLoginExpiry, createPasswordResetExpiry, createSessionExpiry } from '../logins/housekeeping.ts'
+import { createLoginExpiry } from '../logins/refresh-token-families.ts'
+import { createSessionExpiry } from '../logins/session-store.ts'
 import { createRevokedTokenExpiry } from '../oauth/revoke-token.ts'
 import { digestCounts, usedSignatures } from '../store/schema.ts'
+import { createPasswordResetExpiry } from '../users/password-resets.ts'
 
 /** Creates the jobs that delete expired rows of the auth server, and the chore that ends months of the audit log. */
-export const createAuthHousekeeping = (ports: {
-  readonly database: Database
-  readonly clock: Clock
-  readonly log: Log
-}): Housekeeping =>
+export const createAuthHousekeeping = ({ database, clock, log }: Systems): Housekeeping =>
   createHousekeeping({
-    ...ports,
+    database,
+    clock,
+    log,
     name: 'auth',
     jobs: [
-      createLoginExpiry(ports.clock),
-      createSessionExpiry(ports.clock),
+      createLoginExpiry(clock),
+      createSessionExpiry(clock),
       createPasswordResetExpiry(),
-      createApiKeyExpiry(ports.clock),
-      createRevokedTokenExpiry(ports.clock),
+      createApiKeyExpiry(clock),
+      createRevokedTokenExpiry(clock),
       createUsedSignatureExpiry(usedSignatures),
       createDigestCountExpiry(digestCounts),
     ],

@@ -1,10 +1,4 @@
-/** Authentication of callers by the auth server: the six schemes on its own database, and the cross-site rule. */
-import type { Cache } from '../../shared/platform/cache/cache.ts'
-import type { Clock } from '../../shared/platform/clock.ts'
 import { createKnownHistory } from '../../shared/platform/history/history.ts'
-import type { IdSource } from '../../shared/platform/ids.ts'
-import type { Log } from '../../shared/platform/log/log.ts'
-import type { Metrics } from '../../shared/platform/metrics/metrics.ts'
 import { rememberVerifiedTokens } from '../../shared/protocol/access-token/verified-token-cache.ts'
 import { createAudience } from '../../shared/protocol/authentication/audience.ts'
 import { type Authentication, createAuthentication } from '../../shared/protocol/authentication/authenticate.ts'
@@ -39,8 +33,8 @@ import type { ApiKeys } from '../api-keys/api-keys.ts'
 import { recordRefusals } from '../audit/audit.ts'
 import type { KeyRing } from '../key-ring/key-ring.ts'
 import type { KeyUse } from '../key-ring/keyring-file.ts'
-import { type VerifyBasicPorts, verifyBasic } from '../logins/verify-password.ts'
-import type { PasswordHashing } from '../passwords/password-hashing.ts'
+import { verifyBasic } from '../logins/verify-password.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 import type { Tokens } from '../tokens/create-tokens.ts'
 import type { DigestSecrets } from '../users/digest-secrets.ts'
 
@@ -54,92 +48,87 @@ export interface AuthSchemeSettings extends CrossSiteSettings {
   readonly signatureTtlSeconds: number
 }
 
-/** Other parts that the schemes use. */
-export interface AuthSchemePorts extends VerifyBasicPorts {
-  readonly clock: Clock
+/** The services that the schemes use. */
+export interface SchemeServices extends AuthSystems {
   readonly principal: (username: string) => Promise<PrincipalRecord | undefined>
-  /** Tells when the database became another instance. */
-  readonly publisher: { onOtherInstance(listener: () => void): void }
   readonly logins: { readonly sessions: Sessions }
   readonly tokens: Pick<Tokens, 'verifyAccessToken'>
   readonly keyRing: Pick<KeyRing, 'verificationKeys' | 'reload'>
-  readonly hashing: PasswordHashing
   readonly apiKeys: Pick<ApiKeys, 'material' | 'noteUse'>
-  readonly log: Pick<Log, 'debug'>
-  readonly cache: Cache
-  readonly ids: IdSource
   readonly digestSecrets: Pick<DigestSecrets, 'find'>
-  readonly metrics: Metrics
   /** All accepted values of SERVICE_SECRET. */
   readonly serviceSecrets: readonly string[]
 }
 
 /** Creates the authentication of callers by the enabled schemes. */
-export const createCallerAuthentication = (config: AuthSchemeSettings, ports: AuthSchemePorts): Authentication =>
+export const createCallerAuthentication = (config: AuthSchemeSettings, services: SchemeServices): Authentication =>
   createAuthentication({
-    schemes: createAuthSchemes(config, ports),
+    schemes: createAuthSchemes(config, services),
     audience: createAudience(config.audience, { isOfPair: true }),
     audienceClaims: [config.audience, config.publicOrigin],
-    principals: { get: ports.principal },
+    principals: { get: services.principal },
     refuseCrossSite: createCrossSiteRule(trustedOrigins(config)),
-    clock: ports.clock,
-    observe: observeAuthentications(ports.metrics, 'auth'),
+    clock: services.clock,
+    observe: observeAuthentications(services.metrics, 'auth'),
   })
 
 /** The enabled schemes (AUTH_SCHEMES). */
-function createAuthSchemes(config: AuthSchemeSettings, ports: AuthSchemePorts): Scheme[] {
+function createAuthSchemes(config: AuthSchemeSettings, services: SchemeServices): Scheme[] {
   const factories: Partial<Record<SchemeName, () => Scheme>> = {
     bearer: () =>
-      createBearerScheme({ verify: ports.tokens.verifyAccessToken, findKey: findKeyIn(ports.keyRing, 'jwt') }),
-    'key-signed': () => createKeySigned(ports),
-    basic: () => basic(ports),
-    session: () => createSessionScheme({ cookie: createSessionCookie(config), sessions: ports.logins.sessions }),
-    'signed-request': () => signedRequest(config, ports),
-    digest: () => digest(config, ports),
+      createBearerScheme({ verify: services.tokens.verifyAccessToken, findKey: findKeyIn(services.keyRing, 'jwt') }),
+    'key-signed': () => createKeySigned(services),
+    basic: () => basic(services),
+    session: () => createSessionScheme({ cookie: createSessionCookie(config), sessions: services.logins.sessions }),
+    'signed-request': () => signedRequest(config, services),
+    digest: () => digest(config, services),
   }
   return config.schemes.flatMap((name) => factories[name]?.() ?? [])
 }
 
 /** Reads the folder of the key ring again: another auth server may sign with a key that this process has not loaded. */
-const findKeyIn = (keyRing: AuthSchemePorts['keyRing'], use: KeyUse) => async (kid: string) => {
+const findKeyIn = (keyRing: SchemeServices['keyRing'], use: KeyUse) => async (kid: string) => {
   await keyRing.reload()
   return keyRing.verificationKeys(use).key(kid) !== undefined
 }
 
-const basic = (ports: AuthSchemePorts): Scheme => {
-  const loginThrottle = notingRefusals(ports.loginThrottle, 'basic', recordRefusals(ports.audit))
+const basic = (services: SchemeServices): Scheme => {
+  const loginThrottle = notingRefusals(services.loginThrottle, 'basic', recordRefusals(services.audit))
   return createBasicScheme(
     cachePasswords({
-      ...ports,
-      principals: { get: ports.principal, onOtherInstance: (listener) => ports.publisher.onOtherInstance(listener) },
+      ...services,
+      principals: {
+        get: services.principal,
+        onOtherInstance: (listener) => services.publisher.onOtherInstance(listener),
+      },
       loginThrottle,
-      verify: (received) => verifyBasic(ports, received),
+      verify: (received) => verifyBasic(services, received),
     }),
   )
 }
 
 /** The scheme of key-signed tokens with the keys of this server. */
-export function createKeySigned({
-  keyRing,
-  hashing: { withPermit },
-  clock,
-  ...ports
-}: Pick<AuthSchemePorts, 'keyRing' | 'hashing' | 'clock' | 'loginThrottle' | 'audit'>): Scheme {
+export function createKeySigned({ keyRing, hashing: { withPermit }, clock, ...services }: SchemeServices): Scheme {
   const keys = keyRing.verificationKeys('key-signed')
   const verify = rememberVerifiedTokens(createKeySignedVerifier({ keys, clock }), { keys, clock })
-  const loginThrottle = notingRefusals(ports.loginThrottle, 'key-signed', recordRefusals(ports.audit))
+  const loginThrottle = notingRefusals(services.loginThrottle, 'key-signed', recordRefusals(services.audit))
   const passwords = createTokenPasswords({ withPermit, loginThrottle, clock })
   return createKeySignedScheme({ verify, findKey: findKeyIn(keyRing, 'key-signed'), passwords })
 }
 
-const signedRequest = (config: AuthSchemeSettings, ports: AuthSchemePorts) => {
+const signedRequest = (config: AuthSchemeSettings, services: SchemeServices) => {
   const { signatureTtlSeconds: ttlSeconds, publicOrigin, audience } = config
-  return createSignedRequests(ports, { ttlSeconds, publicOrigin, audience, use: createUsedSignatures(ports, 'auth') })
+  return createSignedRequests(services, {
+    ttlSeconds,
+    publicOrigin,
+    audience,
+    use: createUsedSignatures(services, 'auth'),
+  })
 }
 
 /** The scheme of signed requests with the API keys of this server, for requests to this origin. */
 export const createSignedRequests = (
-  { apiKeys, clock, log }: Pick<AuthSchemePorts, 'apiKeys' | 'clock' | 'log'>,
+  { apiKeys, clock, log }: SchemeServices,
   place: Pick<SignedRequestPorts, 'ttlSeconds' | 'publicOrigin' | 'audience' | 'demandsAudience' | 'use'>,
 ): Scheme =>
   createSignedRequestScheme({
@@ -152,24 +141,19 @@ export const createSignedRequests = (
     ...place,
   })
 
-function digest({ publicOrigin: origin }: AuthSchemeSettings, ports: AuthSchemePorts): Scheme {
-  const history = createKnownHistory(ports.database)
-  const counts = createDigestCounts({ ...ports, schema: 'auth', history })
-  return createDigest(ports, {
+function digest({ publicOrigin: origin }: AuthSchemeSettings, services: SchemeServices): Scheme {
+  const history = createKnownHistory(services.database)
+  const counts = createDigestCounts({ ...services, schema: 'auth', history })
+  return createDigest(services, {
     origin,
     counts,
-    nonces: createDigestNonces({ ...ports, secrets: ports.serviceSecrets, history }),
+    nonces: createDigestNonces({ ...services, secrets: services.serviceSecrets, history }),
   })
 }
 
 /** The scheme Digest with the secrets of this server, for requests to this origin. */
 export const createDigest = (
-  {
-    digestSecrets,
-    loginThrottle,
-    audit,
-    clock,
-  }: Pick<AuthSchemePorts, 'digestSecrets' | 'loginThrottle' | 'audit' | 'clock'>,
+  { digestSecrets, loginThrottle, audit, clock }: SchemeServices,
   place: Pick<DigestPorts, 'origin' | 'counts' | 'nonces'>,
 ): Scheme =>
   createDigestScheme({

@@ -22,11 +22,11 @@ import { verifyBasic } from '../logins/verify-password.ts'
 import { ownResourceServer } from '../principals/rights.ts'
 import type { KnownService } from '../services/service-secrets.ts'
 import {
-  type AuthSchemePorts,
   type AuthSchemeSettings,
   createDigest,
   createKeySigned,
   createSignedRequests,
+  type SchemeServices,
 } from './schemes.ts'
 
 /** The verification of callers of services. */
@@ -71,11 +71,11 @@ const remembered = { maxEntries: 2_000, maxBytes: 16_000_000 }
 /** Creates the verification. */
 export function createServiceCallers(
   settings: Pick<AuthSchemeSettings, 'schemes' | 'signatureTtlSeconds'>,
-  ports: Omit<AuthSchemePorts, 'serviceSecrets' | 'metrics'> & { readonly history: KnownHistory },
+  services: SchemeServices & { readonly history: KnownHistory },
 ): ServiceCallers {
-  const { principal, clock } = ports
-  const used = createUsedSignatures(ports, 'auth')
-  const counts = createDigestCounts({ ...ports, schema: 'auth' })
+  const { principal, clock } = services
+  const used = createUsedSignatures(services, 'auth')
+  const counts = createDigestCounts({ ...services, schema: 'auth' })
   const memo = createMemo<SchemesAtService>(remembered)
   const useSignature =
     ({ id }: KnownService): UseSignature =>
@@ -88,11 +88,11 @@ export function createServiceCallers(
     const key = `${service.id} ${origin}`
     const known = memo.peek(key)
     if (known?.madeWith === madeWith) return known.schemes
-    const counting = { ...ports, loginThrottle: countedFor(service.id, ports.loginThrottle) }
+    const counting = { ...services, loginThrottle: countedFor(service.id, services.loginThrottle) }
     const makers: Partial<Record<SchemeName, () => Scheme>> = {
       'key-signed': () => createKeySigned(counting),
       basic: () => createBasicScheme({ verify: (received) => verifyBasic(counting, received) }),
-      digest: () => createDigest(counting, { origin, counts, nonces: createDigestNonces({ ...ports, secrets }) }),
+      digest: () => createDigest(counting, { origin, counts, nonces: createDigestNonces({ ...services, secrets }) }),
       'signed-request': () => {
         const place = {
           publicOrigin: origin,
@@ -100,7 +100,7 @@ export function createServiceCallers(
           demandsAudience: true,
           ttlSeconds: settings.signatureTtlSeconds,
         }
-        return createSignedRequests(ports, { ...place, use: useSignature(service) })
+        return createSignedRequests(services, { ...place, use: useSignature(service) })
       },
     }
     const schemes = settings.schemes.flatMap((name) => makers[name]?.() ?? [])

@@ -8,6 +8,7 @@ import { readDealConfig } from '../../deal-server/config.ts'
 import { createDealServer, type DealResources } from '../../deal-server/server.ts'
 import { systemClock } from '../../shared/platform/clock.ts'
 import { createIdSource } from '../../shared/platform/ids.ts'
+import { createMetrics } from '../../shared/platform/metrics/metrics.ts'
 import { exchangeWith } from '../../test/support/clients/in-process.ts'
 
 /** An OpenAPI document: the parts that differ between deployments, and all others. */
@@ -19,7 +20,14 @@ interface Document {
 
 /** Stands for what a server is put together from, and does not need to describe its routes. */
 const absent: unknown = new Proxy(() => absent, { get: () => absent })
-const parts = { database: absent, cache: absent, clock: systemClock, ids: createIdSource(systemClock), log: absent }
+const parts = {
+  database: absent,
+  cache: absent,
+  clock: systemClock,
+  ids: createIdSource(systemClock),
+  log: absent,
+  metrics: createMetrics(),
+}
 
 /** Reads the documents from servers that have neither sockets nor data. */
 export async function readDocuments(): Promise<Readonly<Record<'auth' | 'deal', Document>>> {

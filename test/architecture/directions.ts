@@ -58,7 +58,15 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   'auth-server/tokens': ['auth-server/store', 'shared', '*'],
   'auth-server/audit': ['auth-server/store', 'shared', '*'],
   'auth-server/principals': ['auth-server/store', 'auth-server/audit', 'shared', '*'],
+  'auth-server/systems': [
+    'auth-server/passwords',
+    'auth-server/principals',
+    'auth-server/store',
+    'auth-server/audit',
+    'shared',
+  ],
   'auth-server/users': [
+    'auth-server/systems',
     'auth-server/passwords',
     'auth-server/principals',
     'auth-server/store',
@@ -67,6 +75,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     '*',
   ],
   'auth-server/access': [
+    'auth-server/systems',
     'auth-server/principals',
     'auth-server/users',
     'auth-server/store',
@@ -75,6 +84,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     '*',
   ],
   'auth-server/second-factors': [
+    'auth-server/systems',
     'auth-server/principals',
     'auth-server/users',
     'auth-server/store',
@@ -83,6 +93,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     '*',
   ],
   'auth-server/logins': [
+    'auth-server/systems',
     'auth-server/passwords',
     'auth-server/tokens',
     'auth-server/principals',
@@ -94,6 +105,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     '*',
   ],
   'auth-server/api-keys': [
+    'auth-server/systems',
     'auth-server/audit',
     'auth-server/store',
     'auth-server/principals',
@@ -102,6 +114,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     '*',
   ],
   'auth-server/services': [
+    'auth-server/systems',
     'auth-server/access',
     'auth-server/principals',
     'auth-server/store',
@@ -110,6 +123,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     '*',
   ],
   'auth-server/oauth': [
+    'auth-server/systems',
     'auth-server/api-keys',
     'auth-server/logins',
     'auth-server/tokens',

@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { type ApiKeys, createApiKeys } from '../../../auth-server/api-keys/api-keys.ts'
 import { createApiKeyExpiry } from '../../../auth-server/api-keys/key-use.ts'
 import { createCatalogues } from '../../../auth-server/principals/catalogue.ts'
 import { createPrincipalReader } from '../../../auth-server/principals/principal-reader.ts'
-import { createSealing } from '../../../auth-server/store/sealing.ts'
-import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { ensureAnonymous, insertUser } from '../../../auth-server/users/create-user.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { createHousekeeping } from '../../../shared/platform/database/housekeeping.ts'
-import { createIdSource } from '../../../shared/platform/ids.ts'
 import { type Backend, describeBackends } from '../../support/stores/backends.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
 import { createMovableClock } from '../../support/worlds/movable-clock.ts'
+import { createAuthSystems } from '../support/auth-core.ts'
 import { entriesDuring } from '../support/stored-entries.ts'
 
 let backend: Backend
@@ -27,15 +25,11 @@ describeBackends('API keys in the database', (openBackend) => {
     backend = await openBackend()
     database = backend.openDatabase()
     await migrateBoth(database)
-    const ids = createIdSource(clock)
-    await ensureAnonymous({ database, clock, ids })
-    await insertUser(
-      { database, clock, ids },
-      { username: 'Erin', passwordHash: null, roles: [], rights: [], enabled: true },
-    )
-    const sealing = createSealing(parseSecretsKeys(Buffer.alloc(32, 1).toString('base64url')))
-    const publisher = { waitUntilPublished: async (principalVersion: number) => void settled.push(principalVersion) }
-    apiKeys = createApiKeys({ database, clock, ids, sealing, publisher, pairsPerMinute: 10 })
+    const systems = createAuthSystems({ database, clock })
+    await ensureAnonymous(systems)
+    await insertUser(systems, { username: 'Erin', passwordHash: null, roles: [], rights: [], enabled: true })
+    vi.spyOn(systems.publisher, 'waitUntilPublished').mockImplementation(async (number) => void settled.push(number))
+    apiKeys = createApiKeys({ rsaPairsPerMinute: 10 }, systems)
   })
   afterAll(async () => {
     await database.close()

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { createApiKeys } from '../../../auth-server/api-keys/api-keys.ts'
 import { readEntries } from '../../../auth-server/audit/read-entries.ts'
 import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
@@ -17,6 +17,7 @@ import { ensureAnonymous, insertUser } from '../../../auth-server/users/create-u
 import { createDigestSecrets } from '../../../auth-server/users/digest-secrets.ts'
 import { systemClock as clock } from '../../../shared/platform/clock.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
+import { createAuthSystems } from '../support/auth-core.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
 import { createSettledLog } from '../support/settled-log.ts'
 
@@ -42,33 +43,18 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
   })
   afterAll(() => opened.dispose())
 
+  const systemsUnder = (secretsKeys: typeof oldKey) => {
+    const systems = createAuthSystems({ ...opened, clock, secretsKeys })
+    vi.spyOn(systems.publisher, 'waitUntilPublished').mockResolvedValue()
+    return systems
+  }
   const keysUnder = (secretsKeys = oldKey) => {
-    const { database } = opened
-    const publisher = { waitUntilPublished: async () => undefined }
-    return createApiKeys({
-      database,
-      clock,
-      ids,
-      sealing: createSealing(secretsKeys),
-      publisher,
-      pairsPerMinute: 10,
-    })
+    return createApiKeys({ rsaPairsPerMinute: 10 }, systemsUnder(secretsKeys))
   }
 
   const servicesUnder = (secretsKeys: typeof oldKey) =>
-    createServices({
-      ...opened,
-      clock,
-      ids,
-      sealing: createSealing(secretsKeys),
-      publisher: { waitUntilPublished: async () => undefined },
-      accessTokenTtlSeconds: 60,
-    })
-  const digestsUnder = (secretsKeys: typeof oldKey) => {
-    const { database } = opened
-    const publisher = { waitUntilPublished: async () => undefined }
-    return createDigestSecrets({ database, clock, ids, sealing: createSealing(secretsKeys), publisher })
-  }
+    createServices({ accessTokenTtlSeconds: 60 }, systemsUnder(secretsKeys))
+  const digestsUnder = (secretsKeys: typeof oldKey) => createDigestSecrets(systemsUnder(secretsKeys))
 
   it('recover-admin makes an administrator where there is none, once', async () => {
     const hashing = createPasswordHashing({ concurrency: 1 })

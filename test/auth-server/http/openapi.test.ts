@@ -5,6 +5,7 @@ import { createAuthServer } from '../../../auth-server/server.ts'
 import { authConsole } from '../../../console/auth-console.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
 import { createLog } from '../../../shared/platform/log/log.ts'
+import { createMetrics } from '../../../shared/platform/metrics/metrics.ts'
 import type { Reply, Sent } from '../../support/clients/http-client.ts'
 import {
   type Checker,
@@ -47,8 +48,9 @@ async function servedRoutes(): Promise<string[]> {
   const keyRing = await openKeyRing({ directory: config.keysDir, passphrase: undefined }, log)
   const { database, clock } = stack
   const secrets = { serviceSecrets: config.serviceSecrets ?? [], secretsKeys: config.secretsKeys ?? [] }
-  const parts = { database, clock, log, keyRing, cache: {} as never, ids: createIdSource(clock), ...secrets }
-  const routes = routesOf(createAuthServer(config, { ...parts, console: authConsole }).app)
+  const systems = { database, clock, log, cache: {} as never, ids: createIdSource(clock), metrics: createMetrics() }
+  const resources = { ...systems, keyRing, console: authConsole, ...secrets }
+  const routes = routesOf(createAuthServer(config, resources).app)
   await keyRing.close()
   return routes
 }

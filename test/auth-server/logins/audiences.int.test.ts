@@ -1,7 +1,6 @@
 import { decodeJwt } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { storeOwnAudience } from '../../../auth-server/access/resource-servers.ts'
-import { createLoginLists } from '../../../auth-server/logins/list-logins.ts'
 import { type AuthCore, createAuthCore, goodPassword, audience as ofPair } from '../support/auth-core.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
@@ -107,9 +106,9 @@ describeOnDatabases('logins for other audiences', (open) => {
   })
 
   it('neither stand in lists nor take the place of others when their resource server is gone', async () => {
-    const lists = createLoginLists({ database: opened.database, clock, sessionIdleTtlSeconds: 1800 })
     const userId = (await core.record(username))?.userId ?? ''
-    const listed = async () => (await lists.list(userId, { limit: 10, after: undefined })).items.map(({ id }) => id)
+    const listed = async () =>
+      (await core.loginLists.list(userId, { limit: 10, after: undefined })).items.map(({ id }) => id)
     const loginOf = ({ access_token }: { readonly access_token: string }) => String(decodeJwt(access_token).sid)
     const gone = [await logIn(archive), await logIn(archive)]
     expect((await listed()).toSorted()).toEqual(gone.map(loginOf).toSorted())

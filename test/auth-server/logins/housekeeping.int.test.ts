@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createLoginExpiry } from '../../../auth-server/logins/housekeeping.ts'
+import { createLoginExpiry } from '../../../auth-server/logins/refresh-token-families.ts'
 import { createHousekeeping } from '../../../shared/platform/database/housekeeping.ts'
 import { createLog } from '../../../shared/platform/log/log.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'

@@ -8,7 +8,6 @@ import {
   type LogInKeySigned,
 } from '../../../auth-server/logins/key-signed-login.ts'
 import { users } from '../../../auth-server/store/schema.ts'
-import { createKeySignedIssuer } from '../../../auth-server/tokens/key-signed-tokens.ts'
 import type { KeySignedClaims } from '../../../shared/protocol/key-signed-token/key-signed-payload.ts'
 import { isTokenPassword } from '../../../shared/protocol/key-signed-token/token-password.ts'
 import { createKeySignedVerifier } from '../../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
@@ -59,8 +58,7 @@ describeOnDatabases('a login for a key-signed token', (open) => {
         { load: core.hashing.withPermit.load },
       ),
     }
-    const issueKeySignedToken = createKeySignedIssuer({ signingKey: () => testKey })
-    return createKeySignedLogin({ ...core, clock, hashing, issueKeySignedToken, keySignedTokenTtlSeconds: 600 })
+    return createKeySignedLogin({ ...core, hashing })
   }
 
   const claimsOf = async (

@@ -1,8 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSessionExpiry } from '../../../auth-server/logins/housekeeping.ts'
-import { createLoginLists } from '../../../auth-server/logins/list-logins.ts'
-import { createSessionStore } from '../../../auth-server/logins/session-store.ts'
-import { createStartSession } from '../../../auth-server/logins/start-session.ts'
+import { createSessionExpiry } from '../../../auth-server/logins/session-store.ts'
 import { createStoredSessions } from '../../../auth-server/logins/use-session.ts'
 import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
@@ -28,17 +25,7 @@ describeOnDatabases('sessions in the database', (open) => {
   function createWorld() {
     const { database } = opened
     const cache = createMemoryCache(systemClock)
-    const core = createAuthCore({ database, clock, cache, maxLoginsPerUser })
-    const sessionStore = createSessionStore(database)
-    const limits = { sessionIdleTtlSeconds: 1800, sessionMaxTtlSeconds: 43_200 }
-    const ports = { ...core, cache, sessionStore, ...limits }
-    const sessions = createStoredSessions(ports)
-    return {
-      ...ports,
-      sessions,
-      loginLists: createLoginLists(ports),
-      startSession: createStartSession({ ...ports, sessions }),
-    }
+    return createAuthCore({ database, clock, cache, maxLoginsPerUser })
   }
 
   beforeAll(async () => {
@@ -138,7 +125,7 @@ describeOnDatabases('sessions in the database', (open) => {
       const { hash } = await start(username)
       const began = await world.sessions.look(hash)
       const sessionStore = { ...world.sessionStore, move: () => Promise.reject(new Unavailable(dependency)) }
-      const sessions = createStoredSessions({ ...world, sessionStore })
+      const sessions = createStoredSessions(world, { ...world.settings, sessionStore })
       clock.advance(2 * minute)
       // Without the database nothing is known of the session at all.
       if (dependency === 'database') await expect(sessions.use(hash)).rejects.toBeInstanceOf(Unavailable)

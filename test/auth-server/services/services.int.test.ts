@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { readCatalogue } from '../../../auth-server/principals/catalogue.ts'
 import { maxServices } from '../../../auth-server/services/service.ts'
 import { createServices, type Services } from '../../../auth-server/services/services.ts'
-import { createSealing } from '../../../auth-server/store/sealing.ts'
-import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
-import { createIdSource } from '../../../shared/platform/ids.ts'
 import { createMovableClock } from '../../support/worlds/movable-clock.ts'
+import { createAuthSystems } from '../support/auth-core.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
 
 describeOnDatabases('services in the database', (open) => {
@@ -16,14 +14,9 @@ describeOnDatabases('services in the database', (open) => {
 
   beforeAll(async () => {
     opened = await open()
-    services = createServices({
-      database: opened.database,
-      clock,
-      ids: createIdSource(clock),
-      sealing: createSealing(parseSecretsKeys(Buffer.alloc(32, 1).toString('base64url'))),
-      publisher: { waitUntilPublished: async (version) => void settled.push(version) },
-      accessTokenTtlSeconds: 60,
-    })
+    const systems = createAuthSystems({ ...opened, clock })
+    vi.spyOn(systems.publisher, 'waitUntilPublished').mockImplementation(async (number) => void settled.push(number))
+    services = createServices({ accessTokenTtlSeconds: 60 }, systems)
   })
   afterAll(() => opened.dispose())
 

@@ -1,13 +1,11 @@
 import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { createResourceServers } from '../../../auth-server/access/resource-servers.ts'
 import { createRoles } from '../../../auth-server/access/roles.ts'
-import { createPasswordChanges, type OwnPasswordChange } from '../../../auth-server/logins/change-password.ts'
-import { createLogIn, type LoginRequest } from '../../../auth-server/logins/login.ts'
-import { createLogOut } from '../../../auth-server/logins/logout.ts'
-import { createRefresh } from '../../../auth-server/logins/refresh.ts'
-import { createRefreshTokenFamilies } from '../../../auth-server/logins/refresh-token-families.ts'
+import { createChainedLog } from '../../../auth-server/audit/chained-log.ts'
+import type { OwnPasswordChange } from '../../../auth-server/logins/change-password.ts'
+import { createLoginSystems, createLogins } from '../../../auth-server/logins/create-logins.ts'
+import type { LoginRequest } from '../../../auth-server/logins/login.ts'
 import type { LoginLifetimes } from '../../../auth-server/logins/refresh-token-family.ts'
-import { createRevokeLogin } from '../../../auth-server/logins/revoke-login.ts'
 import { createPasswordHashing } from '../../../auth-server/passwords/password-hashing.ts'
 import { createCatalogues } from '../../../auth-server/principals/catalogue.ts'
 import {
@@ -17,8 +15,10 @@ import {
 import { createPrincipalReader } from '../../../auth-server/principals/principal-reader.ts'
 import { createSecondFactors } from '../../../auth-server/second-factors/create-second-factors.ts'
 import { createSealing } from '../../../auth-server/store/sealing.ts'
-import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
+import { parseSecretsKeys, type SecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
+import type { AuthSystems } from '../../../auth-server/systems/auth-systems.ts'
 import { createAccessTokenIssuer } from '../../../auth-server/tokens/access-tokens.ts'
+import { createKeySignedIssuer } from '../../../auth-server/tokens/key-signed-tokens.ts'
 import { createRefreshTokens } from '../../../auth-server/tokens/refresh-tokens.ts'
 import { ensureAnonymous } from '../../../auth-server/users/create-user.ts'
 import { createUsers } from '../../../auth-server/users/users.ts'
@@ -27,6 +27,8 @@ import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.t
 import { type Clock, systemClock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
+import { createLog } from '../../../shared/platform/log/log.ts'
+import { createMetrics } from '../../../shared/platform/metrics/metrics.ts'
 import type { AccessTokenAlg } from '../../../shared/protocol/access-token/access-token.ts'
 import { createAccessTokenVerifier } from '../../../shared/protocol/access-token/verify-access-token.ts'
 import { createLoginThrottle } from '../../../shared/server/login-throttle/count-attempts.ts'
@@ -70,7 +72,7 @@ export function generateTestKey(alg: AccessTokenAlg = 'RS256'): TestKey {
 /** Where everybody calls from. */
 const clientAddress = '127.0.0.1'
 
-const quiet = { info: () => undefined, warn: () => undefined }
+const log = createLog({ level: 'silent', format: 'json' })
 
 /** What a test server is made of; what is left out gets a default. */
 export interface CoreOptions {
@@ -81,6 +83,8 @@ export interface CoreOptions {
   readonly maxLoginsPerUser?: number
   /** In place of one over `cache`. */
   readonly publisher?: PrincipalPublisher
+  /** In place of a key that all tests share. */
+  readonly secretsKeys?: SecretsKeys
 }
 
 /**
@@ -89,38 +93,13 @@ export interface CoreOptions {
  */
 export type AuthCore = ReturnType<typeof createAuthCore>
 
-const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
+const sharedKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
 
-/** Wires an auth server without HTTP. Hashing is cheap. */
-export function createAuthCore(options: CoreOptions) {
-  const { database, clock, cache = createMemoryCache(systemClock) } = options
+/** The systems of an auth server. Hashing is cheap, and nothing is logged. */
+export function createAuthSystems(options: CoreOptions): AuthSystems {
+  const { database, clock, cache = createMemoryCache(systemClock), secretsKeys = sharedKeys } = options
   const ids = createIdSource(clock)
-  const publisher =
-    options.publisher ??
-    createPrincipalPublisher({
-      database,
-      cache,
-      clock,
-      log: quiet,
-      publishedKeys: () => 'the same',
-    })
-  const hashing = createPasswordHashing({
-    concurrency: 2,
-    maxQueued: 1000,
-    parameters: { memoryKib: 64, passes: 1, lanes: 1 },
-  })
-  const lifetimes = {
-    accessTokenTtlSeconds: 1800,
-    refreshTokenTtlSeconds: 86_400,
-    loginMaxTtlSeconds: 2_592_000,
-    refreshRetryWindowSeconds: 60,
-    ...options.lifetimes,
-  }
-  const refreshTokens = createRefreshTokens({ secretsKeys, ids, issuer })
-  const issueAccessToken = createAccessTokenIssuer({ keys: { signingKey: () => testKey }, ids, issuer, audience })
-  const keys = { key: (kid: string) => (kid === testKey.kid ? testKey.publicKey : undefined) }
-  const verifyAccessToken = createAccessTokenVerifier({ keys, issuer, clock })
-  const refreshTokenFamilies = createRefreshTokenFamilies(database)
+  const ports = { database, cache, clock, log, publishedKeys: () => 'the same' }
   // What limits guessing has tests of its own.
   const many = { count: 100_000, seconds: 60 }
   const limits = { perAccount: many, perAddress: many, perAccountEverywhere: many }
@@ -131,40 +110,72 @@ export function createAuthCore(options: CoreOptions) {
     limits,
     secrets: [issuer],
   })
-  const credentials = {
-    database,
-    hashing,
-    loginThrottle,
-    refreshTokenFamilies,
-    refreshTokens,
-    issueAccessToken,
-    lifetimes,
-  }
-  const room = { maxLoginsPerUser: options.maxLoginsPerUser ?? 100, sessionIdleTtlSeconds: 1800 }
-  const sealing = createSealing(secretsKeys)
-  const publicOrigins = { auth: 'http://localhost:4000', deal: 'http://localhost:4001' }
-  const factorPorts = { database, clock, ids, publisher, sealing, loginThrottle, publicOrigins }
-  const secondFactors = createSecondFactors(factorPorts)
-  const revokeLogin = createRevokeLogin({ database, publisher, clock })
-  const shared = { ...credentials, ...room, clock, ids, publisher, sealing, secondFactors, revokeLogin }
-  const passwords = createPasswordChanges(shared)
-  const logIn = createLogIn(shared)
   return {
-    ...shared,
+    database,
     cache,
-    users: createUsers(shared),
+    clock,
+    ids,
+    log,
+    metrics: createMetrics(),
+    publisher: options.publisher ?? createPrincipalPublisher(ports),
+    audit: createChainedLog({ database, clock, log, secretsKeys }),
+    hashing: createPasswordHashing({
+      concurrency: 2,
+      maxQueued: 1000,
+      parameters: { memoryKib: 64, passes: 1, lanes: 1 },
+    }),
+    loginThrottle,
+    accountLocks: loginThrottle,
+    sealing: createSealing(secretsKeys),
+    publicOrigins: { auth: 'http://localhost:4000', deal: 'http://localhost:4001' },
+  }
+}
+
+/** Wires an auth server without HTTP. */
+export function createAuthCore(options: CoreOptions) {
+  const systems = createAuthSystems(options)
+  const { database, clock, ids } = systems
+  const settings = {
+    accessTokenTtlSeconds: 1800,
+    refreshTokenTtlSeconds: 86_400,
+    loginMaxTtlSeconds: 2_592_000,
+    refreshRetryWindowSeconds: 60,
+    keySignedTokenTtlSeconds: 600,
+    sessionIdleTtlSeconds: 1800,
+    sessionMaxTtlSeconds: 43_200,
+    maxLoginsPerUser: options.maxLoginsPerUser ?? 100,
+    ...options.lifetimes,
+  }
+  const signingKeys = { signingKey: () => testKey }
+  const keys = { key: (kid: string) => (kid === testKey.kid ? testKey.publicKey : undefined) }
+  const secondFactors = createSecondFactors(systems)
+  const given = {
+    ...systems,
+    secondFactors,
+    refreshTokens: createRefreshTokens({ secretsKeys: options.secretsKeys ?? sharedKeys, ids, issuer }),
+    issueAccessToken: createAccessTokenIssuer({ keys: signingKeys, ids, issuer, audience }),
+    issueKeySignedToken: createKeySignedIssuer(signingKeys),
+    verifyAccessToken: createAccessTokenVerifier({ keys, issuer, clock }),
+  }
+  const logins = createLogins(settings, given)
+  const { passwords, logIn } = logins
+  return {
+    ...createLoginSystems(settings, given),
+    secondFactors,
+    users: createUsers(systems),
     passwords: {
       ...passwords,
       change: (change: Omit<OwnPasswordChange, 'clientAddress'>) => passwords.change({ clientAddress, ...change }),
     },
     logIn: (request: Omit<LoginRequest, 'clientAddress' | 'audience'> & Partial<Pick<LoginRequest, 'audience'>>) =>
       logIn({ clientAddress, audience: null, ...request }),
-    refresh: createRefresh(shared),
-    logOut: createLogOut({ ...shared, verifyAccessToken }),
-    verifyAccessToken,
-    roles: createRoles(shared),
-    resourceServers: createResourceServers({ ...shared, publicOrigins }),
+    startSession: logins.startSession,
+    loginLists: logins.loginLists,
+    refresh: logins.refresh,
+    logOut: logins.logOut,
+    roles: createRoles(systems),
+    resourceServers: createResourceServers(systems),
     record: createPrincipalReader({ database, clock, catalogues: createCatalogues(database) }).record,
-    ensureAnonymous: () => ensureAnonymous(shared),
+    ensureAnonymous: () => ensureAnonymous(systems),
   }
 }

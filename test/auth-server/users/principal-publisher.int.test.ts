@@ -56,8 +56,10 @@ describeOnDatabases('the principal publisher', (open) => {
     cache = await createUnreliableCache(instanceId, onMessage, onPart)
   })
 
-  const newPublisher = (database: Pick<Database, 'query'> = opened.database) =>
-    createPrincipalPublisher({ database, cache, clock: systemClock, log, publishedKeys: () => 'the same' })
+  const newPublisher = (reads: Pick<Database, 'query'> = opened.database) => {
+    const database = reads as Database
+    return createPrincipalPublisher({ database, cache, clock: systemClock, log, publishedKeys: () => 'the same' })
+  }
   const change = async (username: string) =>
     (await changePrincipal(opened.database, username, async () => ({ result: undefined, change: {} }))).principalVersion
   const cached = async (username: string) =>

@@ -1,0 +1,39 @@
+import type { VerificationKeys } from '../../shared/protocol/access-token/verify-access-token.ts'
+import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
+import type { VerifyKeySignedToken } from '../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
+import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
+import type { ApiKeys } from '../api-keys/api-keys.ts'
+import type { RefreshTokenFamilies } from '../logins/refresh-token-families.ts'
+import type { PrincipalReader } from '../principals/principal-reader.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
+import type { Tokens } from '../tokens/create-tokens.ts'
+import type { Audiences } from './audiences.ts'
+
+/** The settings that OAuth reads. */
+export interface OAuthSettings {
+  readonly issuer: string
+  /** AUDIENCE. */
+  readonly audience: string
+  readonly publicOrigin: string
+  readonly publicOrigins: Readonly<Record<string, string>>
+  readonly schemes: readonly SchemeName[]
+  readonly accessTokenTtlSeconds: number
+  readonly sessionIdleTtlSeconds: number
+}
+
+/** What OAuth is made of. */
+export interface OAuthSources extends AuthSystems, Tokens {
+  readonly apiKeys: ApiKeys
+  readonly refreshTokenFamilies: RefreshTokenFamilies
+  /** As the database has it now. */
+  readonly principal: (username: string) => Promise<PrincipalRecord | undefined>
+  readonly inCatalogue: PrincipalReader['inCatalogue']
+  readonly keyRing: { verificationKeys(use: 'key-signed'): VerificationKeys }
+}
+
+/** What the functions of this folder work with (`oauth.ts`). */
+export interface OAuthSystems extends OAuthSources {
+  readonly settings: OAuthSettings
+  readonly audiences: Audiences
+  readonly verifyKeySignedToken: VerifyKeySignedToken
+}
