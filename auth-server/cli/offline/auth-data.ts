@@ -65,10 +65,10 @@ async function generatedKey(dataDir: string): Promise<string> {
 
 /** Requires what the newest migration made. A server must migrate older data first. */
 async function requireTables(database: Database): Promise<void> {
-  const [row] = await database.query<{ there: string | null }>(
-    "select to_regprocedure('auth.cut_audit_entries()')::text as there",
+  const [newest] = await database.query(
+    "select from pg_attribute where attrelid = to_regclass('auth.principals') and attname = 'throttle_generation'",
   )
-  if (row?.there) return
+  if (newest) return
   throw new OperationError(
     'This database does not hold the tables of an auth server of this version. Start one on it first.',
   )
