@@ -3,7 +3,7 @@ import type { ProblemDocument } from '../../shared/platform/problems/problem-doc
 import { atFields } from '../frame/at-fields.ts'
 import type { AuthPage, AuthVisit } from '../frame/auth-api.ts'
 import type { ShownPage } from '../frame/console.tsx'
-import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { ErrorSummary, Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 import { doneAt, formProblem } from '../parts/forms.ts'
 import { AccountFrame } from './tabs.tsx'
 
@@ -39,7 +39,7 @@ export function repeatedPasswordProblem(form: ReadonlyMap<string, string>): Prob
 }
 
 /** The fields of a new password. */
-export const newPasswordFields: readonly FieldParts[] = [
+export const newPasswordFields: readonly FieldProps[] = [
   {
     name: 'newPassword',
     label: 'New password',
@@ -50,7 +50,7 @@ export const newPasswordFields: readonly FieldParts[] = [
   { name: 'again', label: 'New password again' },
 ].map((field) => ({ ...field, kind: 'password', isRequired: true, autocomplete: 'new-password' }))
 
-const fields: readonly FieldParts[] = [
+const fields: readonly FieldProps[] = [
   { name: 'oldPassword', label: 'Old password', kind: 'password', isRequired: true, autocomplete: 'current-password' },
   ...newPasswordFields,
 ]

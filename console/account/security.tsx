@@ -168,7 +168,7 @@ async function removal({ request, api }: AuthVisit, id: string, refused?: Refuse
   }
 }
 
-interface ProofFormParts {
+interface ProofFormProps {
   readonly of: Action
   readonly title: string
   readonly intro: string
@@ -178,7 +178,7 @@ interface ProofFormParts {
 }
 
 /** A form with the password, which a login of the last five minutes need not send. */
-function ProofForm({ of: form, title, intro, submit, id, problem }: ProofFormParts) {
+function ProofForm({ of: form, title, intro, submit, id, problem }: ProofFormProps) {
   return (
     <section class="panel">
       <h2>{title}</h2>

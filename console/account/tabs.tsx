@@ -14,13 +14,13 @@ const accountTabs: readonly Tab[] = [
   { path: '/account/tokens', text: 'Tokens and secrets' },
 ]
 
-interface AccountFrameParts {
+interface AccountFrameProps {
   readonly request: { readonly path: string; readonly query: URLSearchParams }
   readonly children: Child
 }
 
 /** Title, tabs and the message after something was done, above the content. */
-export function AccountFrame({ request, children }: AccountFrameParts) {
+export function AccountFrame({ request, children }: AccountFrameProps) {
   return (
     <>
       <h1>Account</h1>

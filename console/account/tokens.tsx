@@ -131,12 +131,12 @@ function DigestForm({ problem }: { readonly problem: ProblemDocument | undefined
   )
 }
 
-interface KeySignedFormParts {
+interface KeySignedFormProps {
   readonly problem: ProblemDocument | undefined
   readonly included: readonly string[]
 }
 
-function KeySignedForm({ problem, included }: KeySignedFormParts) {
+function KeySignedForm({ problem, included }: KeySignedFormProps) {
   const form = 'key-signed'
   const { include, password } = fieldErrors(problem)
   const fields = [

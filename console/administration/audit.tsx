@@ -3,7 +3,7 @@ import { changesInWords } from '../../shared/protocol/entry-changes.ts'
 import { explainedProblems } from '../../shared/protocol/problems/catalogue.ts'
 import type { AuthPage } from '../frame/auth-api.ts'
 import { type Column, Pager, Table, Time } from '../frame/content.tsx'
-import type { FieldParts } from '../frame/fields.tsx'
+import type { FieldProps } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { SearchForm } from '../parts/search-form.tsx'
 import { strings } from '../texts/account.ts'
@@ -79,7 +79,7 @@ const orderOptions = [
   { value: 'asc', text: 'Oldest first' },
 ]
 
-function fieldsOf(query: URLSearchParams): FieldParts[] {
+function fieldsOf(query: URLSearchParams): FieldProps[] {
   const action = query.get('action') ?? ''
   const isKnown = actionOptions.some(({ value }) => value === action)
   const kind = 'datetime-local'
@@ -142,7 +142,7 @@ const columnsFor = (reader: Reader, hasUserPages: boolean): Column<AuditEntry>[]
   },
 ]
 
-interface UserNameParts {
+interface UserNameProps {
   readonly name: string | null
   readonly isLink: boolean
   readonly isTarget?: boolean
@@ -153,7 +153,7 @@ interface UserNameParts {
 const isId = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 
 /** A user name with a link, or the id of a key, a login or a webhook. */
-function UserName({ name, isLink, isTarget = false, isKey = false }: UserNameParts) {
+function UserName({ name, isLink, isTarget = false, isKey = false }: UserNameProps) {
   if (name === null) return <span class="hint">{isTarget ? '–' : 'no user'}</span>
   if (isKey || isId(name)) return <code>{name}</code>
   const hasPage = isLink && /^[A-Za-z0-9._@-]{1,64}$/.test(name)

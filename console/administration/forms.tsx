@@ -4,22 +4,22 @@ import type { ProblemDocument } from '../../shared/platform/problems/problem-doc
 import type { AuthVisit } from '../frame/auth-api.ts'
 import type { ShownPage } from '../frame/console.tsx'
 import { Notice } from '../frame/content.tsx'
-import { ErrorSummary, type FieldParts } from '../frame/fields.tsx'
+import { ErrorSummary, type FieldProps } from '../frame/fields.tsx'
 import { doneText } from '../parts/forms.ts'
 import { RemovalForm } from './removal.tsx'
 import { ShownTag } from './shown-tag.tsx'
 
-interface FormPageParts {
+interface FormPageProps {
   readonly title: string
   /** Of the list, where the form for something new is sent too. */
   readonly list: string
   /** What errors lead to. */
-  readonly fields: readonly Pick<FieldParts, 'name' | 'label' | 'form'>[]
+  readonly fields: readonly Pick<FieldProps, 'name' | 'label' | 'form'>[]
 }
 
 /** The form for something new. `children` are its fields. */
 export const creationPage = (
-  { title, list, fields }: FormPageParts,
+  { title, list, fields }: FormPageProps,
   problem: ProblemDocument | undefined,
   children: Child,
 ): ShownPage => ({
@@ -50,7 +50,7 @@ export interface Refused {
 export const problemOfChange = (refused: Refused | undefined): ProblemDocument | undefined =>
   refused?.action === 'change' ? refused.problem : undefined
 
-interface OneParts extends FormPageParts {
+interface OneProps extends FormPageProps {
   /** What the reader types to delete it. */
   readonly name: string
   /** What the list is called. */
@@ -62,7 +62,7 @@ interface OneParts extends FormPageParts {
 
 /** One thing, with the form that changes it, whose fields are `children`, and the form that deletes it. */
 export function changePage(
-  { title, list, fields, listTitle, name, removal, shown }: OneParts,
+  { title, list, fields, listTitle, name, removal, shown }: OneProps,
   { request, refused }: { readonly request: AuthVisit['request']; readonly refused: Refused | undefined },
   children: Child,
 ): ShownPage {

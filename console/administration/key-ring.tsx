@@ -21,13 +21,13 @@ const texts = {
 type Key = AuthReply<'GET /keys'>['items'][number]
 
 /** The clock, and how long a key signs (`KEY_MAX_AGE_DAYS`). */
-export interface KeyRingPageParts {
+export interface KeyRingPageProps {
   readonly clock: Clock
   readonly rules: { readonly maxAgeMs: number }
 }
 
 /** `/account/keys`. */
-export const keyRingPage = ({ clock, rules }: KeyRingPageParts): AuthPage => ({
+export const keyRingPage = ({ clock, rules }: KeyRingPageProps): AuthPage => ({
   methods: ['GET'],
   path: '/account/keys',
   right: 'key.read',

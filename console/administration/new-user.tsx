@@ -5,7 +5,7 @@ import { atFields } from '../frame/at-fields.ts'
 import type { AuthPage, AuthVisit } from '../frame/auth-api.ts'
 import { allChosen, Checkboxes } from '../frame/choices.tsx'
 import type { ShownPage } from '../frame/console.tsx'
-import { Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 import { doneAt } from '../parts/forms.ts'
 import { chosenRights, RightsFields } from '../parts/rights.tsx'
 import { creationPage } from './forms.tsx'
@@ -32,7 +32,7 @@ export const createUserPage = (): AuthPage => ({
   },
 })
 
-interface GrantFieldsParts {
+interface GrantFieldsProps {
   /** All roles. */
   readonly offered: readonly Role[]
   readonly roles: readonly string[]
@@ -41,7 +41,7 @@ interface GrantFieldsParts {
 }
 
 /** Checkboxes of the roles and the direct rights of a user. */
-export function GrantFields({ offered, roles, rights, errors }: GrantFieldsParts) {
+export function GrantFields({ offered, roles, rights, errors }: GrantFieldsProps) {
   const choices = offered.map(({ name, description }) => ({ value: name, text: name, hint: description }))
   // The role `admin` has all rights.
   const allRights = new Set(offered.flatMap((role) => role.rights))
@@ -65,7 +65,7 @@ export function GrantFields({ offered, roles, rights, errors }: GrantFieldsParts
 /** The roles that were chosen. */
 export const chosenRoles = (form: ReadonlyMap<string, string>): string[] => allChosen(form, 'roles')
 
-const fields: readonly FieldParts[] = [
+const fields: readonly FieldProps[] = [
   {
     name: 'username',
     label: 'User name',

@@ -4,7 +4,7 @@ import { ErrorSummary, Field, fieldErrors } from '../frame/fields.tsx'
 import { formProblem } from '../parts/forms.ts'
 import { ShownTag } from './shown-tag.tsx'
 
-interface RemovalParts {
+interface RemovalProps {
   readonly name: string
   /** Where the form is sent, with the action `delete`. */
   readonly path: string
@@ -21,7 +21,7 @@ export const removalProblem = (form: ReadonlyMap<string, string>, name: string) 
     : { ok: false as const, problem: formProblem({ confirm: 'This is not the name.' }) }
 
 /** The form, closed until the reader opens it. */
-export function RemovalForm({ name, path, texts, shown, problem }: RemovalParts) {
+export function RemovalForm({ name, path, texts, shown, problem }: RemovalProps) {
   const field = { name: 'confirm', label: `Type ${name} to confirm`, form: 'delete', isRequired: true }
   return (
     <details open={problem !== undefined} class="action">

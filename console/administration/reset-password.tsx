@@ -4,7 +4,7 @@ import { newPasswordFields, repeatedPasswordProblem } from '../account/password.
 import { atFields } from '../frame/at-fields.ts'
 import type { AuthVisit, OpenAuthPage } from '../frame/auth-api.ts'
 import type { ShownPage } from '../frame/console.tsx'
-import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { ErrorSummary, Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 import { signInPath } from '../frame/navigation.ts'
 import { strings } from '../texts/account.ts'
 
@@ -43,7 +43,7 @@ export const resetPasswordPage = (): OpenAuthPage => ({
   },
 })
 
-const fields: readonly FieldParts[] = [
+const fields: readonly FieldProps[] = [
   { name: 'code', label: 'Code', isRequired: true, autocomplete: 'off', maxLength: 200 },
   ...newPasswordFields,
 ]

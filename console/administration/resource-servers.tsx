@@ -4,7 +4,7 @@ import { atFields } from '../frame/at-fields.ts'
 import type { AuthPage, AuthReply, AuthVisit } from '../frame/auth-api.ts'
 import type { ShownPage } from '../frame/console.tsx'
 import { type Column, Notice, Table } from '../frame/content.tsx'
-import { Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 import { doneAt, doneText } from '../parts/forms.ts'
 import { changePage, creationPage, problemOfChange, type Refused } from './forms.tsx'
 import { removalProblem } from './removal.tsx'
@@ -118,14 +118,14 @@ const fieldsOfText = ({ name, audience, rights }: ResourceServer): Readonly<Reco
   rights: linesOf(rights, false),
 })
 
-const idField: FieldParts = {
+const idField: FieldProps = {
   name: 'id',
   label: 'Id',
   hint: '1 to 63 small letters, digits or hyphens',
   isRequired: true,
   maxLength: 63,
 }
-const fields: readonly FieldParts[] = [
+const fields: readonly FieldProps[] = [
   { name: 'name', label: 'Name', isRequired: true, maxLength: 100 },
   {
     name: 'audience',
@@ -150,12 +150,12 @@ const fields: readonly FieldParts[] = [
   },
 ]
 
-interface ValueParts {
+interface ValueProps {
   readonly values: { get(name: string): string | undefined }
   readonly problem: ProblemDocument | undefined
 }
 
-function ValueFields({ values, problem }: ValueParts) {
+function ValueFields({ values, problem }: ValueProps) {
   const errors = fieldErrors(problem)
   return (
     <>

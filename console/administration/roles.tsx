@@ -4,7 +4,7 @@ import { atFields } from '../frame/at-fields.ts'
 import type { AuthPage, AuthVisit } from '../frame/auth-api.ts'
 import type { ShownPage } from '../frame/console.tsx'
 import { type Column, Notice, Table } from '../frame/content.tsx'
-import { Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 import { doneAt, doneText } from '../parts/forms.ts'
 import { chosenRights, RightsFields } from '../parts/rights.tsx'
 import { changePage, creationPage, problemOfChange, type Refused } from './forms.tsx'
@@ -81,23 +81,23 @@ const valuesOf = (form: AuthVisit['form']) => ({
   rights: chosenRights(form),
 })
 
-const nameField: FieldParts = {
+const nameField: FieldProps = {
   name: 'name',
   label: 'Name',
   hint: '1 to 63 small letters, digits or any of . _ -',
   isRequired: true,
   maxLength: 63,
 }
-const descriptionField: FieldParts = { name: 'description', label: 'Description', maxLength: 500 }
+const descriptionField: FieldProps = { name: 'description', label: 'Description', maxLength: 500 }
 const fields = [nameField, descriptionField, { name: 'rights', label: 'Rights' }]
 
-interface ValueParts {
+interface ValueProps {
   readonly values: Pick<Role, 'description' | 'rights'>
   readonly offered: Iterable<string>
   readonly problem: ProblemDocument | undefined
 }
 
-function ValueFields({ values, offered, problem }: ValueParts) {
+function ValueFields({ values, offered, problem }: ValueProps) {
   const errors = fieldErrors(problem)
   return (
     <>

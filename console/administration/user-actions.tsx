@@ -1,7 +1,7 @@
 /** The forms by which an administrator acts on the account of a user. */
 import type { Child } from 'hono/jsx'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { ErrorSummary, Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 import { RemovalForm } from './removal.tsx'
 import { ShownTag } from './shown-tag.tsx'
@@ -24,12 +24,12 @@ interface ActionOf {
   readonly refused: { readonly action: ActionName; readonly problem: ProblemDocument } | undefined
 }
 
-interface AccountActionsParts extends ActionOf {
+interface AccountActionsProps extends ActionOf {
   readonly isLocked: boolean
 }
 
 /** All forms but that of the roles and rights, each closed until the reader opens it. */
-export function AccountActions({ user, refused, isLocked }: AccountActionsParts) {
+export function AccountActions({ user, refused, isLocked }: AccountActionsProps) {
   const of = { user, refused }
   return (
     <>
@@ -106,7 +106,7 @@ export function AccountActions({ user, refused, isLocked }: AccountActionsParts)
 }
 
 /** An action that needs the password, or a login of the last five minutes. */
-function ProvedAction(parts: ActionParts) {
+function ProvedAction(parts: ActionProps) {
   const { name, refused } = parts
   const error = refused?.action === name ? fieldErrors(refused.problem).password : undefined
   return (
@@ -116,16 +116,16 @@ function ProvedAction(parts: ActionParts) {
   )
 }
 
-interface ActionParts extends ActionOf {
+interface ActionProps extends ActionOf {
   readonly name: ActionName
   readonly title: string
   readonly hint: string
   readonly button: string
-  readonly fields?: readonly Pick<FieldParts, 'name' | 'label' | 'form'>[]
+  readonly fields?: readonly Pick<FieldProps, 'name' | 'label' | 'form'>[]
   readonly children?: Child
 }
 
-function Action({ user, refused, name, title, hint, button, fields, children }: ActionParts) {
+function Action({ user, refused, name, title, hint, button, fields, children }: ActionProps) {
   const problem = refused?.action === name ? refused.problem : undefined
   return (
     <details open={problem !== undefined} class="action">

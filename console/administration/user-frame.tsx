@@ -9,7 +9,7 @@ import { EnabledBadge, type User, userPath, usersPath, usersRight } from './user
 /** The right that the pages of a user's sessions need. */
 export const userSessionsRight = 'session.manage'
 
-interface UserFrameParts {
+interface UserFrameProps {
   /** `enabled` is left out where the page does not know it. */
   readonly user: Pick<User, 'username'> & Partial<Pick<User, 'enabled'>>
   readonly request: { readonly query: URLSearchParams }
@@ -20,7 +20,7 @@ interface UserFrameParts {
 }
 
 /** Title, tabs and the message after something was done, above the content. */
-export function UserFrame({ user, request, tab, rights, children }: UserFrameParts) {
+export function UserFrame({ user, request, tab, rights, children }: UserFrameProps) {
   const base = userPath(user.username)
   const tabs: Tab[] = [
     ...(rights.has(usersRight) ? [{ path: base, text: 'Overview' }] : []),

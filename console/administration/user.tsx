@@ -182,13 +182,13 @@ async function shownUser(visit: AuthVisit, user: User, refused?: Refused): Promi
   }
 }
 
-interface UserFactsParts {
+interface UserFactsProps {
   readonly user: User
   readonly lockedUntil: string | null
   readonly reader: Reader
 }
 
-function UserFacts({ user, lockedUntil, reader }: UserFactsParts) {
+function UserFacts({ user, lockedUntil, reader }: UserFactsProps) {
   return (
     <dl class="facts">
       {lockedUntil !== null && (

@@ -2,7 +2,7 @@
 
 import type { AuthPage } from '../frame/auth-api.ts'
 import { type Column, Notice, Pager, Table, Time } from '../frame/content.tsx'
-import type { FieldParts } from '../frame/fields.tsx'
+import type { FieldProps } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { doneText } from '../parts/forms.ts'
 import { SearchForm } from '../parts/search-form.tsx'
@@ -70,7 +70,7 @@ const stateOptions = [
   { value: 'false', text: 'disabled' },
 ]
 
-const fieldsFor = (roles: readonly Role[]): readonly FieldParts[] => [
+const fieldsFor = (roles: readonly Role[]): readonly FieldProps[] => [
   { name: 'q', label: 'Name', kind: 'search', maxLength: 64 },
   {
     name: 'role',

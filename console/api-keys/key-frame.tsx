@@ -8,14 +8,14 @@ import { doneText } from '../parts/forms.ts'
 import { shownOnce } from '../parts/show-once.tsx'
 import { type KeyPlace, nameOf } from './api-key.ts'
 
-interface KeyFrameParts {
+interface KeyFrameProps {
   readonly place: KeyPlace
   readonly request: { readonly path: string; readonly query: URLSearchParams }
   readonly children: Child
 }
 
 /** The reader's own keys stand below the tabs of the account. */
-export function KeyFrame({ place, request, children }: KeyFrameParts) {
+export function KeyFrame({ place, request, children }: KeyFrameProps) {
   if (!place.isOfAll) return <AccountFrame request={request}>{children}</AccountFrame>
   return (
     <>

@@ -2,7 +2,7 @@
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import type { AuthPage } from '../frame/auth-api.ts'
 import { type Column, Pager, Table, Time } from '../frame/content.tsx'
-import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { ErrorSummary, Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { strings } from '../texts/account.ts'
 import { type ApiKey, allKeysRight, type KeyPlace, nameOf } from './api-key.ts'
@@ -49,7 +49,7 @@ export const apiKeyListPage = (place: KeyPlace): AuthPage => ({
   },
 })
 
-const ownerField: FieldParts = {
+const ownerField: FieldProps = {
   name: 'username',
   label: 'Keys of the user',
   kind: 'search',
@@ -57,13 +57,13 @@ const ownerField: FieldParts = {
   isFilter: true,
 }
 
-interface OwnerFilterParts {
+interface OwnerFilterProps {
   readonly base: string
   readonly owner: string | undefined
   readonly problem: ProblemDocument | undefined
 }
 
-function OwnerFilter({ base, owner, problem }: OwnerFilterParts) {
+function OwnerFilter({ base, owner, problem }: OwnerFilterProps) {
   return (
     <form method="get" action={base} class="row">
       <Field {...ownerField} value={owner} error={fieldErrors(problem).username} />
@@ -74,14 +74,14 @@ function OwnerFilter({ base, owner, problem }: OwnerFilterParts) {
   )
 }
 
-interface ApiKeyTableParts {
+interface ApiKeyTableProps {
   readonly keys: readonly ApiKey[]
   readonly place: KeyPlace
   readonly reader: Reader
 }
 
 /** The keys, each with a link to its page. */
-export function ApiKeyTable({ keys, place, reader }: ApiKeyTableParts) {
+export function ApiKeyTable({ keys, place, reader }: ApiKeyTableProps) {
   const columns: Column<ApiKey>[] = [
     {
       title: 'Name',

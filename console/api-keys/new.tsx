@@ -4,7 +4,7 @@ import { atFields } from '../frame/at-fields.ts'
 import type { AuthPage, AuthRoutes, AuthVisit } from '../frame/auth-api.ts'
 import { Radios } from '../frame/choices.tsx'
 import type { ShownPage } from '../frame/console.tsx'
-import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { ErrorSummary, Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 import { formProblem, textOf } from '../parts/forms.ts'
 import { chosenRights, RightsFields } from '../parts/rights.tsx'
@@ -60,7 +60,7 @@ const requestOf = (form: Form, place: KeyPlace): AuthRoutes['POST /api-keys']['b
 const choicesOf = <Value extends string>(choices: Readonly<Record<Value, { text: string; hint: string }>>) =>
   (Object.keys(choices) as Value[]).map((value) => ({ value, ...choices[value] }))
 
-const fields: readonly FieldParts[] = [
+const fields: readonly FieldProps[] = [
   { name: 'username', label: 'Owner' },
   { name: 'name', label: 'Name' },
   { name: 'kind', label: 'What the program signs with' },
@@ -116,12 +116,12 @@ function keyForm({ request, form, caller }: AuthVisit, place: KeyPlace, problem?
   }
 }
 
-interface PartParts {
+interface PartProps {
   readonly form: Form
   readonly errors: Readonly<Record<string, string>>
 }
 
-function MaterialFields({ form, errors }: PartParts) {
+function MaterialFields({ form, errors }: PartProps) {
   return (
     <>
       <Radios
@@ -146,13 +146,13 @@ function MaterialFields({ form, errors }: PartParts) {
   )
 }
 
-interface ReachParts {
+interface ReachProps {
   readonly form: Form
   readonly error: string | undefined
   readonly offered: Iterable<string>
 }
 
-function ReachFields({ form, error, offered }: ReachParts) {
+function ReachFields({ form, error, offered }: ReachProps) {
   return (
     <>
       <Radios
@@ -168,7 +168,7 @@ function ReachFields({ form, error, offered }: ReachParts) {
   )
 }
 
-function UseFields({ form, errors, isFirst }: PartParts & { readonly isFirst: boolean }) {
+function UseFields({ form, errors, isFirst }: PartProps & { readonly isFirst: boolean }) {
   return (
     <>
       <Field

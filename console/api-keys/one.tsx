@@ -4,7 +4,7 @@ import { atFields } from '../frame/at-fields.ts'
 import type { AuthPage, AuthVisit } from '../frame/auth-api.ts'
 import type { PageResult, ShownPage } from '../frame/console.tsx'
 import { Time } from '../frame/content.tsx'
-import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { ErrorSummary, Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { doneAt, formProblem, textOf } from '../parts/forms.ts'
@@ -109,13 +109,13 @@ function keyPage(visit: AuthVisit, place: KeyPlace, key: ApiKey, problem?: Probl
   }
 }
 
-interface KeyFactsParts {
+interface KeyFactsProps {
   readonly apiKey: ApiKey
   readonly place: KeyPlace
   readonly reader: Reader
 }
 
-function KeyFacts({ apiKey, place, reader }: KeyFactsParts) {
+function KeyFacts({ apiKey, place, reader }: KeyFactsProps) {
   const facts: readonly (readonly [title: string, value: unknown])[] = [
     ['Id', <code>{apiKey.id}</code>],
     ...(place.isOfAll ? [['Owner', apiKey.username] as const] : []),
@@ -166,7 +166,7 @@ function ConfirmForm({ path, problem }: { readonly path: string; readonly proble
   )
 }
 
-interface RotateFormParts {
+interface RotateFormProps {
   readonly visit: AuthVisit
   readonly path: string
   readonly apiKey: ApiKey
@@ -175,9 +175,9 @@ interface RotateFormParts {
 
 const overlaps = Object.entries(texts.overlaps).map(([value, text]) => ({ value, text }))
 
-function RotateForm({ visit: { form }, path, apiKey, problem }: RotateFormParts) {
+function RotateForm({ visit: { form }, path, apiKey, problem }: RotateFormProps) {
   const errors = fieldErrors(problem)
-  const fields: readonly FieldParts[] = [
+  const fields: readonly FieldProps[] = [
     {
       name: 'overlapSeconds',
       label: 'The former one works for',

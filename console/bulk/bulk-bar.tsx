@@ -34,7 +34,7 @@ export interface BulkEntries {
   readonly errors?: Readonly<Record<string, string>>
 }
 
-interface BulkBarParts extends BulkEntries {
+interface BulkBarProps extends BulkEntries {
   readonly actions: readonly BulkAction[]
   /** The query of the list, to return to it. */
   readonly query: URLSearchParams
@@ -43,7 +43,7 @@ interface BulkBarParts extends BulkEntries {
 }
 
 /** The form. `bulkId` begins the command ids: a form that is sent again does nothing twice. */
-export function BulkBar({ actions, query, children, ...entries }: BulkBarParts) {
+export function BulkBar({ actions, query, children, ...entries }: BulkBarProps) {
   const { action, reason, employeeId, errors = {} } = entries
   const options = actions.map((value) => ({ value, text: titles[value] }))
   const common = { form: 'bulk', isFilter: true }

@@ -13,7 +13,7 @@ export interface Bar {
   readonly href?: string
 }
 
-interface ChartParts {
+interface ChartProps {
   /** Unique on the page. */
   readonly id: string
   readonly title: string
@@ -25,7 +25,7 @@ interface ChartParts {
 const largest = (bars: readonly Bar[]): number => Math.max(1, ...bars.map(({ value }) => value))
 
 /** Bars that lie, one in each row. Widths are in per cent of the space for bars. */
-export function LyingBars({ id, title, description, bars }: ChartParts) {
+export function LyingBars({ id, title, description, bars }: ChartProps) {
   const rowHeight = 34
   const [left, width] = [124, 180]
   const max = largest(bars)
@@ -51,7 +51,7 @@ export function LyingBars({ id, title, description, bars }: ChartParts) {
 }
 
 /** Bars that stand, one for each span of time. */
-export function StandingBars({ id, title, description, bars }: ChartParts) {
+export function StandingBars({ id, title, description, bars }: ChartProps) {
   const [height, step] = [110, 60]
   const max = largest(bars)
   return (
@@ -84,13 +84,13 @@ export function StandingBars({ id, title, description, bars }: ChartParts) {
   )
 }
 
-interface SvgParts extends Omit<ChartParts, 'bars'> {
+interface SvgProps extends Omit<ChartProps, 'bars'> {
   readonly width: number
   readonly height: number
   readonly children?: Child
 }
 
-function Svg({ id, title, description, width, height, children }: SvgParts) {
+function Svg({ id, title, description, width, height, children }: SvgProps) {
   return (
     <svg class="chart" role="img" viewBox={`0 0 ${width} ${height}`} aria-labelledby={`${id}-title ${id}-text`}>
       <title id={`${id}-title`}>{title}</title>

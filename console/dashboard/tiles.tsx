@@ -13,13 +13,13 @@ const stateTexts = {
   cancelled: 'cancelled',
 }
 
-interface StatesParts {
+interface StatesProps {
   readonly groups: readonly Group[]
   readonly reader: Reader
 }
 
 /** The deals by state: a chart, and the same in a table. */
-export function States({ groups, reader }: StatesParts) {
+export function States({ groups, reader }: StatesProps) {
   const states = countByState(groups)
   const bars = states.map(({ state, count }) => ({
     label: stateTexts[state],
@@ -76,14 +76,14 @@ function Values({ values, reader }: Pick<StateCount, 'values'> & { readonly read
   )
 }
 
-interface HeldParts {
+interface HeldProps {
   readonly held: readonly ShortDeal[]
   readonly reader: Reader
   readonly now: number
 }
 
 /** Deals on hold, and for how long. */
-export function Held({ held, reader, now }: HeldParts) {
+export function Held({ held, reader, now }: HeldProps) {
   const columns: Column<ShortDeal>[] = [
     { title: 'Deal', cell: ({ id, name }) => <a href={pathOfDeal(id)}>{name}</a> },
     { title: 'For', isShort: true, cell: ({ heldAt }) => (heldAt === null ? '–' : ageOf(heldAt, now, reader)) },
@@ -106,14 +106,14 @@ export function ageOf(time: string, now: number, reader: Pick<Reader, 'duration'
   return reader.duration(Math.floor(minutes / 1440), 'day')
 }
 
-interface TasksParts {
+interface TasksProps {
   readonly tasks: readonly ShortTask[]
   readonly reader: Reader
   readonly today: string
 }
 
 /** The reader's most urgent tasks. */
-export function Tasks({ tasks, reader, today }: TasksParts) {
+export function Tasks({ tasks, reader, today }: TasksProps) {
   const columns: Column<ShortTask>[] = [
     { title: 'Task', cell: ({ title, dealId }) => <a href={pathOfDeal(dealId)}>{title}</a> },
     {

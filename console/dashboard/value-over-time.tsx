@@ -62,11 +62,11 @@ export function currenciesOf(spans: readonly SpanValue[]): readonly string[] {
   return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([currency]) => currency)
 }
 
-interface ChartParts extends Parts {
+interface ChartProps extends Parts {
   readonly currency: string
 }
 
-function CurrencyChart({ spans, period, reader, currency }: ChartParts) {
+function CurrencyChart({ spans, period, reader, currency }: ChartProps) {
   const short = new Intl.NumberFormat(reader.locale, { notation: 'compact', maximumFractionDigits: 1 })
   const label = labelOf(period, reader)
   const found = spans.map(({ groups, from }) => ({ from, group: groups.find((group) => group.currency === currency) }))

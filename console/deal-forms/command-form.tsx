@@ -2,7 +2,7 @@
 
 import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import { Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 import { choices, hints, labels } from '../texts/deal.ts'
 import { type FormField, fieldsOf } from './form-fields.ts'
 
@@ -32,7 +32,7 @@ export interface FormContext {
   readonly form?: string
 }
 
-interface CommandFormParts extends FormContext {
+interface CommandFormProps extends FormContext {
   readonly command: Command
   /** Field → its text. */
   readonly values?: ReadonlyMap<string, string> | undefined
@@ -65,7 +65,7 @@ export const isOnTask = (command: Command): boolean =>
   fieldsOf(command).some(({ name, isRequired }) => name === 'taskId' && isRequired)
 
 /** The form. */
-export function CommandForm(parts: CommandFormParts) {
+export function CommandForm(parts: CommandFormProps) {
   const { command, action, commandId, version, seen, button } = parts
   const fields = fieldPartsOf(parts)
   return (
@@ -91,9 +91,9 @@ export function fieldPartsOf({
   currency,
   tasks,
   form,
-}: Pick<CommandFormParts, 'command' | 'values' | 'faults' | 'currency' | 'tasks' | 'form'>): readonly FieldParts[] {
+}: Pick<CommandFormProps, 'command' | 'values' | 'faults' | 'currency' | 'tasks' | 'form'>): readonly FieldProps[] {
   const errors = fieldErrors(faults)
-  return shownFieldsOf(command).map((field): FieldParts => {
+  return shownFieldsOf(command).map((field): FieldProps => {
     const { name, kind } = field
     const label = labels[`${command.name}.${name}`] ?? labels[name] ?? inWords(name)
     return {
@@ -109,7 +109,7 @@ export function fieldPartsOf({
   })
 }
 
-function controlOf(field: FormField, tasks: readonly NamedChoice[] | undefined): Partial<FieldParts> {
+function controlOf(field: FormField, tasks: readonly NamedChoice[] | undefined): Partial<FieldProps> {
   const { name, kind, isRequired } = field
   if (name === 'taskId' && tasks) return { kind: 'select', options: [{ value: '', text: 'Choose a task' }, ...tasks] }
   switch (kind) {

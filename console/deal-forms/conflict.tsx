@@ -6,7 +6,7 @@ import type { Reader } from '../frame/reader.ts'
 import type { DealView } from './deal-view.ts'
 import { type ComparedFact, compareFacts } from './snapshot.ts'
 
-interface ConflictParts {
+interface ConflictProps {
   readonly command: Command
   readonly form: ReadonlyMap<string, string>
   readonly seen: string | undefined
@@ -30,7 +30,7 @@ const columns: Column<ComparedFact>[] = [
 ]
 
 /** The comparison. */
-export function Conflict({ seenVersion, ...compared }: ConflictParts) {
+export function Conflict({ seenVersion, ...compared }: ConflictProps) {
   const { deal, reader } = compared
   const rows = compareFacts(compared)
   const seen = /^\d{1,12}$/.test(seenVersion ?? '') ? reader.number(Number(seenVersion)) : '–'

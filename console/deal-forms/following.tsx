@@ -18,7 +18,7 @@ const followingRight = 'deal.history.read'
 export const follower = ({ rights }: Pick<Caller, 'rights'>): readonly AssetName[] =>
   may({ rights }, followingRight) ? ['follow.js'] : []
 
-interface FollowingParts {
+interface FollowingProps {
   readonly deal: DealView
   readonly caller: Pick<Caller, 'username' | 'rights'>
   /** True on a page with a form: it is never replaced. */
@@ -26,7 +26,7 @@ interface FollowingParts {
 }
 
 /** The place of notices, with the addresses that the script reads. */
-export function Following({ deal, caller, isForm = false }: FollowingParts) {
+export function Following({ deal, caller, isForm = false }: FollowingProps) {
   if (!may(caller, followingRight)) return null
   const { id, version } = deal
   return (

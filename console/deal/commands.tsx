@@ -8,13 +8,13 @@ import { type DealView, pathOfCommand } from '../deal-forms/deal-view.ts'
 import { reasonsOf } from '../deal-forms/reasons.ts'
 import { initialValues, snapshotOf } from '../deal-forms/snapshot.ts'
 
-interface CommandsParts {
+interface CommandsProps {
   readonly deal: DealView
   readonly ids: IdSource
 }
 
 /** The panel of all commands but those on tasks. */
-export function Commands({ deal, ids }: CommandsParts) {
+export function Commands({ deal, ids }: CommandsProps) {
   const reasons = reasonsOf(deal)
   const onDeal = commands.filter(({ target, makes }) => target === 'deal' && makes === undefined).sort(byPlace)
   const possible = onDeal.filter((command) => !reasons.has(command.name) && !isOnTask(command))
@@ -63,12 +63,12 @@ const placeOf = ({ name }: Command): number =>
 
 const byPlace = (a: Command, b: Command): number => placeOf(a) - placeOf(b)
 
-interface InlineParts extends CommandsParts {
+interface InlineProps extends CommandsProps {
   readonly command: Command
 }
 
 /** The form of a command, folded. What it was refused for is shown on a page of its own. */
-export function InlineCommand({ command, deal, ids }: InlineParts) {
+export function InlineCommand({ command, deal, ids }: InlineProps) {
   const { verb, words } = command
   const title = (deal.held ? words.titleOnHold : undefined) ?? words.title
   return (

@@ -56,14 +56,14 @@ async function readHistory({ api, caller, request }: DealVisit, id: string): Pro
   return reply.body
 }
 
-interface DealPageParts {
+interface DealPageProps {
   readonly visit: DealVisit
   readonly deal: DealView
   readonly history: HistoryPage | undefined
   readonly ids: IdSource
 }
 
-function DealContent({ visit, deal, history, ids }: DealPageParts) {
+function DealContent({ visit, deal, history, ids }: DealPageProps) {
   const { request, reader, caller } = visit
   const state = stateOf(deal)
   return (

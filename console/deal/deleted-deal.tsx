@@ -12,7 +12,7 @@ import { may } from '../frame/may.ts'
 import { doneText } from './done-text.ts'
 import { type EventView, History } from './history.tsx'
 
-interface DeletedParts {
+interface DeletedProps {
   readonly visit: DealVisit
   /** The refusal to show the deal. Only readers who may restore it learn that it is deleted. */
   readonly refusal: ApiRefusal
@@ -21,7 +21,7 @@ interface DeletedParts {
 }
 
 /** The page. @throws RefusedCall for a deal that is not there, or of which the reader may know nothing */
-export function deletedDealPage({ visit, refusal, events, ids }: DeletedParts): PageResult {
+export function deletedDealPage({ visit, refusal, events, ids }: DeletedProps): PageResult {
   const { deletedAt, purgeAt } = refusal.problem
   if (typeof deletedAt !== 'string' || typeof purgeAt !== 'string') throw new RefusedCall(refusal)
   const { reader, request, caller } = visit

@@ -5,7 +5,7 @@ import type { DealView } from '../deal-forms/deal-view.ts'
 import { Time } from '../frame/content.tsx'
 import type { Reader } from '../frame/reader.ts'
 
-interface FactsParts {
+interface FactsProps {
   readonly deal: DealView
   readonly reader: Reader
 }
@@ -14,7 +14,7 @@ interface FactsParts {
 type Fact = readonly [label: string, value: Child | null]
 
 /** The panel with all facts that the deal has. */
-export function Facts({ deal, reader }: FactsParts) {
+export function Facts({ deal, reader }: FactsProps) {
   const parts = { deal, reader }
   const ofFields = labelledFields.map((field) => factOf(field, parts))
   const facts = [...ofFields, ...completionFacts(parts), ...recordFacts(parts)]
@@ -47,7 +47,7 @@ function FactList({ facts }: { readonly facts: readonly Fact[] }) {
 }
 
 /** A fact by the kind of its field. */
-function factOf({ name, kind, label }: LabelledField, { deal, reader }: FactsParts): Fact {
+function factOf({ name, kind, label }: LabelledField, { deal, reader }: FactsProps): Fact {
   const value = deal[name]
   if (kind === 'date') return [label, value === null ? '–' : reader.date(String(value))]
   // A penalty of nothing was decided. A sum of nothing tells nothing.
@@ -58,7 +58,7 @@ function factOf({ name, kind, label }: LabelledField, { deal, reader }: FactsPar
 }
 
 /** How the deal was completed. */
-function completionFacts({ deal: { completion, currency }, reader }: FactsParts): Fact[] {
+function completionFacts({ deal: { completion, currency }, reader }: FactsProps): Fact[] {
   if (!completion) return []
   return [
     ['Completed on', reader.date(completion.completedOn)],
@@ -69,7 +69,7 @@ function completionFacts({ deal: { completion, currency }, reader }: FactsParts)
 }
 
 /** What the server keeps. */
-const recordFacts = ({ deal, reader }: FactsParts): Fact[] => [
+const recordFacts = ({ deal, reader }: FactsProps): Fact[] => [
   ['Created', <By time={deal.createdAt} who={deal.createdBy} reader={reader} />],
   ['Last change', <By time={deal.updatedAt} who={deal.updatedBy} reader={reader} />],
   ['Version', reader.number(deal.version)],

@@ -9,14 +9,14 @@ import { wordsOf } from './event-words.ts'
 /** An event. */
 export type EventView = DealReply<'GET /rest/v1/deals/:id/history'>['items'][number]
 
-interface HistoryParts {
+interface HistoryProps {
   readonly events: readonly EventView[]
   readonly tasks: readonly Pick<TaskView, 'id' | 'title'>[]
   readonly reader: Reader
 }
 
 /** The list of events. */
-export function History({ events, tasks, reader }: HistoryParts) {
+export function History({ events, tasks, reader }: HistoryProps) {
   const titles = new Map(tasks.map(({ id, title }) => [id, title]))
   return (
     <ol class="history" start={events[0]?.sequence}>

@@ -30,13 +30,13 @@ const lines: readonly { readonly from: DealState; readonly to: DealState; readon
   { from: 'held', to: 'cancelled', path: 'M112 101H204m-6-4l6 4l-6 4' },
 ]
 
-interface DiagramParts {
+interface DiagramProps {
   readonly deal: DealView
   readonly reader: Reader
 }
 
 /** The panel with the picture. */
-export function StateDiagram({ deal, reader }: DiagramParts) {
+export function StateDiagram({ deal, reader }: DiagramProps) {
   const current = stateOf(deal)
   return (
     <section class="panel" aria-labelledby="state">

@@ -14,7 +14,7 @@ import { pathOfDeal } from '../parts/deal-parts.tsx'
 import { dealTexts as texts } from '../texts/deal.ts'
 import { InlineCommand } from './commands.tsx'
 
-interface TasksParts {
+interface TasksProps {
   readonly deal: DealView
   readonly reader: Reader
   readonly caller: Caller
@@ -27,7 +27,7 @@ interface TasksParts {
 const pageSize = 15
 
 /** The panel of the tasks. */
-export function Tasks({ deal, reader, caller, ids, page }: TasksParts) {
+export function Tasks({ deal, reader, caller, ids, page }: TasksProps) {
   const open = deal.tasks.filter(({ status }) => status === 'open')
   const all = [...open, ...deal.tasks.filter(({ status }) => status !== 'open')]
   const pages = Math.max(1, Math.ceil(all.length / pageSize))
@@ -56,13 +56,13 @@ export function Tasks({ deal, reader, caller, ids, page }: TasksParts) {
   )
 }
 
-interface PagesParts {
+interface PagesProps {
   readonly deal: DealView
   readonly pages: number
   readonly shown: number
 }
 
-function TaskPages({ deal, pages, shown }: PagesParts) {
+function TaskPages({ deal, pages, shown }: PagesProps) {
   if (pages === 1) return null
   return (
     <nav class="pager" aria-label="Pages of tasks">
@@ -75,7 +75,7 @@ function TaskPages({ deal, pages, shown }: PagesParts) {
   )
 }
 
-function columnsFor({ deal, reader, caller }: Pick<TasksParts, 'deal' | 'reader' | 'caller'>): Column<TaskView>[] {
+function columnsFor({ deal, reader, caller }: Pick<TasksProps, 'deal' | 'reader' | 'caller'>): Column<TaskView>[] {
   const actions = commands.filter((command) => isOnTask(command) && deal.allowed?.includes(command.name))
   const columns: Column<TaskView>[] = [
     {
@@ -120,13 +120,13 @@ function actionsOn(
   })
 }
 
-interface ActionsParts {
+interface ActionsProps {
   readonly dealId: string
   readonly task: TaskView
   readonly actions: readonly Command[]
 }
 
-function TaskActions({ dealId, task, actions }: ActionsParts) {
+function TaskActions({ dealId, task, actions }: ActionsProps) {
   return (
     <span class="actions">
       {actions.map((command) => (

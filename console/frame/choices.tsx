@@ -14,7 +14,7 @@ export interface ChoiceGroup {
   readonly choices: readonly Choice[]
 }
 
-interface ChoicesParts {
+interface ChoicesProps {
   readonly name: string
   readonly legend: string
   readonly hint?: string | undefined
@@ -24,9 +24,9 @@ interface ChoicesParts {
   readonly children?: Child
 }
 
-const idOf = ({ form, name }: Pick<ChoicesParts, 'form' | 'name'>): string => (form ? `${form}-${name}` : name)
+const idOf = ({ form, name }: Pick<ChoicesProps, 'form' | 'name'>): string => (form ? `${form}-${name}` : name)
 
-interface CheckboxesParts extends ChoicesParts {
+interface CheckboxesProps extends ChoicesProps {
   readonly chosen: Iterable<string>
   /** A group with an empty title shows none. */
   readonly groups: readonly ChoiceGroup[]
@@ -36,7 +36,7 @@ interface CheckboxesParts extends ChoicesParts {
  * Checkboxes, below other choices of the same name if there are `children`. Each is sent as the field `<name>.<value>`:
  * forms must not repeat a name.
  */
-export function Checkboxes({ groups, chosen, children, ...parts }: CheckboxesParts) {
+export function Checkboxes({ groups, chosen, children, ...parts }: CheckboxesProps) {
   const isChosen = new Set(chosen)
   const options = (choices: readonly Choice[]) => (
     <div class="options">
@@ -84,13 +84,13 @@ export const chosenOf = <Value extends string>(
   choices: readonly { readonly value: Value }[],
 ): Value[] => choices.map(({ value }) => value).filter((value) => form.get(`${name}.${value}`) === 'true')
 
-interface RadiosParts extends ChoicesParts {
+interface RadiosProps extends ChoicesProps {
   readonly choices: readonly Choice[]
   readonly chosen: string
 }
 
 /** Radio buttons. */
-export function Radios({ choices, chosen, ...parts }: RadiosParts) {
+export function Radios({ choices, chosen, ...parts }: RadiosProps) {
   return (
     <Choices {...parts}>
       <div class="options">
@@ -108,7 +108,7 @@ export function Radios({ choices, chosen, ...parts }: RadiosParts) {
 }
 
 /** The error leads here: `id` is that of a field of this name. */
-function Choices({ legend, hint, error, children, ...parts }: ChoicesParts) {
+function Choices({ legend, hint, error, children, ...parts }: ChoicesProps) {
   const id = idOf(parts)
   const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean)
   return (
@@ -134,14 +134,14 @@ function Choices({ legend, hint, error, children, ...parts }: ChoicesParts) {
   )
 }
 
-interface OptionParts {
+interface OptionProps {
   readonly id: string
   readonly choice: Choice
   readonly control: { readonly type: 'checkbox' | 'radio'; readonly name: string; readonly value: string }
   readonly isChosen: boolean
 }
 
-function Option({ id, choice: { text, hint }, control, isChosen }: OptionParts) {
+function Option({ id, choice: { text, hint }, control, isChosen }: OptionProps) {
   return (
     <div class="check">
       <input id={id} {...control} checked={isChosen} aria-describedby={hint === undefined ? undefined : `${id}-hint`} />

@@ -65,14 +65,14 @@ export interface ShownPage {
 /** The result of a page: itself, another page to go on to, or a response of its own, such as a file. */
 export type PageResult = ShownPage | { readonly redirect: string } | { readonly response: HttpResponse }
 
-interface PageParts {
+interface PagePath {
   /** `GET` for a page, `POST` for its forms. */
   readonly methods: readonly Extract<Method, 'GET' | 'POST'>[]
   readonly path: string
 }
 
 /** A page for readers who are signed in. */
-export interface Page<Routes extends RouteTable> extends PageParts {
+export interface Page<Routes extends RouteTable> extends PagePath {
   readonly isOpen?: false
   /** Readers without it get a page that names it. */
   readonly right?: Right | undefined
@@ -82,7 +82,7 @@ export interface Page<Routes extends RouteTable> extends PageParts {
 }
 
 /** A page for all readers. */
-export interface OpenPage<Routes extends RouteTable> extends PageParts {
+export interface OpenPage<Routes extends RouteTable> extends PagePath {
   readonly isOpen: true
   render(visit: Visit<Routes>): Promise<PageResult> | PageResult
 }

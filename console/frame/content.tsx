@@ -33,7 +33,7 @@ export interface Column<Row> {
   cell(row: Row): Child
 }
 
-interface TableParts<Row> {
+interface TableProps<Row> {
   /** For screen readers: what the table lists. */
   readonly caption: string
   /** The first column names the row. */
@@ -46,7 +46,7 @@ interface TableParts<Row> {
 }
 
 /** A table. On narrow screens, each row becomes a block in which every value has the title of its column. */
-export function Table<Row>({ caption, columns, rows, empty = 'There is nothing here.', select }: TableParts<Row>) {
+export function Table<Row>({ caption, columns, rows, empty = 'There is nothing here.', select }: TableProps<Row>) {
   if (rows.length === 0) return <p class="empty">{empty}</p>
   return (
     // Explicit roles: the table stays one when a narrow screen shows its rows as blocks.
@@ -101,13 +101,13 @@ function Pick({ name, value, label }: { readonly name: string; readonly value: s
   )
 }
 
-interface CellParts<Row> {
+interface CellProps<Row> {
   readonly column: Column<Row>
   readonly row: Row
   readonly isFirst: boolean
 }
 
-function Cell<Row>({ column, row, isFirst }: CellParts<Row>) {
+function Cell<Row>({ column, row, isFirst }: CellProps<Row>) {
   const look = column.isNumber ? 'number' : column.isShort ? 'short' : undefined
   const parts = { 'data-title': column.title, class: look }
   return isFirst ? (
@@ -121,14 +121,14 @@ function Cell<Row>({ column, row, isFirst }: CellParts<Row>) {
   )
 }
 
-interface PagerParts {
+interface PagerProps {
   readonly path: string
   readonly query: URLSearchParams
   readonly nextCursor: string | null
 }
 
 /** Links to the first and the next page of a list: the query of the page with another `cursor`. */
-export function Pager({ path, query, nextCursor }: PagerParts) {
+export function Pager({ path, query, nextCursor }: PagerProps) {
   const first = new URLSearchParams(query)
   first.delete('cursor')
   const next = new URLSearchParams(first)

@@ -3,7 +3,7 @@ import type { Child } from 'hono/jsx'
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
 
 /** A field of a form. */
-export interface FieldParts {
+export interface FieldProps {
   readonly name: string
   readonly label: string
   readonly kind?:
@@ -42,10 +42,10 @@ export interface FieldParts {
   readonly isFilter?: boolean
 }
 
-const idOf = ({ form, name }: Pick<FieldParts, 'form' | 'name'>): string => (form ? `${form}-${name}` : name)
+const idOf = ({ form, name }: Pick<FieldProps, 'form' | 'name'>): string => (form ? `${form}-${name}` : name)
 
 /** A labelled field. Required fields say so, the others are optional. */
-export function Field(parts: FieldParts) {
+export function Field(parts: FieldProps) {
   const { label, kind = 'text', isRequired = false, hint, error, isFilter = false } = parts
   const saysOptional = kind !== 'checkbox' && !isRequired && !isFilter
   const id = idOf(parts)
@@ -80,13 +80,13 @@ export function Field(parts: FieldParts) {
   )
 }
 
-interface ControlParts {
-  readonly parts: FieldParts
+interface ControlProps {
+  readonly parts: FieldProps
   readonly id: string
   readonly describedBy: string | undefined
 }
 
-function Control({ parts, id, describedBy }: ControlParts) {
+function Control({ parts, id, describedBy }: ControlProps) {
   const { name, kind = 'text', value = '', isRequired = false, error, maxLength, options = [] } = parts
   const common = {
     id,
@@ -149,15 +149,15 @@ export function fieldErrors(problem: FormFaults | undefined): Readonly<Record<st
   return Object.fromEntries(errors.map(({ pointer, message }) => [pointer.replace(/^\//, ''), message]))
 }
 
-interface SummaryParts {
+interface SummaryProps {
   readonly problem: FormFaults | undefined
   /** The fields of the form. Errors of other members are in the summary alone. */
-  readonly fields?: readonly Pick<FieldParts, 'name' | 'label' | 'form'>[]
+  readonly fields?: readonly Pick<FieldProps, 'name' | 'label' | 'form'>[]
   readonly children?: Child
 }
 
 /** What is wrong, above a form: each error leads to its field. Screen readers read it at once. */
-export function ErrorSummary({ problem, fields = [], children }: SummaryParts) {
+export function ErrorSummary({ problem, fields = [], children }: SummaryProps) {
   if (problem === undefined) return null
   const errors = Object.entries(fieldErrors(problem))
   return (

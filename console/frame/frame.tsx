@@ -10,7 +10,7 @@ import { type NavigationEntry, navigation, signedOutPath } from './navigation.ts
 import { render } from './render.tsx'
 
 /** The parts in which pages differ. */
-export interface FrameParts {
+export interface FrameProps {
   readonly title: string
   readonly server: ServerName
   readonly publicOrigins: Readonly<Record<ServerName, string>>
@@ -23,9 +23,9 @@ export interface FrameParts {
 }
 
 /** The whole document as text. */
-export const renderFrame = (parts: FrameParts): string => `<!doctype html>\n${render(<Frame {...parts} />)}`
+export const renderFrame = (parts: FrameProps): string => `<!doctype html>\n${render(<Frame {...parts} />)}`
 
-function Frame(parts: FrameParts) {
+function Frame(parts: FrameProps) {
   const { title, server, scripts, children } = parts
   const base = firstPages[server]
   return (
@@ -55,7 +55,7 @@ function Frame(parts: FrameParts) {
   )
 }
 
-function Header({ server, publicOrigins, path, reader }: FrameParts) {
+function Header({ server, publicOrigins, path, reader }: FrameProps) {
   const shown = navigation.filter(({ right }) => right === undefined || (reader !== undefined && may(reader, right)))
   const url = (entry: Pick<NavigationEntry, 'server' | 'path'>) =>
     entry.server === server ? entry.path : publicOrigins[entry.server] + entry.path
@@ -109,7 +109,7 @@ const currentOf = (entries: readonly NavigationEntry[], server: ServerName, path
     .filter((entry) => entry.server === server && (path === entry.path || path.startsWith(`${entry.path}/`)))
     .sort((a, b) => b.path.length - a.path.length)[0]
 
-function Footer({ server, publicOrigins }: FrameParts) {
+function Footer({ server, publicOrigins }: FrameProps) {
   const documentation = server === 'auth' ? '/docs' : '/rest/docs'
   return (
     <footer class="bottom">

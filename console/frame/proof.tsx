@@ -5,7 +5,7 @@ import { Field } from './fields.tsx'
 /** What the field is called. */
 export const proofLabel = 'Your password'
 
-interface ProofFieldParts {
+interface ProofFieldProps {
   readonly error?: string | undefined
   readonly form?: string
   /** When false, a login younger than five minutes does instead. */
@@ -13,7 +13,7 @@ interface ProofFieldParts {
 }
 
 /** The field `password`. */
-export function ProofField({ error, form, isRequired = false }: ProofFieldParts) {
+export function ProofField({ error, form, isRequired = false }: ProofFieldProps) {
   const kind = 'password'
   return (
     <Field

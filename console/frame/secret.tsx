@@ -5,7 +5,7 @@ import type { AssetName } from './assets.ts'
 /** The script that a page with secrets names: it copies and saves them. */
 export const secretScripts: readonly AssetName[] = ['secret.js']
 
-interface SecretParts {
+interface SecretProps {
   readonly id: string
   readonly label: string
   readonly value: string
@@ -14,7 +14,7 @@ interface SecretParts {
 }
 
 /** The secret, its label, and its buttons. The buttons are hidden where scripts do not run. */
-export function Secret({ id, label, value, fileName }: SecretParts) {
+export function Secret({ id, label, value, fileName }: SecretProps) {
   return (
     <div class="field">
       <h2 id={`${id}-label`}>{label}</h2>

@@ -6,7 +6,7 @@ export interface Tab {
   readonly text: string
 }
 
-interface TabsParts {
+interface TabsProps {
   /** For screen readers: the subject. */
   readonly label: string
   readonly tabs: readonly Tab[]
@@ -15,7 +15,7 @@ interface TabsParts {
 }
 
 /** The tabs of a page. The one with the longest path above the page is the current one. */
-export function Tabs({ label, tabs, path }: TabsParts) {
+export function Tabs({ label, tabs, path }: TabsProps) {
   const current = tabs
     .filter((tab) => path === tab.path || path.startsWith(`${tab.path}/`))
     .sort((a, b) => b.path.length - a.path.length)[0]

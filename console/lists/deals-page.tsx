@@ -53,7 +53,7 @@ async function showDeals(visit: DealVisit, now: number): Promise<PageResult> {
   }
 }
 
-interface ListParts {
+interface ListProps {
   readonly visit: DealVisit
   readonly list: DealList
 }
@@ -112,7 +112,7 @@ function ExportMenu({ query }: { readonly query: URLSearchParams }) {
   )
 }
 
-function Deals({ visit, list, today }: ListParts & { readonly today: string }) {
+function Deals({ visit, list, today }: ListProps & { readonly today: string }) {
   const { request, caller, reader } = visit
   const { query, path } = request
   const actions = bulkActionsOf(caller.rights)

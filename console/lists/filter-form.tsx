@@ -5,13 +5,13 @@ import { ErrorSummary, Field, fieldErrors } from '../frame/fields.tsx'
 import { activeFilters, filledFields } from '../parts/filters.ts'
 import { isShown, type View } from './views.ts'
 
-interface FilterFormParts {
+interface FilterFormProps {
   readonly query: URLSearchParams
   readonly problem: ProblemDocument | undefined
 }
 
 /** A form by GET: what is found is in the URL. On a phone it is closed at first (`details.wide-open`). */
-export function FilterForm({ query, problem }: FilterFormParts) {
+export function FilterForm({ query, problem }: FilterFormProps) {
   const fields = filledFields(query, fieldErrors(problem))
   const common = fields.filter(({ isCommon }) => isCommon)
   const further = fields.filter(({ isCommon }) => !isCommon)
@@ -59,7 +59,7 @@ export function FilterForm({ query, problem }: FilterFormParts) {
 /** All fields of filters are optional: none says so. */
 const Filter = (parts: Parameters<typeof Field>[0]) => <Field {...parts} isFilter />
 
-interface ViewsParts {
+interface ViewsProps {
   readonly views: readonly View[]
   readonly query: URLSearchParams
   readonly username: string
@@ -68,7 +68,7 @@ interface ViewsParts {
 }
 
 /** Ready views as links. The script adds those that the reader has saved in the browser. */
-export function Views({ views, query, username, isGood }: ViewsParts) {
+export function Views({ views, query, username, isGood }: ViewsProps) {
   return (
     <nav class="tabs" aria-label="Views" data-views={username} data-remove="Remove the view">
       <ul>

@@ -33,7 +33,7 @@ export function StateBadges({ status, held }: DealState) {
   )
 }
 
-interface DueParts {
+interface DueProps {
   readonly date: string | null
   /** Whether a day that is over is overdue. */
   readonly isLate: boolean
@@ -42,7 +42,7 @@ interface DueParts {
 }
 
 /** A day on which something is due, with a word when it is over. */
-export function Due({ date, isLate, today, reader }: DueParts) {
+export function Due({ date, isLate, today, reader }: DueProps) {
   if (date === null) return <span>–</span>
   return (
     <>

@@ -1,10 +1,10 @@
 /** The filters of the page of deals: those of the list of the API, with days where the API has times. */
-import type { FieldParts } from '../frame/fields.tsx'
+import type { FieldProps } from '../frame/fields.tsx'
 import { listTexts as texts } from '../texts/lists.ts'
 import { dayMs } from './deal-parts.tsx'
 
 /** A field of the form of filters. */
-export interface FilterField extends FieldParts {
+export interface FilterField extends FieldProps {
   /** Always seen; others are behind "more filters". */
   readonly isCommon?: boolean
 }
@@ -77,7 +77,7 @@ export function filledFields(query: URLSearchParams, errors: Readonly<Record<str
   })
 }
 
-type Options = NonNullable<FieldParts['options']>
+type Options = NonNullable<FieldProps['options']>
 
 const withOption = (options: Options, value: string): Options =>
   options.some((option) => option.value === value) ? options : [...options, { value, text: value }]

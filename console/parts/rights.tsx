@@ -59,7 +59,7 @@ const rightChoices = (rights: Iterable<string>): ChoiceGroup[] =>
     choices: part.rights.map((right) => ({ value: right, text: inWords(right) })),
   }))
 
-interface RightsFieldsParts {
+interface RightsFieldsProps {
   readonly legend: string
   /** The rights to choose from. */
   readonly offered: Iterable<string>
@@ -72,7 +72,7 @@ interface RightsFieldsParts {
 const widths = { '': 'none', own: 'own', true: 'all' } as const
 
 /** A table of the rights with two widths, sent as `rights.<right>`, then checkboxes of the others. */
-export function RightsFields({ offered, chosen, ...parts }: RightsFieldsParts) {
+export function RightsFields({ offered, chosen, ...parts }: RightsFieldsProps) {
   const [all, given] = [new Set(offered), new Set(chosen)]
   const wider = [...all].filter((right) => right.endsWith(own)).map((right) => right.slice(0, -own.length))
   const inBoth = new Set(wider)

@@ -1,12 +1,12 @@
 /** The form above a list that finds less of it. */
 import type { Child } from 'hono/jsx'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import { ErrorSummary, Field, type FieldParts, fieldErrors } from '../frame/fields.tsx'
+import { ErrorSummary, Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 
-interface SearchFormParts {
+interface SearchFormProps {
   /** The path of the list. */
   readonly path: string
-  readonly fields: readonly FieldParts[]
+  readonly fields: readonly FieldProps[]
   readonly query: URLSearchParams
   readonly problem: ProblemDocument | undefined
   readonly submit: string
@@ -15,7 +15,7 @@ interface SearchFormParts {
 }
 
 /** A form by GET: what is found is in the URL. */
-export function SearchForm({ path, fields, query, problem, submit, children, ...parts }: SearchFormParts) {
+export function SearchForm({ path, fields, query, problem, submit, children, ...parts }: SearchFormProps) {
   const errors = fieldErrors(problem)
   return (
     <>

@@ -25,7 +25,7 @@ export function deviceOf(userAgent: string | null): string {
   return program !== undefined && system !== undefined ? `${program} on ${system}` : userAgent
 }
 
-interface SessionTableParts {
+interface SessionTableProps {
   readonly logins: readonly Login[]
   readonly reader: Reader
   /** The path to which the forms are sent. */
@@ -33,7 +33,7 @@ interface SessionTableParts {
 }
 
 /** Each session with a button that ends it, except the one that asks: signing out ends that one. */
-export function SessionTable({ logins, reader, path }: SessionTableParts) {
+export function SessionTable({ logins, reader, path }: SessionTableProps) {
   const columns: Column<Login>[] = [
     {
       title: 'Program',

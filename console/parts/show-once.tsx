@@ -3,7 +3,7 @@ import type { Child } from 'hono/jsx'
 import type { ShownPage } from '../frame/console.tsx'
 import { Secret, secretScripts } from '../frame/secret.tsx'
 
-interface ShownOnceParts {
+interface ShownOnceProps {
   readonly title: string
   /** What is shown once. */
   readonly warning?: string
@@ -19,7 +19,7 @@ export function shownOnce({
   secrets,
   back,
   children,
-}: ShownOnceParts): ShownPage {
+}: ShownOnceProps): ShownPage {
   return {
     title,
     scripts: secretScripts,

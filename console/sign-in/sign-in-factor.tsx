@@ -53,7 +53,7 @@ export function factorPage(step: FactorStep): ShownPage | undefined {
 
 const atCode = { 'invalid-second-factor': 'code', 'too-many-attempts': 'code' }
 
-interface FormParts {
+interface FormProps {
   readonly action: string
   readonly challenge: string
   readonly returnTo: string
@@ -64,7 +64,7 @@ function CodeForm({
   challenge,
   returnTo,
   problem,
-}: FormParts & { readonly problem?: ProblemDocument | undefined }) {
+}: FormProps & { readonly problem?: ProblemDocument | undefined }) {
   const { code } = fieldErrors(problem)
   return (
     <>
@@ -88,7 +88,7 @@ function CodeForm({
 }
 
 /** Hidden where scripts do not run. */
-function PasskeyForm({ action, challenge, returnTo, publicKey }: FormParts & { readonly publicKey: string }) {
+function PasskeyForm({ action, challenge, returnTo, publicKey }: FormProps & { readonly publicKey: string }) {
   return (
     <form method="post" action={action} class="stack" data-kind="get" data-public-key={publicKey} hidden>
       <input type="hidden" name="return_to" value={returnTo} />

@@ -30,7 +30,7 @@ export const signInPage = (): OpenAuthPage => ({
     }),
 })
 
-interface SignInParts {
+interface SignInProps {
   readonly publicOrigins: Origins
   readonly returnTo: string
   readonly hint?: string | undefined
@@ -38,7 +38,7 @@ interface SignInParts {
   readonly username?: string | undefined
 }
 
-function signInForm({ publicOrigins, returnTo, hint, problem, username }: SignInParts): ShownPage {
+function signInForm({ publicOrigins, returnTo, hint, problem, username }: SignInProps): ShownPage {
   const fields = [
     { name: 'username', label: 'User name' },
     { name: 'password', label: 'Password' },

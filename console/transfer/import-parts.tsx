@@ -9,7 +9,7 @@ import { type FileRows, maxBytes, maxRows, type SentFile, type Sorted } from './
 
 const path = '/console/deals/import'
 
-interface FormParts {
+interface FormProps {
   readonly problem: FormFaults | undefined
   readonly format: string | undefined
   readonly delimiter: string | undefined
@@ -19,7 +19,7 @@ const optionsOf = (names: Readonly<Record<string, string>>) =>
   Object.entries(names).map(([value, text]) => ({ value, text }))
 
 /** The form that takes a file. */
-export function ImportForm({ problem, format = 'auto', delimiter = ',' }: FormParts) {
+export function ImportForm({ problem, format = 'auto', delimiter = ',' }: FormProps) {
   const errors = fieldErrors(problem)
   const fields = [
     {
@@ -76,14 +76,14 @@ function Limits() {
   )
 }
 
-interface FileParts {
+interface FileProps {
   readonly file: SentFile
   readonly found: FileRows
   readonly sorted: Sorted
 }
 
 /** What a file has, and the form that imports it. */
-export function CheckedFile({ file, found, sorted }: FileParts) {
+export function CheckedFile({ file, found, sorted }: FileProps) {
   const { done, replayed, refused } = sorted
   return (
     <>
@@ -112,7 +112,7 @@ export function CheckedFile({ file, found, sorted }: FileParts) {
 }
 
 /** What became of the rows. */
-export function ImportResult({ file, found, sorted }: FileParts) {
+export function ImportResult({ file, found, sorted }: FileProps) {
   const { done, replayed, refused } = sorted
   return (
     <>
@@ -146,7 +146,7 @@ const textOf = (source: Refusal['row']['source']): string => {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }
 
-function Refused({ file, found, sorted: { refused } }: FileParts) {
+function Refused({ file, found, sorted: { refused } }: FileProps) {
   if (refused.length === 0) return null
   const ending = file.format
   // The page is the only place where the file is: the link has its content.

@@ -38,7 +38,7 @@ export const webhookFields = [
   { name: 'password', label: proofLabel },
 ] as const
 
-interface FormParts {
+interface FormProps {
   readonly action: string
   readonly entries: WebhookEntries
   readonly problem: FormFaults | undefined
@@ -46,7 +46,7 @@ interface FormParts {
 }
 
 /** The form. */
-export function WebhookForm({ action, entries, problem, submit }: FormParts) {
+export function WebhookForm({ action, entries, problem, submit }: FormProps) {
   const errors = fieldErrors(problem)
   const [url, description] = webhookFields
   return (

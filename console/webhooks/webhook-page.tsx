@@ -5,7 +5,7 @@ import { atFields } from '../frame/at-fields.ts'
 import type { PageResult } from '../frame/console.tsx'
 import { Notice } from '../frame/content.tsx'
 import { type DealPage, type DealVisit, EnteredParameters } from '../frame/deal-api.ts'
-import { ErrorSummary, Field, type FieldParts, type FormFaults, fieldErrors } from '../frame/fields.tsx'
+import { ErrorSummary, Field, type FieldProps, type FormFaults, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 import { doneText, StateBadge, secretPage } from './list-page.tsx'
 import { pathOfWebhook, type Webhook, webhooksPath } from './shapes.ts'
@@ -29,7 +29,7 @@ interface Refused {
 }
 
 /** The fields that errors lead to. */
-const fieldsOf = (refused: Refused | undefined): FieldParts[] =>
+const fieldsOf = (refused: Refused | undefined): FieldProps[] =>
   refused?.form === 'state'
     ? [{ name: 'password', label: proofLabel, form: 'state' }]
     : [...webhookFields, { name: 'after', label: 'Position' }]
@@ -97,12 +97,12 @@ const Done = ({ query }: { readonly query: URLSearchParams }) =>
     <Notice>{doneText(query)}</Notice>
   )
 
-interface ActionParts {
+interface ActionProps {
   readonly webhook: Webhook
   readonly problem: FormFaults | undefined
 }
 
-function Actions({ webhook: { id, state }, problem }: ActionParts) {
+function Actions({ webhook: { id, state }, problem }: ActionProps) {
   const path = pathOfWebhook(id)
   const isActive = state === 'active'
   return (
@@ -135,13 +135,13 @@ function Actions({ webhook: { id, state }, problem }: ActionParts) {
   )
 }
 
-interface RedeliveryParts {
+interface RedeliveryProps {
   readonly webhook: Webhook
   readonly problem: FormFaults | undefined
   readonly after: string | undefined
 }
 
-const Redelivery = ({ webhook, problem, after = '' }: RedeliveryParts) => (
+const Redelivery = ({ webhook, problem, after = '' }: RedeliveryProps) => (
   <section>
     <h2>Send events once more</h2>
     <form method="post" action={`${pathOfWebhook(webhook.id)}/redeliver`} class="panel stack">

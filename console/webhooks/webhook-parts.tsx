@@ -6,13 +6,13 @@ import { pathOfDeal } from '../parts/deal-parts.tsx'
 import { webhookTexts as texts } from '../texts/webhooks.ts'
 import type { Attempt, Webhook } from './shapes.ts'
 
-interface FactsParts {
+interface FactsProps {
   readonly webhook: Webhook
   readonly reader: Reader
 }
 
 /** The members of a webhook. Those that say nothing are left out. */
-export function Facts({ webhook, reader }: FactsParts) {
+export function Facts({ webhook, reader }: FactsProps) {
   const { health, pausedReason, formerSecretUntil, deals, types } = webhook
   const time = (value: string | null) => <Time time={value} reader={reader} />
   const facts: readonly (readonly [string, Child] | false)[] = [
