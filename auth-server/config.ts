@@ -3,7 +3,7 @@
 import { userInfo } from 'node:os'
 import * as z from 'zod'
 import {
-  anyText,
+  anyTextRule,
   goneSettings,
   integer,
   listOf,
@@ -59,7 +59,7 @@ export const authSettings = {
   ...commonSettings,
   AUTH_DATABASE_URL: databaseUrl('the PostgreSQL database of the auth server'),
   KEYS_DIR: text('the key ring', './keys'),
-  KEYS_PASSPHRASE: text('encrypts the private keys in KEYS_DIR', undefined, anyText),
+  KEYS_PASSPHRASE: text('encrypts the private keys in KEYS_DIR', undefined, anyTextRule),
   SECRETS_KEY: secrets('encrypts at rest what must be recoverable', {
     expected: '32 bytes as base64url (43 characters)',
     test: isSecretsKey,

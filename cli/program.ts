@@ -22,7 +22,7 @@ export async function runKeyhold(
   streams: CallerStreams,
 ): Promise<number> {
   if (parameters[0] === 'ops') return runOps(parameters.slice(1), streams)
-  const { program, outcome } = await createProgram(config, streams, parameters)
+  const { program, outcome } = await createKeyholdProgram(config, streams, parameters)
   try {
     await program.parseAsync(parameters, { from: 'user' })
   } catch (error) {
@@ -44,7 +44,11 @@ async function runOps(parameters: readonly string[], streams: CallerStreams): Pr
  * Creates the program with the group of commands that `parameters` name, or with all groups. The code of the other
  * groups is not even loaded.
  */
-export async function createProgram(config: CallerConfig, streams: CallerStreams, parameters: readonly string[] = []) {
+export async function createKeyholdProgram(
+  config: CallerConfig,
+  streams: CallerStreams,
+  parameters: readonly string[] = [],
+) {
   const program = new Command('keyhold')
     .description('Keyhold for callers: deals, tasks and every route of both servers at the command line.')
     .version(projectVersion())
@@ -77,7 +81,7 @@ export async function createProgram(config: CallerConfig, streams: CallerStreams
     },
   }
   const named = groups.find(({ names }) => names.some((name) => parameters.includes(name)))
-  const whole = async () => (await createProgram(config, streams)).program
+  const whole = async () => (await createKeyholdProgram(config, streams)).program
   for (const { add } of named ? [named] : groups) await add(program, ports, whole)
   return { program, outcome }
 }

@@ -36,7 +36,7 @@ export interface ApiKey {
 }
 
 /** What the audit log tells of a key: nothing to sign with. */
-export const auditedOf = ({ kind, name, rights, requireBodyHash, expiresAt, formerUntil }: ApiKey) => ({
+export const auditedKeyOf = ({ kind, name, rights, requireBodyHash, expiresAt, formerUntil }: ApiKey) => ({
   kind,
   name,
   rights,

@@ -8,7 +8,14 @@ import { apiKeys } from '../store/schema.ts'
 import type { AuthSystems } from '../systems/auth-systems.ts'
 import { type Grantor, requireMayMakeKey, rightsOfNewKey } from '../users/granting-rights.ts'
 import { userRow } from '../users/user-rows.ts'
-import { type ApiKey, type ApiKeyRequest, auditedOf, maxLiveKeys, type NewApiKey, refuseImpossible } from './api-key.ts'
+import {
+  type ApiKey,
+  type ApiKeyRequest,
+  auditedKeyOf,
+  maxLiveKeys,
+  type NewApiKey,
+  refuseImpossible,
+} from './api-key.ts'
 import { noFormer, noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { apiKeySecretData } from './key-material.ts'
 import { type RsaPair, spkiPemOf } from './rsa-keys.ts'
@@ -51,7 +58,7 @@ export async function insertApiKey(
     await transaction.insert(apiKeys).values({ ...row, rights, userId, usernameFolded })
     const key = await readApiKey(transaction, id, request)
     const verify = (source: Drizzle) => requireMayMakeKey(source, grantor, { rights, owner })
-    const changes = differenceOf({}, { id, ...auditedOf(key) })
+    const changes = differenceOf({}, { id, ...auditedKeyOf(key) })
     const entries = [{ action: 'api-key.created', target: owner.username, changes }]
     return { result: { key, ...shown }, change: { verify }, entries }
   })
@@ -133,7 +140,7 @@ export async function revokeApiKey(systems: AuthSystems, id: string, owner: OfOw
     return {
       result: undefined,
       change: {},
-      differences: differenceOf({ username: key.username, ...auditedOf(key) }, {}),
+      differences: differenceOf({ username: key.username, ...auditedKeyOf(key) }, {}),
     }
   }).catch((error: unknown) => {
     throw error instanceof ProblemError && error.code === 'not-found' ? noSuchApiKey() : error

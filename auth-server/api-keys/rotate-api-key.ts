@@ -5,7 +5,7 @@ import { type Changed, changePrincipal } from '../principals/principal-change.ts
 import { apiKeys } from '../store/schema.ts'
 import { type Grantor, requireMayMakeKey } from '../users/granting-rights.ts'
 import { userRow } from '../users/user-rows.ts'
-import { type ApiKeyRotation, auditedOf, type NewApiKey, refuseImpossibleRotation } from './api-key.ts'
+import { type ApiKeyRotation, auditedKeyOf, type NewApiKey, refuseImpossibleRotation } from './api-key.ts'
 import { noFormer, noSuchApiKey, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { type KeyMaking, makeMaterial } from './change-api-keys.ts'
 
@@ -52,7 +52,7 @@ export async function rotateApiKey(
     return {
       result: { key, ...shown },
       change: { verify },
-      differences: differenceOf(auditedOf(former), auditedOf(key)),
+      differences: differenceOf(auditedKeyOf(former), auditedKeyOf(key)),
     }
   }).catch((error: unknown) => {
     throw error instanceof ProblemError && error.code === 'not-found' ? noSuchApiKey() : error

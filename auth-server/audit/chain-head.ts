@@ -1,11 +1,11 @@
 /** The head of the chain, as it is stored. */
 import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { parameters, textOf } from '../../shared/platform/database/statement.ts'
+import { parameters, sqlTextOf } from '../../shared/platform/database/statement.ts'
 import { auditEntries, auditHead, auditStart } from '../store/audit-tables.ts'
 import type { AuditHead } from './audit.ts'
 
-const headSql = textOf(sql`
+const headSql = sqlTextOf(sql`
   select json_build_object('count', ${auditHead.count}, 'digest', ${auditHead.mac}) as head from ${auditHead}`)
 
 /** Reads the head. @throws Unavailable */

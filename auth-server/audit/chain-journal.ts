@@ -7,7 +7,7 @@ import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { gather } from '../../shared/platform/concurrency/gather.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { namesOf, parameters, textOf } from '../../shared/platform/database/statement.ts'
+import { namesOf, parameters, sqlTextOf } from '../../shared/platform/database/statement.ts'
 import type { Log } from '../../shared/platform/log/log.ts'
 import { auditEntries, auditHead, auditJournal } from '../store/audit-tables.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
@@ -41,7 +41,7 @@ const h = alias(auditHead, 'h')
 const j = alias(auditJournal, 'j')
 
 /** Head and entries are read by one statement: the entries are those behind this head. */
-const readSql = textOf(sql`select json_build_object('count', ${h.count}, 'digest', ${h.mac}, 'waiting', (
+const readSql = sqlTextOf(sql`select json_build_object('count', ${h.count}, 'digest', ${h.mac}, 'waiting', (
     select coalesce(json_agg(j order by ${j.position}), '[]'::json) from (
       select ${j.position}, ${j.entry} from ${auditJournal} ${j}
       order by ${j.position} limit ${sql.raw(String(maxAtOnce))}) j)) as journal

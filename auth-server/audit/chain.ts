@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { sqlTextOf } from '../../shared/platform/database/statement.ts'
 import { auditEntries, auditStart } from '../store/audit-tables.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import type { AuditEntry } from './audit.ts'
@@ -50,7 +50,7 @@ interface KeyOfLogPorts {
   readonly secretsKeys: SecretsKeys
 }
 
-const lastKeySql = textOf(sql`select coalesce(
+const lastKeySql = sqlTextOf(sql`select coalesce(
     (select ${auditEntries.keyId} from ${auditEntries} order by ${auditEntries.seq} desc limit 1),
     (select nullif(${auditStart.keyId}, '') from ${auditStart})) as "keyId"`)
 

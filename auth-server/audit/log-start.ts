@@ -5,7 +5,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { sqlTextOf } from '../../shared/platform/database/statement.ts'
 import { auditStart } from '../store/audit-tables.ts'
 import type { SecretsKey, SecretsKeys } from '../store/secrets-keys.ts'
 import type { AuditHead } from './audit.ts'
@@ -27,7 +27,7 @@ export type SealFault = 'unknown-key' | 'broken'
 export const logStartSql = sql`(select json_build_object('count', ${auditStart.count}, 'digest', ${auditStart.mac},
   'month', ${auditStart.month}, 'keyId', ${auditStart.keyId}, 'seal', ${auditStart.seal}) from ${auditStart})`
 
-const readSql = textOf(sql`select ${logStartSql} as start`)
+const readSql = sqlTextOf(sql`select ${logStartSql} as start`)
 
 /** Nothing was dropped. */
 export const nothingDropped: LogStart = { count: 0, digest: '', month: '', keyId: '', seal: '' }

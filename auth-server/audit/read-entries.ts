@@ -2,7 +2,7 @@
 
 import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { namesOf, parameters, textOf } from '../../shared/platform/database/statement.ts'
+import { namesOf, parameters, sqlTextOf } from '../../shared/platform/database/statement.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
 import { auditEntries, auditHead } from '../store/audit-tables.ts'
 import type { AuditEntry } from './audit.ts'
@@ -146,7 +146,7 @@ async function nearEnd(database: Pick<Database, 'query'>, range: NumberRange, or
   return overlap(range, { first: last - nearEntries, last })
 }
 
-const countSql = textOf(sql`select ${auditHead.count}::text as count from ${auditHead}`)
+const countSql = sqlTextOf(sql`select ${auditHead.count}::text as count from ${auditHead}`)
 
 /** The number of entries, which is also the number of the last one. @throws Unavailable */
 async function countEntries(database: Pick<Database, 'query'>): Promise<number> {

@@ -4,7 +4,7 @@
  */
 import { sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { sqlTextOf } from '../../shared/platform/database/statement.ts'
 import { auditEntries, auditHead } from '../store/audit-tables.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import type { AuditHead } from './audit.ts'
@@ -58,7 +58,7 @@ export interface VerifyPorts {
 }
 
 /** One statement reads all, because an entry and the head that counts it become visible together. */
-const endSql = textOf(sql`select json_build_object('count', ${auditHead.count}, 'digest', ${auditHead.mac},
+const endSql = sqlTextOf(sql`select json_build_object('count', ${auditHead.count}, 'digest', ${auditHead.mac},
   'start', ${logStartSql},
   'first', (select min(${auditEntries.seq}) from ${auditEntries}),
   'last', (select coalesce(max(${auditEntries.seq}), 0) from ${auditEntries})) as "end" from ${auditHead}`)

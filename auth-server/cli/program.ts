@@ -37,7 +37,7 @@ export async function runCli(
     streams.errors.write(`${gone}\n`)
     return exitCodes.wrongUsage
   }
-  const { program, outcome } = await createProgram(config, streams, parameters)
+  const { program, outcome } = await createOpsProgram(config, streams, parameters)
   try {
     await program.parseAsync(keyIdsLast(parameters), { from: 'user' })
   } catch (error) {
@@ -51,7 +51,7 @@ export async function runCli(
  * Creates the tool with the group of commands that `parameters` name, or with all groups. The code of the other groups
  * is not even loaded.
  */
-export async function createProgram(
+export async function createOpsProgram(
   config: Configuration['config'],
   streams: OutcomeStreams,
   parameters: readonly string[] = [],
@@ -172,6 +172,6 @@ const groups: readonly Group[] = [
   },
   {
     name: 'deals',
-    add: async (program, ports) => (await import('./commands/deals.ts')).addDealCommands(program, ports),
+    add: async (program, ports) => (await import('./commands/deals.ts')).addDealCheckCommands(program, ports),
   },
 ]

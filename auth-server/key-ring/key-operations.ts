@@ -46,9 +46,10 @@ const timeOf = ({ at }: KeyOperation): number => (at === null ? Number.MAX_SAFE_
 
 /** The operations that lead from one ring to another. */
 export function operationsBetween(before: readonly KeyEntry[], after: readonly KeyEntry[]): KeyOperation[] {
-  const done = new Set(operationsOf(before).map(nameOf))
-  return operationsOf(after).filter((operation) => !done.has(nameOf(operation)))
+  const done = new Set(operationsOf(before).map(operationNameOf))
+  return operationsOf(after).filter((operation) => !done.has(operationNameOf(operation)))
 }
 
 /** Identifies an operation. */
-export const nameOf = ({ operation, kid }: Pick<KeyOperation, 'operation' | 'kid'>): string => `${operation} ${kid}`
+export const operationNameOf = ({ operation, kid }: Pick<KeyOperation, 'operation' | 'kid'>): string =>
+  `${operation} ${kid}`

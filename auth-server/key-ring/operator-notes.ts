@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { replaceFile } from './key-files.ts'
-import { type KeyOperation, keyOperations, nameOf } from './key-operations.ts'
+import { type KeyOperation, keyOperations, operationNameOf } from './key-operations.ts'
 
 const fileName = 'operations.ndjson'
 
@@ -65,8 +65,8 @@ function parsed(line: string): unknown {
 
 /** Adds its note to each operation. Of several notes the last one counts: the others are of attempts that failed. */
 export async function withNotes(directory: string, operations: readonly KeyOperation[]): Promise<NotedOperation[]> {
-  const notes = new Map((await readNotes(directory)).map((note) => [nameOf(note), note]))
-  return operations.map((operation) => ({ ...operation, note: notes.get(nameOf(operation)) }))
+  const notes = new Map((await readNotes(directory)).map((note) => [operationNameOf(note), note]))
+  return operations.map((operation) => ({ ...operation, note: notes.get(operationNameOf(operation)) }))
 }
 
 /** Adds notes to the file, as a whole or not at all, and leaves out the oldest. */

@@ -3,7 +3,7 @@ import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
-import { type Changed, changePrincipal, isCurrent, type LoginGeneration } from '../principals/principal-change.ts'
+import { type Changed, changePrincipal, isLoginCurrent, type LoginGeneration } from '../principals/principal-change.ts'
 import { whenPublished } from '../principals/principal-publisher.ts'
 import { users } from '../store/schema.ts'
 import type { AuthSystems } from '../systems/auth-systems.ts'
@@ -93,7 +93,7 @@ function store({ database, clock }: AuthSystems, stored: StoredPassword): Promis
     if (replaces !== undefined && before.passwordHash !== replaces) return { result: 'outdated', entries: [] }
     const updatedAt = new Date(clock.now())
     await transaction.update(users).set({ passwordHash, updatedAt }).where(eq(users.id, before.id))
-    const keptLogin = login && isCurrent(principal, login) ? login : null
+    const keptLogin = login && isLoginCurrent(principal, login) ? login : null
     const verify = (source: Drizzle) => requireMayAccess(source, grantor, before)
     return { result: 'stored', change: { raiseGeneration: { keptLogin }, endsLock: true, verify } }
   })

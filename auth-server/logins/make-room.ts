@@ -7,7 +7,7 @@ import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
 import { stepMs } from '../../shared/protocol/authentication/session/session-times.ts'
-import { changePrincipal, isCurrent, type LoginGeneration } from '../principals/principal-change.ts'
+import { changePrincipal, isLoginCurrent, type LoginGeneration } from '../principals/principal-change.ts'
 import { whenPublished } from '../principals/principal-publisher.ts'
 import { f, p, s, u } from '../store/aliases.ts'
 import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
@@ -43,7 +43,7 @@ export async function makeRoom(systems: LoginSystems, started: NewLogin): Promis
       const excess = await findExcess(transaction, systems, started)
       if (excess.length === 0) return { result: undefined, entries: [] }
       if ((await countDisplaced(transaction, systems, started)) + excess.length > maxDisplacedLogins) {
-        const keptLogin = isCurrent(principal, started.login) ? started.login : null
+        const keptLogin = isLoginCurrent(principal, started.login) ? started.login : null
         const entry = { ...displaced, action: 'user.logged-out', target: started.username }
         return { result: undefined, change: { raiseGeneration: { keptLogin } }, entries: [entry] }
       }

@@ -6,7 +6,7 @@ import { eq, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { createMemo } from '../../shared/platform/cache/memo.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { sqlTextOf } from '../../shared/platform/database/statement.ts'
 import { type Catalogue, catalogueName } from '../../shared/protocol/principal/catalogue.ts'
 import { accessRights, roles } from '../store/access-tables.ts'
 import { p } from '../store/aliases.ts'
@@ -36,9 +36,9 @@ export const catalogueOr = (facts: SQL): SQL => sql`case when ${isCatalogueSql} 
 export const catalogueVersionSql: SQL = sql`(select ${k.principalVersion} from ${principals} ${k}
   where ${k.usernameFolded} = ${sql.raw(`'${catalogueName}'`)})`
 
-const readSql = textOf(sql`select ${catalogueSql} as catalogue from ${principals} ${p} where ${isCatalogueSql}`)
+const readSql = sqlTextOf(sql`select ${catalogueSql} as catalogue from ${principals} ${p} where ${isCatalogueSql}`)
 
-const versionSql = textOf(sql`select ${catalogueVersionSql}::text as version`)
+const versionSql = sqlTextOf(sql`select ${catalogueVersionSql}::text as version`)
 
 /** Reads it. @throws Unavailable */
 export async function readCatalogue(database: Pick<Database, 'query'>): Promise<Catalogue> {

@@ -1,7 +1,7 @@
 /** The row that counts the changes of principals and names the instance. */
 import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { textOf } from '../../shared/platform/database/statement.ts'
+import { sqlTextOf } from '../../shared/platform/database/statement.ts'
 import {
   formerHistoriesSql,
   historyNumberSql,
@@ -41,7 +41,7 @@ const instanceIdOf = (history: SQL): SQL => {
  */
 export const instanceIdSql = instanceIdOf(sql.raw(historySql))
 
-const counterSql = textOf(sql`select ${c.value}::text as value, ${instanceIdSql} as "instanceId"
+const counterSql = sqlTextOf(sql`select ${c.value}::text as value, ${instanceIdSql} as "instanceId"
   from ${principalChangeCounter} ${c}`)
 
 /** Reads the row. @throws Unavailable */
@@ -51,7 +51,8 @@ export async function readChangeCounter(database: Pick<Database, 'query'>): Prom
   return { instanceId: requirePrimary(row.instanceId), value: Number(row.value) }
 }
 
-const successionSql = textOf(sql`select json_build_object('instanceId', ${instanceIdSql}, 'number', p.number, 'formers',
+const successionSql =
+  sqlTextOf(sql`select json_build_object('instanceId', ${instanceIdSql}, 'number', p.number, 'formers',
     array(select ${instanceIdOf(sql`f.history`)} from (${sql.raw(formerHistoriesSql('p.number'))}) f)) as succession
   from ${principalChangeCounter} ${c}, lateral (select ${sql.raw(historyNumberSql)} as number) p`)
 

@@ -139,6 +139,6 @@ export async function numberChange(
 }
 
 /** True when credentials of this login's generation are still accepted. */
-export const isCurrent = (principal: LockedPrincipal, login: LoginGeneration): boolean =>
+export const isLoginCurrent = (principal: LockedPrincipal, login: LoginGeneration): boolean =>
   login.generation === principal.generation ||
   (login.id === principal.keptLoginId && login.generation === principal.keptLoginGeneration)

@@ -7,7 +7,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database } from '../../shared/platform/database/database.ts'
-import { parameters, textOf } from '../../shared/platform/database/statement.ts'
+import { parameters, sqlTextOf } from '../../shared/platform/database/statement.ts'
 import { requirePrimary } from '../../shared/platform/history/history.ts'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
@@ -154,7 +154,7 @@ export interface InstanceCatalogue {
   readonly catalogue: Catalogue
 }
 
-const catalogueSqlText = textOf(sql`select ${instanceIdSql} as "instanceId",
+const catalogueSqlText = sqlTextOf(sql`select ${instanceIdSql} as "instanceId",
   (select ${catalogueSql} from ${principals} ${p} where ${isCatalogueSql}) as catalogue from ${principalChangeCounter} ${c}`)
 
 /** Reads the catalogue from the database, with the instance id of the database. @throws Unavailable */

@@ -6,7 +6,7 @@ import { and, count, eq } from 'drizzle-orm'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { differenceOf } from '../../shared/protocol/entry-changes.ts'
-import { type Changed, changePrincipal, isCurrent, type LoginGeneration } from '../principals/principal-change.ts'
+import { type Changed, changePrincipal, isLoginCurrent, type LoginGeneration } from '../principals/principal-change.ts'
 import { loginFamilies, sessions } from '../store/schema.ts'
 import { recoveryCodes, secondFactorFailures, secondFactors } from '../store/second-factor-tables.ts'
 import type { AuthSystems } from '../systems/auth-systems.ts'
@@ -54,7 +54,7 @@ export function addFactor(
     const changes = differenceOf({}, { kind: factor.kind, name: factor.name })
     const entries = [{ action: 'second-factor.added', actor: target, target, changes }]
     if (before.all > 0) return { result: 'added', entries }
-    const keptLogin = owner.login && isCurrent(principal, owner.login) ? owner.login : null
+    const keptLogin = owner.login && isLoginCurrent(principal, owner.login) ? owner.login : null
     if (keptLogin) await markLogin(transaction, owner.userId, { id: keptLogin.id, method })
     return { result: 'added', change: { raiseGeneration: { keptLogin } }, entries }
   })

@@ -14,7 +14,7 @@ import {
   rightsMoved,
   rightsOfGrants,
 } from './granting-rights.ts'
-import { auditedOf, distinct, grantProblems, refuseProblems, type User } from './user.ts'
+import { auditedUserOf, distinct, grantProblems, refuseProblems, type User } from './user.ts'
 import { isEnabledAdmin, toUser, userRow, verifyAdminLeft } from './user-rows.ts'
 
 /** New values for a user, already checked. Members that are left out stay as they are. */
@@ -78,7 +78,11 @@ export function changeUser(
         if (isEnabledAdmin(before) && !isEnabledAdmin(after)) await verifyAdminLeft(source)
       },
     }
-    return { result: toUser(stored ?? after), change, differences: differenceOf(auditedOf(before), auditedOf(after)) }
+    return {
+      result: toUser(stored ?? after),
+      change,
+      differences: differenceOf(auditedUserOf(before), auditedUserOf(after)),
+    }
   })
 }
 
@@ -104,7 +108,7 @@ export function deleteUser(
     return {
       result: undefined,
       change: { ...revokeEverything, verify },
-      differences: differenceOf(auditedOf(before), {}),
+      differences: differenceOf(auditedUserOf(before), {}),
     }
   })
 }

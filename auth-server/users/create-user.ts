@@ -8,7 +8,7 @@ import { catalogueIn } from '../principals/catalogue.ts'
 import { type Changed, numberChange } from '../principals/principal-change.ts'
 import { principals, users } from '../store/schema.ts'
 import { type Grantor, requireMayGrant, rightsOfGrants } from './granting-rights.ts'
-import { auditedOf, distinct, grantProblems, refuseProblems, type User } from './user.ts'
+import { auditedUserOf, distinct, grantProblems, refuseProblems, type User } from './user.ts'
 import { toUser } from './user-rows.ts'
 
 /** A new user with checked values. */
@@ -46,7 +46,7 @@ export async function insertUser(
     updatedAt: now,
   }
   const { usernameFolded, username, id: userId } = row
-  const changes = differenceOf({}, auditedOf(row))
+  const changes = differenceOf({}, auditedUserOf(row))
   const entries = entriesUnderWay()([{ action, target: username, changes }])
   try {
     const taken = await systems.database.transaction(async (transaction) => {

@@ -17,7 +17,7 @@ export interface User {
 }
 
 /** What the audit log tells of a user. */
-export const auditedOf = ({ roles, rights, enabled }: Pick<User, 'roles' | 'rights' | 'enabled'>) => ({
+export const auditedUserOf = ({ roles, rights, enabled }: Pick<User, 'roles' | 'rights' | 'enabled'>) => ({
   roles,
   rights,
   enabled,

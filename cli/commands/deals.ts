@@ -94,7 +94,7 @@ async function show(id: string, { connect }: CallerPorts): Promise<Report> {
   const keyhold = await connect()
   const params = { path: { id }, query: { expand: 'allowed' as const } }
   const { data: deal } = await keyhold.deals.GET('/rest/v1/deals/{id}', { params })
-  return { json: deal, text: textOf(deal) }
+  return { json: deal, text: dealTextOf(deal) }
 }
 
 async function summary(by: string, { connect }: CallerPorts): Promise<Report> {
@@ -112,7 +112,7 @@ async function summary(by: string, { connect }: CallerPorts): Promise<Report> {
 }
 
 /** A deal as people read it. */
-export function textOf(deal: Schemas['Deal']): string {
+export function dealTextOf(deal: Schemas['Deal']): string {
   const hold = deal.held ? ` for "${deal.holdReason}" by ${deal.heldBy} since ${deal.heldAt}` : ''
   const values: [string, string | null | undefined][] = [
     ['id', deal.id],

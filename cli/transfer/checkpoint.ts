@@ -21,7 +21,7 @@ const schema = z.object({
 export type ImportState = z.output<typeof schema>
 
 /** The state at the begin of a file. */
-export const beginning = (key: string): ImportState => ({
+export const newImportState = (key: string): ImportState => ({
   key,
   rows: 0,
   done: 0,

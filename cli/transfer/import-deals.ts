@@ -10,7 +10,7 @@ import { stateNames } from '../../deal-server/files/columns.ts'
 import { dealOf, type RowOutcome } from '../../deal-server/files/outcomes.ts'
 import { type FileFormat, type Row, type RowCommand, readRows } from '../../deal-server/files/rows.ts'
 import { createTextDecoder } from '../../shared/platform/files/text-decoder.ts'
-import { beginning, type ImportState, openCheckpoint } from './checkpoint.ts'
+import { type ImportState, newImportState, openCheckpoint } from './checkpoint.ts'
 import type { DealServer, Patience } from './deal-server.ts'
 import type { Progress } from './progress.ts'
 import { openRefusedRows, type RefusedRows } from './refused-rows.ts'
@@ -50,7 +50,7 @@ export async function importDeals(server: DealServer, options: ImportOptions): P
   const key = options.key ?? `import.${content?.sha256.slice(0, 32) ?? crypto.randomUUID()}`
   const checkpoint = openCheckpoint(kept && `${kept}.progress`)
   const earlier = options.fromBegin ? undefined : await checkpoint.load(key)
-  const state = { ...(earlier ?? beginning(key)) }
+  const state = { ...(earlier ?? newImportState(key)) }
   if (state.rows > 0) options.onResume(state.rows)
   const refused = await openRefusedRows(options.refusedFile, state.refusedBytes)
   const opened = file === undefined ? undefined : createReadStream(file)

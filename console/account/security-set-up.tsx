@@ -4,7 +4,7 @@ import { atFields } from '../frame/at-fields.ts'
 import type { AuthRoutes, AuthVisit } from '../frame/auth-api.ts'
 import type { PageResult, ShownPage } from '../frame/console.tsx'
 import { ErrorSummary, Field, fieldErrors } from '../frame/fields.tsx'
-import { doneAt, textOf } from '../parts/forms.ts'
+import { doneAt, fieldTextOf } from '../parts/forms.ts'
 import { SetUpSecret, totpOf } from '../parts/set-up-secret.tsx'
 
 /** The page of the reader's second factors. */
@@ -94,7 +94,7 @@ export async function confirmFactor(
   action: 'confirm-totp' | 'confirm-passkey',
 ): Promise<PageResult> {
   const challenge = form.get('challenge') ?? ''
-  const common = { challenge, name: textOf(form, 'name') }
+  const common = { challenge, name: fieldTextOf(form, 'name') }
   const isTotp = action === 'confirm-totp'
   const reply = isTotp
     ? await api.call('POST /me/second-factors/totp/confirm', { body: { ...common, code: form.get('code') ?? '' } })

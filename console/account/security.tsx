@@ -10,7 +10,7 @@ import { type Column, Table, Time } from '../frame/content.tsx'
 import { ErrorSummary, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 import type { Reader } from '../frame/reader.ts'
-import { doneAt, textOf } from '../parts/forms.ts'
+import { doneAt, fieldTextOf } from '../parts/forms.ts'
 import { shownOnce } from '../parts/show-once.tsx'
 import { confirmFactor, passkeySetUp, securityPath as path, totpSetUp } from './security-set-up.tsx'
 import { AccountFrame } from './tabs.tsx'
@@ -41,7 +41,7 @@ export const securityPage = (): AuthPage => ({
 /** Sends a form with the proof. */
 async function act(visit: AuthVisit, action: Action): Promise<PageResult> {
   const { api, form } = visit
-  const body = { password: textOf(form, 'password') }
+  const body = { password: fieldTextOf(form, 'password') }
   const refused = ({ problem }: ApiRefusal): Refused => ({ of: action, problem: atFields(problem) })
   if (action === 'totp') {
     const reply = await api.call('POST /me/second-factors/totp', { body })

@@ -7,7 +7,7 @@ import type { PageResult, ShownPage } from '../frame/console.tsx'
 import { Time } from '../frame/content.tsx'
 import { ErrorSummary, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
-import { formProblem, textOf } from '../parts/forms.ts'
+import { fieldTextOf, formProblem } from '../parts/forms.ts'
 import { shownOnce } from '../parts/show-once.tsx'
 import { strings } from '../texts/account.ts'
 import { AccountFrame } from './tabs.tsx'
@@ -61,7 +61,7 @@ async function makeDigest(visit: AuthVisit, serves: ServedTokens): Promise<PageR
   const { api, caller, form } = visit
   const reply = await api.call('PUT /users/:username/digest-secret', {
     path: { username: caller.username },
-    body: { password: textOf(form, 'password') },
+    body: { password: fieldTextOf(form, 'password') },
   })
   if (!reply.ok) return tokenForms(visit, serves, { of: 'digest', problem: atFields(reply.problem) })
   return digestShown(reply.body, back)
@@ -72,7 +72,7 @@ const parts = (['username', 'ip', 'password'] as const).map((value) => ({ value,
 async function makeToken(visit: AuthVisit, serves: ServedTokens): Promise<PageResult> {
   const { api, caller, form, reader } = visit
   const refused = (problem: ProblemDocument) => tokenForms(visit, serves, { of: 'key-signed', problem })
-  const password = textOf(form, 'password')
+  const password = fieldTextOf(form, 'password')
   if (password === undefined) return refused(formProblem({ password: 'Enter a value.' }))
   const reply = await api.call('POST /key-signed-tokens', {
     body: { username: caller.username, password, include: chosenOf(form, 'include', parts) },

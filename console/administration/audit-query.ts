@@ -8,7 +8,7 @@ export type AuditEntries = AuthReply<'GET /audit'>
 export type AuditEntry = AuditEntries['items'][number]
 
 /** The filters as the page has them. */
-export const filterNames = ['actor', 'action', 'target', 'outcome', 'from', 'to', 'order'] as const
+export const auditFilterNames = ['actor', 'action', 'target', 'outcome', 'from', 'to', 'order'] as const
 
 /** The path of the page. */
 export const auditPath = '/account/audit'
@@ -19,7 +19,7 @@ export const auditRight = 'audit.read'
 /** The filters that are set, for links to other pages of the same entries. */
 export const filtersOf = (query: URLSearchParams): URLSearchParams =>
   new URLSearchParams(
-    filterNames.flatMap((name): [string, string][] => {
+    auditFilterNames.flatMap((name): [string, string][] => {
       const value = query.get(name)
       return value ? [[name, value]] : []
     }),

@@ -7,7 +7,7 @@ import type { PageResult, ShownPage } from '../frame/console.tsx'
 import { Time } from '../frame/content.tsx'
 import { ErrorSummary, fieldErrors } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
-import { type Done, doneAt, textOf } from '../parts/forms.ts'
+import { type Done, doneAt, fieldTextOf } from '../parts/forms.ts'
 import { chosenRights } from '../parts/rights.tsx'
 import { shownOnce } from '../parts/show-once.tsx'
 import { chosenRoles, GrantFields } from './new-user.tsx'
@@ -76,7 +76,7 @@ const logOut: Work = async (visit, user) => {
 const removeFactors: Work = async (visit, user) => {
   const reply = await visit.api.call('DELETE /users/:username/second-factors', {
     path: { username: user.username },
-    body: { password: textOf(visit.form, 'password') },
+    body: { password: fieldTextOf(visit.form, 'password') },
   })
   if (!reply.ok) return shownUser(visit, user, { action: 'factors', problem: atFields(reply.problem) })
   return doneAt(userPath(user.username), 'user-factors-removed')
@@ -85,7 +85,7 @@ const removeFactors: Work = async (visit, user) => {
 const makeDigest: Work = async (visit, user) => {
   const reply = await visit.api.call('PUT /users/:username/digest-secret', {
     path: { username: user.username },
-    body: { password: textOf(visit.form, 'password') },
+    body: { password: fieldTextOf(visit.form, 'password') },
   })
   if (!reply.ok) return shownUser(visit, user, { action: 'digest', problem: atFields(reply.problem) })
   return digestShown(reply.body, { path: userPath(user.username), text: 'Back to the user' })

@@ -6,7 +6,7 @@ import type { ShownPage } from '../frame/console.tsx'
 import { Notice } from '../frame/content.tsx'
 import { doneText } from '../parts/forms.ts'
 import { shownOnce } from '../parts/show-once.tsx'
-import { type KeyPlace, nameOf } from './api-key.ts'
+import { type KeyPlace, keyNameOf } from './api-key.ts'
 
 interface KeyFrameProps {
   readonly place: KeyPlace
@@ -46,7 +46,7 @@ export function materialShown(title: string, place: KeyPlace, key: AuthReply<'PO
             <code>{id}</code>
           </dd>
           <dt>Name</dt>
-          <dd>{nameOf(key)}</dd>
+          <dd>{keyNameOf(key)}</dd>
           {place.isOfAll && (
             <>
               <dt>Owner</dt>

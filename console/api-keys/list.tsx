@@ -5,7 +5,7 @@ import { type Column, Pager, Table, Time } from '../frame/content.tsx'
 import { ErrorSummary, Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { strings } from '../texts/account.ts'
-import { type ApiKey, allKeysRight, type KeyPlace, nameOf } from './api-key.ts'
+import { type ApiKey, allKeysRight, type KeyPlace, keyNameOf } from './api-key.ts'
 import { KeyFrame } from './key-frame.tsx'
 
 const { keys: texts } = strings
@@ -87,7 +87,7 @@ export function ApiKeyTable({ keys, place, reader }: ApiKeyTableProps) {
       title: 'Name',
       cell: (key) => (
         <span>
-          <a href={`${place.base}/${encodeURIComponent(key.id)}`}>{nameOf(key)}</a>{' '}
+          <a href={`${place.base}/${encodeURIComponent(key.id)}`}>{keyNameOf(key)}</a>{' '}
           {key.suspended && <span class="badge warn">suspended</span>}
         </span>
       ),

@@ -6,7 +6,7 @@ import { Radios } from '../frame/choices.tsx'
 import type { ShownPage } from '../frame/console.tsx'
 import { ErrorSummary, Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
-import { formProblem, textOf } from '../parts/forms.ts'
+import { fieldTextOf, formProblem } from '../parts/forms.ts'
 import { chosenRights, RightsFields } from '../parts/rights.tsx'
 import { strings } from '../texts/account.ts'
 import { allKeysRight, endOfDay, type KeyPlace } from './api-key.ts'
@@ -39,7 +39,7 @@ const hasAllRights = (form: Form) => form.get('reach') === 'all'
 function problemOf(form: Form): ProblemDocument | undefined {
   const errors = {
     ...(isOwnPair(form) &&
-      !textOf(form, 'publicKeyPem')?.trim() && { publicKeyPem: 'Enter the public key of your pair.' }),
+      !fieldTextOf(form, 'publicKeyPem')?.trim() && { publicKeyPem: 'Enter the public key of your pair.' }),
     ...(!hasAllRights(form) &&
       chosenRights(form).length === 0 && { rights: 'Choose at least one right, or let the key do everything.' }),
   }
@@ -48,13 +48,13 @@ function problemOf(form: Form): ProblemDocument | undefined {
 
 const requestOf = (form: Form, place: KeyPlace): AuthRoutes['POST /api-keys']['body'] => ({
   kind: form.get('material') === 'hmac' ? 'hmac' : 'rsa',
-  ...(place.isOfAll && { username: textOf(form, 'username') }),
-  name: textOf(form, 'name'),
-  ...(isOwnPair(form) && { publicKeyPem: textOf(form, 'publicKeyPem') }),
+  ...(place.isOfAll && { username: fieldTextOf(form, 'username') }),
+  name: fieldTextOf(form, 'name'),
+  ...(isOwnPair(form) && { publicKeyPem: fieldTextOf(form, 'publicKeyPem') }),
   requireBodyHash: form.get('requireBodyHash') === 'true',
   ...(!hasAllRights(form) && { rights: chosenRights(form) }),
   expiresAt: endOfDay(form.get('expiresAt')),
-  password: textOf(form, 'password'),
+  password: fieldTextOf(form, 'password'),
 })
 
 const choicesOf = <Value extends string>(choices: Readonly<Record<Value, { text: string; hint: string }>>) =>

@@ -7,10 +7,10 @@ import { Time } from '../frame/content.tsx'
 import { ErrorSummary, Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 import type { Reader } from '../frame/reader.ts'
-import { doneAt, formProblem, textOf } from '../parts/forms.ts'
+import { doneAt, fieldTextOf, formProblem } from '../parts/forms.ts'
 import { RightsInWords } from '../parts/rights.tsx'
 import { strings } from '../texts/account.ts'
-import { type ApiKey, allKeysRight, endOfDay, type KeyPlace, nameOf } from './api-key.ts'
+import { type ApiKey, allKeysRight, endOfDay, type KeyPlace, keyNameOf } from './api-key.ts'
 import { KeyFrame, materialShown } from './key-frame.tsx'
 import { Expiry } from './list.tsx'
 
@@ -40,7 +40,7 @@ async function revoke(visit: AuthVisit, place: KeyPlace, key: ApiKey): Promise<P
 async function confirm(visit: AuthVisit, place: KeyPlace, key: ApiKey): Promise<PageResult> {
   const reply = await visit.api.call('POST /api-keys/:id/confirm', {
     path: { id: key.id },
-    body: { password: textOf(visit.form, 'password') },
+    body: { password: fieldTextOf(visit.form, 'password') },
   })
   const path = `${place.base}/${encodeURIComponent(key.id)}`
   return reply.ok ? doneAt(path, 'key-confirmed') : keyPage(visit, place, key, reply.problem)
@@ -48,7 +48,7 @@ async function confirm(visit: AuthVisit, place: KeyPlace, key: ApiKey): Promise<
 
 async function rotate(visit: AuthVisit, place: KeyPlace, key: ApiKey): Promise<PageResult> {
   const { api, form } = visit
-  const [date, isForever] = [textOf(form, 'expiresAt'), form.get('isForever') === 'true']
+  const [date, isForever] = [fieldTextOf(form, 'expiresAt'), form.get('isForever') === 'true']
   if (date !== undefined && isForever)
     return keyPage(
       visit,
@@ -56,14 +56,14 @@ async function rotate(visit: AuthVisit, place: KeyPlace, key: ApiKey): Promise<P
       key,
       formProblem({ expiresAt: 'Enter a day, or choose that it does not expire; not both.' }),
     )
-  const overlap = textOf(form, 'overlapSeconds')
+  const overlap = fieldTextOf(form, 'overlapSeconds')
   const reply = await api.call('POST /api-keys/:id/rotate', {
     path: { id: key.id },
     body: {
       ...(overlap !== undefined && { overlapSeconds: Number(overlap) }),
-      ...(key.kind === 'rsa' && { publicKeyPem: textOf(form, 'publicKeyPem') }),
+      ...(key.kind === 'rsa' && { publicKeyPem: fieldTextOf(form, 'publicKeyPem') }),
       expiresAt: isForever ? null : endOfDay(date),
-      password: textOf(form, 'password'),
+      password: fieldTextOf(form, 'password'),
     },
   })
   if (!reply.ok) return keyPage(visit, place, key, atFields(reply.problem))
@@ -74,12 +74,12 @@ function keyPage(visit: AuthVisit, place: KeyPlace, key: ApiKey, problem?: Probl
   const { request, reader } = visit
   const path = `${place.base}/${encodeURIComponent(key.id)}`
   return {
-    title: nameOf(key),
+    title: keyNameOf(key),
     status: problem?.status ?? 200,
     content: (
       <KeyFrame place={place} request={request}>
         <div class="head">
-          <h2>{nameOf(key)}</h2>
+          <h2>{keyNameOf(key)}</h2>
           <a href={place.base}>API keys</a>
         </div>
         <div class="columns">

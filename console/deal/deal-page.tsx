@@ -12,7 +12,7 @@ import { pathOfDeal } from '../parts/deal-parts.tsx'
 import { dealTexts as texts } from '../texts/deal.ts'
 import { Commands } from './commands.tsx'
 import { deletedDealPage } from './deleted-deal.tsx'
-import { doneText } from './done-text.ts'
+import { commandDoneText } from './done-text.ts'
 import { Facts } from './facts.tsx'
 import { History } from './history.tsx'
 import { StateDiagram } from './state-diagram.tsx'
@@ -68,7 +68,7 @@ function DealContent({ visit, deal, history, ids }: DealPageProps) {
   const state = stateOf(deal)
   return (
     <>
-      <Notice>{doneText(request.query.get('done'))}</Notice>
+      <Notice>{commandDoneText(request.query.get('done'))}</Notice>
       <Following deal={deal} caller={caller} />
       <div id="deal">
         <p class="crumb">

@@ -9,7 +9,7 @@ import type { PageResult } from '../frame/console.tsx'
 import { Notice, Time } from '../frame/content.tsx'
 import type { DealVisit } from '../frame/deal-api.ts'
 import { may } from '../frame/may.ts'
-import { doneText } from './done-text.ts'
+import { commandDoneText } from './done-text.ts'
 import { type EventView, History } from './history.tsx'
 
 interface DeletedProps {
@@ -32,7 +32,7 @@ export function deletedDealPage({ visit, refusal, events, ids }: DeletedProps): 
     title: name,
     content: (
       <div id="deal">
-        <Notice>{doneText(request.query.get('done'))}</Notice>
+        <Notice>{commandDoneText(request.query.get('done'))}</Notice>
         <p class="crumb">
           <a href="/console/deals">All deals</a>
         </p>

@@ -98,7 +98,10 @@ export type ApiOf<Routes extends RouteTable> = (
 ) => Api<Routes>
 
 /** Makes the API of these routes. */
-export function createApi<Routes extends RouteTable>(routes: readonly Route[], answer: AnswerByRoute): ApiOf<Routes> {
+export function createInnerApi<Routes extends RouteTable>(
+  routes: readonly Route[],
+  answer: AnswerByRoute,
+): ApiOf<Routes> {
   const byName = new Map(routes.flatMap((route) => route.methods.map((method) => [`${method} ${route.path}`, route])))
   return function apiOf(request, onRefusal) {
     async function send<Body>(name: string, parts?: CallParts): Promise<ApiReply<Body>> {

@@ -25,7 +25,7 @@ import { explainedProblems } from '../../shared/protocol/problems/catalogue.ts'
 import { htmlType, pageHeaders } from '../../shared/server/html/page.ts'
 import type { ConsoleServer } from '../../shared/server/pages/console.ts'
 import { firstPages } from '../../shared/server/pages/first-pages.ts'
-import { type Api, type ApiRefusal, createApi, RefusedCall, type RouteTable } from './api.ts'
+import { type Api, type ApiRefusal, createInnerApi, RefusedCall, type RouteTable } from './api.ts'
 import { type AssetName, consoleAssets } from './assets.ts'
 import { renderFrame } from './frame.tsx'
 import { may } from './may.ts'
@@ -144,7 +144,7 @@ const maxFormBytes = 256 * 1024
 
 function createConsole<Routes extends RouteTable>(server: ConsoleServer) {
   const { routes, answer, authenticate, refuseCrossSite, publicOrigins } = server
-  const apiOf = createApi<Routes>(routes, answer)
+  const apiOf = createInnerApi<Routes>(routes, answer)
   /** Reads the session by a request of its own: the one for the page may be a form. */
   const findCaller = async (request: HttpRequest): Promise<Caller> => {
     let caller: Caller | undefined

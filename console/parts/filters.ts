@@ -44,7 +44,7 @@ const filterFields: readonly FilterField[] = [
 ]
 
 /** The names of the filters. */
-export const filterNames: readonly string[] = filterFields.map(({ name }) => name)
+export const dealFilterNames: readonly string[] = filterFields.map(({ name }) => name)
 
 /** The order and the size of pages when the URL names none. */
 export const defaults: Readonly<Record<string, string>> = { sort: '-createdAt', limit: '25' }
@@ -84,7 +84,7 @@ const withOption = (options: Options, value: string): Options =>
 
 /** How many filters are set. */
 export const activeFilters = (query: URLSearchParams): number =>
-  filterNames.filter((name) => (query.get(name) ?? '') !== '').length
+  dealFilterNames.filter((name) => (query.get(name) ?? '') !== '').length
 
 /** The query without empty and needless members, in the same order; undefined when there is nothing to leave out. */
 export function cleanQuery(query: URLSearchParams): URLSearchParams | undefined {

@@ -27,7 +27,7 @@ export const formProblem = (errors: Readonly<Record<string, string>>): ProblemDo
 })
 
 /** The value of a field, or undefined when it is empty: the API leaves such members out. */
-export function textOf(form: ReadonlyMap<string, string>, name: string): string | undefined {
+export function fieldTextOf(form: ReadonlyMap<string, string>, name: string): string | undefined {
   const text = form.get(name)
   return text === '' ? undefined : text
 }

@@ -7,7 +7,7 @@ import { ErrorSummary, type FormFaults } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { Secret, secretScripts } from '../frame/secret.tsx'
 import { webhookTexts as texts } from '../texts/webhooks.ts'
-import { pathOfWebhook, type Webhook, webhooksPath } from './shapes.ts'
+import { pageOfWebhook, type Webhook, webhookPagesPath } from './shapes.ts'
 import { bodyOf, entriesIn, passwordIn, WebhookForm, webhookFields } from './webhook-form.tsx'
 
 const right = 'webhook.manage'
@@ -15,7 +15,7 @@ const right = 'webhook.manage'
 /** The list. */
 export const webhooksPage = (): DealPage => ({
   methods: ['GET'],
-  path: webhooksPath,
+  path: webhookPagesPath,
   right,
   render: async ({ request, api, reader }) => {
     const query = new URLSearchParams([...request.query].filter(([name]) => name !== 'done'))
@@ -26,14 +26,14 @@ export const webhooksPage = (): DealPage => ({
         <>
           <div class="head">
             <h1>Webhooks</h1>
-            <a class="button" href={`${webhooksPath}/new`}>
+            <a class="button" href={`${webhookPagesPath}/new`}>
               New webhook
             </a>
           </div>
-          <Notice>{doneText(request.query)}</Notice>
+          <Notice>{webhookDoneText(request.query)}</Notice>
           <p class="hint">A webhook sends events of deals to a URL, signed, each at least once.</p>
           <Table caption="Webhooks" columns={columnsFor(reader)} rows={items} empty="There is no webhook yet." />
-          <Pager path={webhooksPath} query={query} nextCursor={nextCursor} />
+          <Pager path={webhookPagesPath} query={query} nextCursor={nextCursor} />
         </>
       ),
     }
@@ -41,7 +41,7 @@ export const webhooksPage = (): DealPage => ({
 })
 
 /** What was done, by the code in the URL. */
-export function doneText(query: URLSearchParams): string | undefined {
+export function webhookDoneText(query: URLSearchParams): string | undefined {
   const code = query.get('done') ?? ''
   return Object.hasOwn(texts.done, code) ? texts.done[code] : undefined
 }
@@ -51,7 +51,7 @@ const columnsFor = (reader: Reader): Column<Webhook>[] => [
     title: 'URL',
     cell: ({ id, url, description }) => (
       <>
-        <a href={pathOfWebhook(id)}>{url}</a>
+        <a href={pageOfWebhook(id)}>{url}</a>
         {description !== null && <div class="hint">{description}</div>}
       </>
     ),
@@ -74,7 +74,7 @@ export const StateBadge = ({ state }: Pick<Webhook, 'state'>) => (
 /** The form of a new webhook. The answer shows the secret, which no later page does. */
 export const newWebhookPage = (): DealPage => ({
   methods: ['GET', 'POST'],
-  path: `${webhooksPath}/new`,
+  path: `${webhookPagesPath}/new`,
   right,
   render: (visit) => (visit.request.method === 'GET' ? showForm(visit) : create(visit)),
 })
@@ -86,7 +86,7 @@ const showForm = ({ form }: DealVisit, problem?: FormFaults & { readonly status:
     <>
       <h1>New webhook</h1>
       <ErrorSummary problem={problem} fields={webhookFields} />
-      <WebhookForm action={`${webhooksPath}/new`} entries={entriesIn(form)} problem={problem} submit="Create" />
+      <WebhookForm action={`${webhookPagesPath}/new`} entries={entriesIn(form)} problem={problem} submit="Create" />
     </>
   ),
 })
@@ -110,7 +110,7 @@ export const secretPage = ({ id, url, secret }: DealReply<'POST /rest/v1/webhook
         <h2>{url}</h2>
         <Secret id="secret" label="Secret" value={secret} />
       </section>
-      <a class="button" href={pathOfWebhook(id)}>
+      <a class="button" href={pageOfWebhook(id)}>
         To the webhook
       </a>
     </>

@@ -8,7 +8,7 @@ export type Webhook = DealReply<'GET /rest/v1/webhooks/:id'>
 export type Attempt = DealReply<'GET /rest/v1/webhooks/:id/deliveries'>['items'][number]
 
 /** The page of all webhooks, and those of one. */
-export const webhooksPath = '/console/webhooks'
+export const webhookPagesPath = '/console/webhooks'
 
 /** The page of a webhook. */
-export const pathOfWebhook = (id: string): string => `${webhooksPath}/${encodeURIComponent(id)}`
+export const pageOfWebhook = (id: string): string => `${webhookPagesPath}/${encodeURIComponent(id)}`

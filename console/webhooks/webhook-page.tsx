@@ -7,8 +7,8 @@ import { Notice } from '../frame/content.tsx'
 import { type DealPage, type DealVisit, EnteredParameters } from '../frame/deal-api.ts'
 import { ErrorSummary, Field, type FieldProps, type FormFaults, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
-import { doneText, StateBadge, secretPage } from './list-page.tsx'
-import { pathOfWebhook, type Webhook, webhooksPath } from './shapes.ts'
+import { StateBadge, secretPage, webhookDoneText } from './list-page.tsx'
+import { pageOfWebhook, type Webhook, webhookPagesPath } from './shapes.ts'
 import { bodyOf, entriesIn, passwordIn, WebhookForm, webhookFields } from './webhook-form.tsx'
 import { Deliveries, Facts } from './webhook-parts.tsx'
 
@@ -17,7 +17,7 @@ const right = 'webhook.manage'
 /** The page of a webhook. */
 export const webhookPage = (): DealPage => ({
   methods: ['GET'],
-  path: `${webhooksPath}/:id`,
+  path: `${webhookPagesPath}/:id`,
   right,
   render: (visit) => show(visit),
 })
@@ -52,7 +52,7 @@ async function show(visit: DealVisit, refused?: Refused): Promise<PageResult> {
     content: (
       <>
         <p>
-          <a href={webhooksPath}>All webhooks</a>
+          <a href={webhookPagesPath}>All webhooks</a>
         </p>
         <div class="head">
           <h1>{webhook.url}</h1>
@@ -74,7 +74,7 @@ async function show(visit: DealVisit, refused?: Refused): Promise<PageResult> {
           <div>
             <h2>Change</h2>
             <WebhookForm
-              action={`${pathOfWebhook(webhook.id)}/change`}
+              action={`${pageOfWebhook(webhook.id)}/change`}
               submit="Save"
               problem={ofChange}
               entries={ofChange ? entriesIn(form) : stored}
@@ -91,10 +91,10 @@ async function show(visit: DealVisit, refused?: Refused): Promise<PageResult> {
 const Done = ({ query }: { readonly query: URLSearchParams }) =>
   query.get('done') === 'test-failed' ? (
     <p class="warning" role="status">
-      {doneText(query)}
+      {webhookDoneText(query)}
     </p>
   ) : (
-    <Notice>{doneText(query)}</Notice>
+    <Notice>{webhookDoneText(query)}</Notice>
   )
 
 interface ActionProps {
@@ -103,7 +103,7 @@ interface ActionProps {
 }
 
 function Actions({ webhook: { id, state }, problem }: ActionProps) {
-  const path = pathOfWebhook(id)
+  const path = pageOfWebhook(id)
   const isActive = state === 'active'
   return (
     <div class="actions">
@@ -144,7 +144,7 @@ interface RedeliveryProps {
 const Redelivery = ({ webhook, problem, after = '' }: RedeliveryProps) => (
   <section>
     <h2>Send events once more</h2>
-    <form method="post" action={`${pathOfWebhook(webhook.id)}/redeliver`} class="panel stack">
+    <form method="post" action={`${pageOfWebhook(webhook.id)}/redeliver`} class="panel stack">
       <Field
         name="after"
         label="Position"
@@ -167,10 +167,10 @@ const formOf = (
   work: (visit: DealVisit) => Promise<{ reply: ApiReply<unknown>; done: string; form: Refused['form'] }>,
 ): DealPage => ({
   methods: ['GET', 'POST'],
-  path: `${webhooksPath}/:id/${name}`,
+  path: `${webhookPagesPath}/:id/${name}`,
   right,
   render: async (visit) => {
-    const page = pathOfWebhook(pathIn(visit).id)
+    const page = pageOfWebhook(pathIn(visit).id)
     if (visit.request.method === 'GET') return { redirect: page }
     const { reply, done, form } = await work(visit)
     return reply.ok ? { redirect: `${page}?done=${done}` } : show(visit, { problem: atFields(reply.problem), form })
@@ -204,11 +204,11 @@ export const webhookForms = (): readonly DealPage[] => [
   }),
   {
     methods: ['GET', 'POST'],
-    path: `${webhooksPath}/:id/rotate`,
+    path: `${webhookPagesPath}/:id/rotate`,
     right,
     render: async (visit) => {
       const path = pathIn(visit)
-      if (visit.request.method === 'GET') return { redirect: pathOfWebhook(path.id) }
+      if (visit.request.method === 'GET') return { redirect: pageOfWebhook(path.id) }
       const reply = await visit.api.call('POST /rest/v1/webhooks/:id/rotate-secret', { path })
       return reply.ok ? secretPage(reply.body) : show(visit, { problem: reply.problem, form: 'other' })
     },
@@ -218,14 +218,14 @@ export const webhookForms = (): readonly DealPage[] => [
 /** The question before a webhook is deleted. */
 export const deletePage = (): DealPage => ({
   methods: ['GET', 'POST'],
-  path: `${webhooksPath}/:id/delete`,
+  path: `${webhookPagesPath}/:id/delete`,
   right,
   render: async (visit) => {
     const path = pathIn(visit)
     if (visit.request.method === 'POST') {
       const reply = await visit.api.call('DELETE /rest/v1/webhooks/:id', { path })
       return reply.ok
-        ? { redirect: `${webhooksPath}?done=deleted` }
+        ? { redirect: `${webhookPagesPath}?done=deleted` }
         : show(visit, { problem: reply.problem, form: 'other' })
     }
     const { id, url } = await visit.api.get('GET /rest/v1/webhooks/:id', { path })
@@ -238,11 +238,11 @@ export const deletePage = (): DealPage => ({
             <strong>{url}</strong>
           </p>
           <p>Nothing more is sent. This cannot be undone.</p>
-          <form method="post" action={`${pathOfWebhook(id)}/delete`} class="actions">
+          <form method="post" action={`${pageOfWebhook(id)}/delete`} class="actions">
             <button type="submit" class="danger">
               Delete the webhook
             </button>
-            <a class="button quiet" href={pathOfWebhook(id)}>
+            <a class="button quiet" href={pageOfWebhook(id)}>
               Keep it
             </a>
           </form>

@@ -27,11 +27,11 @@ export const askForPasswords =
       if (user.success) return user.data
     }
     if (answer.status === 401 && codeOf(answer) === 'invalid-credentials') return undefined
-    throw refusalOf(answer, question.target)
+    throw refusalOfAnswer(answer, question.target)
   }
 
 /** The refusal for a response that neither accepts nor rejects the password. */
-export function refusalOf(answer: InternalResponse, target: string): ProblemError | Unavailable {
+export function refusalOfAnswer(answer: InternalResponse, target: string): ProblemError | Unavailable {
   const retryAfterSeconds = Math.max(1, Number(answer.headers.get('retry-after')) || 1)
   if (answer.status === 429) {
     return new ProblemError('too-many-attempts', 'Too many failed attempts for this account, or from this address.', {

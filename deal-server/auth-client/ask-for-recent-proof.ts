@@ -3,7 +3,7 @@ import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { provenLogin, type RequireRecentProof } from '../../shared/protocol/authentication/recent-proof.ts'
 import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
 import { recentProofExchange, recentProofPurpose } from '../../shared/protocol/internal-api/recent-proof.ts'
-import { type AskForPasswordsPorts, codeOf, passwordDeadlineMs, refusalOf } from './ask-for-passwords.ts'
+import { type AskForPasswordsPorts, codeOf, passwordDeadlineMs, refusalOfAnswer } from './ask-for-passwords.ts'
 
 const refusals = {
   'recent-login-required':
@@ -31,5 +31,5 @@ export const askForRecentProof =
     if (answer.status === 204) return
     const code = codeOf(answer)
     if (answer.status === 403 && isRefusal(code)) throw new ProblemError(code, refusals[code])
-    throw refusalOf(answer, question.target)
+    throw refusalOfAnswer(answer, question.target)
   }

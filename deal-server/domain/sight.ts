@@ -53,4 +53,4 @@ export const isForeign = (viewer: Viewer, deal: Owned, rights: readonly string[]
   !owns(viewer, deal)
 
 /** The user, when own deals are all that the user sees: a condition of statements. */
-export const ownerOf = ({ user, deals }: Sight): UserIdentity | undefined => (deals === 'own' ? user : undefined)
+export const onlyOwnerOf = ({ user, deals }: Sight): UserIdentity | undefined => (deals === 'own' ? user : undefined)

@@ -21,7 +21,7 @@ import type { FindUserId } from '../commands/find-assignable-users.ts'
 import { refuseInTime } from '../commands/refuse-in-time.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
 import { requireAnyWidth } from '../commands/require-any-width.ts'
-import { ownerOf, sightOf } from '../domain/sight.ts'
+import { onlyOwnerOf, sightOf } from '../domain/sight.ts'
 import type { EventStreams } from '../events/event-streams.ts'
 import { createOwnReader } from '../queries/own-reader.ts'
 import type { DealReader } from '../queries/ports.ts'
@@ -102,7 +102,7 @@ function answerQuery(
 ): Promise<HttpResponse> {
   const needed = rights(caller)
   requireAnyWidth(caller, needed) // right: 403
-  const owner = ownerOf(sightOf(caller, needed))
+  const owner = onlyOwnerOf(sightOf(caller, needed))
   const seen = owner ? createOwnReader(reader, owner) : reader
   return refuseInTime(caller, () => answer(seen, caller, findUserId))
 }

@@ -1,6 +1,6 @@
 /** The statements over the log of events. */
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { parameters, textOf } from '../../shared/platform/database/statement.ts'
+import { parameters, sqlTextOf } from '../../shared/platform/database/statement.ts'
 import { historySql } from '../../shared/platform/history/history.ts'
 import { d, e, s } from './aliases.ts'
 import { deals, eventCounters, eventLog, eventSlices, events, eventTimelines, slicedCounters } from './schema.ts'
@@ -85,7 +85,7 @@ const placesAt = (rows: SQL): SQL => sql`
 const place = sql`json_build_object('position', p.position, 'id', p.id)`
 
 /** Says whether there is anything to slice. */
-export const lookStatement = textOf(sql`select to_json(${isAhead}) as "isAhead", ${logEnd}`)
+export const lookStatement = sqlTextOf(sql`select to_json(${isAhead}) as "isAhead", ${logEnd}`)
 
 /** The last event is never removed. */
 const lastPosition = sql`(select max(${eventSlices.lastPosition}) from ${eventSlices})`
@@ -114,7 +114,7 @@ export const isHidden = (id: SQLWrapper, bucket: SQLWrapper): SQL => sql`${e.typ
         select 1 from ${deals} ${d} where ${d.id} = ${id} and ${d.bucket} = ${bucket} and ${d.deletedAt} is null)`
 
 /** Whose the deal of a row of `deals.events e` is now. */
-export const ownerOf = (
+export const ownerOfEvent = (
   id: SQLWrapper,
   bucket: SQLWrapper,
 ): SQL => sql`(select json_build_object('ownerId', ${d.ownerId},
@@ -138,7 +138,7 @@ const readAll = (more = sql``): SQL => sql`
     select s.*, r.position as reach from found s, reach r where ${s.lastPosition} - ${s.total} < r.position
   ),
   page as materialized (
-    select e.*, ${ownerOf(e.dealId, e.bucket)}${more} from (${eventsBetween(after, { slices: sql`taken`, upTo: sql`s.reach` })}) e
+    select e.*, ${ownerOfEvent(e.dealId, e.bucket)}${more} from (${eventsBetween(after, { slices: sql`taken`, upTo: sql`s.reach` })}) e
   )
   select ${run}, ${logEnd}, to_json(${isAhead}) as "isAhead", null::json as last,
     to_json((select position from reach)) as "upTo",
@@ -150,7 +150,7 @@ const readAll = (more = sql``): SQL => sql`
 const readDeal = (more = sql``): SQL => sql`
   with asked as materialized (select ${lastPosition} as position), ${placesAt(sql`asked`)},
   stored as materialized (
-    select e.*, ${ownerOf(dealId, bucket)}${more} from ${events} ${e}
+    select e.*, ${ownerOfEvent(dealId, bucket)}${more} from ${events} ${e}
     where ${e.dealId} = ${dealId} and ${e.bucket} = ${bucket}
   ),
   page as materialized (

@@ -6,12 +6,12 @@ import { and, eq, isNull, lt, or, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { Database, Statement } from '../../shared/platform/database/database.ts'
-import { build, type JsonRow, namesOf, parameters, textOf } from '../../shared/platform/database/statement.ts'
+import { build, type JsonRow, namesOf, parameters, sqlTextOf } from '../../shared/platform/database/statement.ts'
 import { historySql, requirePrimary } from '../../shared/platform/history/history.ts'
 import type { BlockedDeal, LoadedWebhook, PauseReason, Progress, WebhookHead, WebhookWork } from '../webhooks/ports.ts'
 import { a, b, e, w } from './aliases.ts'
 import { type EventRow, eventOfRow } from './event-log.ts'
-import { isHidden, ownerOf, positionOfEvent } from './event-statements.ts'
+import { isHidden, ownerOfEvent, positionOfEvent } from './event-statements.ts'
 import { bucketOf } from './events/bucket.ts'
 import { rfc3339OfRow } from './rows.ts'
 import { events, webhookAttempts, webhookBlocked, webhooks } from './schema.ts'
@@ -29,7 +29,7 @@ const isActive = eq(webhooks.state, sql`'active'`)
 const isPaused = eq(webhooks.state, sql`'paused'`)
 const isFree = or(isNull(webhooks.leaseUntil), lt(webhooks.leaseUntil, sql`clock_timestamp()`))
 
-const headsStatement = textOf(sql`
+const headsStatement = sqlTextOf(sql`
   select coalesce((select json_agg(json_build_object('id', ${webhooks.id}, 'revision', ${webhooks.revision},
       'owner', ${webhooks.leaseOwner}, 'isFree', ${isFree})) from ${webhooks} where ${isActive}), '[]') as active,
     (select to_json(count(*)) from ${webhooks} where ${isPaused}) as paused,
@@ -150,7 +150,7 @@ const waiting = parameters({
 const waitingStatement = waiting.statement(sql`
   with stored as materialized (
     select e.*, ${waiting.hidesDeleted} and ${isHidden(waiting.dealId, waiting.bucket)} as is_hidden,
-      ${ownerOf(waiting.dealId, waiting.bucket)}
+      ${ownerOfEvent(waiting.dealId, waiting.bucket)}
     from ${events} ${e}
     where ${e.dealId} = ${waiting.dealId} and ${e.bucket} = ${waiting.bucket} and ${e.sequence} >= ${waiting.sequence}
     order by ${e.sequence} limit ${waiting.limit}

@@ -17,7 +17,7 @@ export interface DealCommandPorts extends Pick<OperationRecordPorts, 'clock' | '
 }
 
 /** Adds the group to the program. */
-export function addDealCommands(program: Command, ports: DealCommandPorts): void {
+export function addDealCheckCommands(program: Command, ports: DealCommandPorts): void {
   const check = program
     .command('deals')
     .description('the deals: compare them with their events')

@@ -5,7 +5,7 @@ import type { LogIn } from '../../logins/login.ts'
 import type { Audiences } from '../../oauth/audiences.ts'
 import type { AskAtLogin } from '../../second-factors/ask-at-login.ts'
 import { nameCaller, password } from '../request-parts/own-credential.ts'
-import { factorProblems, loginProofBody, nameOf } from './second-factors/login-proof.ts'
+import { accountNameOf, factorProblems, loginProofBody } from './second-factors/login-proof.ts'
 import { noCache, tokenPair } from './tokens.ts'
 
 /** Services that the endpoint uses. */
@@ -32,7 +32,7 @@ export const loginEndpoint = ({ logIn, secondFactors, audiences }: LoginEndpoint
     ...tokenPair,
     problems: ['too-many-logins', ...factorProblems],
     audit: ({ body }) => {
-      const username = nameOf(body, secondFactors)
+      const username = accountNameOf(body, secondFactors)
       return { actor: username, action: 'login.started', target: username }
     },
     handle: async ({ request, body }) => {

@@ -10,22 +10,22 @@ import { idOfDeal } from './parameters.ts'
 export const outcomeFields = ['ETag', 'Deal-Changed', 'Idempotent-Replayed', 'Deal-Validated-Only'] as const
 
 /** The same, for responses with the deal. */
-export const dealFields = [...outcomeFields, 'Preference-Applied'] as const
+export const dealHeaderFields = [...outcomeFields, 'Preference-Applied'] as const
 
 /** 200 with the deal. */
-export const theDeal: DescribedResponse = { description: 'The deal.', schema: ref('Deal'), headers: dealFields }
+export const theDeal: DescribedResponse = { description: 'The deal.', schema: ref('Deal'), headers: dealHeaderFields }
 
 /** 201 with the deal. */
-export const created: DescribedResponse = {
+export const createdResponse: DescribedResponse = {
   description: 'The new deal; no body with `Prefer: return=minimal`, or without the right `deal.read`.',
   schema: ref('Deal'),
-  headers: [...dealFields, 'Location'],
+  headers: [...dealHeaderFields, 'Location'],
 }
 
 /** 204 instead of 200. */
 export const withoutBody: DescribedResponse = {
   description: 'With `Prefer: return=minimal`, or without the right `deal.read`.',
-  headers: dealFields,
+  headers: dealHeaderFields,
 }
 
 const deleted: DescribedResponse = { description: 'The deal is deleted.', headers: outcomeFields }
@@ -92,7 +92,7 @@ const parametersBody = (command: Command): DescribedBody => ({
 })
 
 function answersOf({ name, target }: Command): Operation['responses'] {
-  if (target === 'collection') return { 201: created }
+  if (target === 'collection') return { 201: createdResponse }
   return name === 'DeleteDeal' ? { 204: deleted } : { 200: theDeal, 204: withoutBody }
 }
 

@@ -12,7 +12,13 @@ import type { ShownCommand } from '../../commands/command-context.ts'
 import { quoteOddAmounts } from '../../domain/money.ts'
 import type { DealRefusalCode } from '../../domain/refusal.ts'
 import { bindAttributeUpdate } from '../../use-cases/update-deal/update-deal.ts'
-import { commandProblems, created, dealCommandInput, dealFields, theDeal } from '../openapi/command-operations.ts'
+import {
+  commandProblems,
+  createdResponse,
+  dealCommandInput,
+  dealHeaderFields,
+  theDeal,
+} from '../openapi/command-operations.ts'
 import { dealUpdateBody } from '../openapi/command-schemas.ts'
 import { idOfDeal } from '../openapi/parameters.ts'
 import { dealIdInPath } from '../requests/deal-target.ts'
@@ -23,7 +29,7 @@ import { decodeSingleUpdate } from './single-update.ts'
 
 const path = '/rest/v1/deals/:id'
 
-const updateFields = [...dealFields, 'Deal-Use-Cases']
+const updateFields = [...dealHeaderFields, 'Deal-Use-Cases']
 
 /** The refusals of an attribute update, besides those of its use cases. */
 const updateRefusals: readonly DealRefusalCode[] = [
@@ -47,7 +53,7 @@ const putOperation: Operation = {
   body: dealUpdateBody,
   responses: {
     200: { ...theDeal, headers: updateFields },
-    201: created,
+    201: createdResponse,
     204: {
       description: 'With `Prefer: return=minimal`, without the right `deal.read`, or the deal is deleted.',
       headers: updateFields,

@@ -13,7 +13,7 @@ import type { CommandRecord } from '../../commands/ports.ts'
 import { noSuchDeal } from '../../commands/presence.ts'
 import { readingRight } from '../../domain/sight.ts'
 import type { DealReader } from '../../queries/ports.ts'
-import { mayReadPast } from '../../queries/presence.ts'
+import { mayReadPast } from '../../queries/read-past.ts'
 import { idOfCommand, idOfDeal } from '../openapi/parameters.ts'
 import { describeList, describeRead } from '../openapi/read-operations.ts'
 import {

@@ -10,8 +10,8 @@ import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { allowedTo } from '../../commands/allowed.ts'
 import { noSuchDeal } from '../../commands/presence.ts'
 import { quoteOddAmounts } from '../../domain/money.ts'
-import { mayReadPast, requirePresent } from '../../queries/presence.ts'
 import { dealHistoryQuery, dealQuery, dealTextQuery } from '../../queries/queries.ts'
+import { mayReadPast, requirePresent } from '../../queries/read-past.ts'
 import { createDeal } from '../../use-cases/create-deal.ts'
 import { deleteDeal } from '../../use-cases/delete-deal.ts'
 import { describeCommand } from '../openapi/command-operations.ts'
@@ -32,7 +32,7 @@ const member = '/rest/v1/deals/:id'
 const style = 'resource'
 
 /** The query parameters of a deal. */
-export const readParameters = z.strictObject({ expand: z.enum(['allowed']).optional() })
+export const dealReadParameters = z.strictObject({ expand: z.enum(['allowed']).optional() })
 
 const readOperation = describeRead({
   isTagged: true,
@@ -40,7 +40,7 @@ const readOperation = describeRead({
   summary: dealQuery.summary,
   description: 'With its tasks. `expand=allowed` adds what the caller may do with it now, and why not the rest.',
   tags: [style],
-  query: readParameters,
+  query: dealReadParameters,
   pathParameters: { id: idOfDeal },
   success: { description: 'The deal; with `expand` it has no `ETag`.', schema: ref('Deal') },
 })
@@ -99,7 +99,7 @@ async function decodeCreation(request: HttpRequest): Promise<Invocation> {
 
 function decodeRead(request: HttpRequest): Invocation {
   const id = dealIdInPath(request)
-  const { expand } = readQuery(request, readParameters)
+  const { expand } = readQuery(request, dealReadParameters)
   const preconditions = preconditionsOf(request)
   return {
     kind: 'query',

@@ -10,7 +10,7 @@ import {
   listedDealSchema,
 } from '../openapi/response-schemas.ts'
 import { dealListParameters, dealSummaryParameters } from '../requests/deal-lists.ts'
-import { readParameters } from './resource.ts'
+import { dealReadParameters } from './resource.ts'
 
 /** With `Prefer: count=…` a page of deals says how many match in all. */
 const dealPage = pageOf(listedDealSchema).extend({
@@ -22,7 +22,7 @@ const dealPage = pageOf(listedDealSchema).extend({
 export const routeSchemas = {
   'GET /rest/v1/deals': { query: dealListParameters, reply: dealPage },
   'GET /rest/v1/deals/summary': { query: dealSummaryParameters, reply: dealSummarySchema },
-  'GET /rest/v1/deals/:id': { query: readParameters, reply: dealSchema },
+  'GET /rest/v1/deals/:id': { query: dealReadParameters, reply: dealSchema },
   'GET /rest/v1/deals/:id/history': { query: pageParameters, reply: pageOf(eventSchema) },
   // Of all kinds of records, tasks alone.
   'GET /query/:dtoName/:parameter': { query: pageParameters, reply: z.array(assignedTaskSchema) },

@@ -23,7 +23,7 @@ export function statementOf(statement: SQLWrapper): [text: string, parameters: P
  * The text of a statement without values. @throws TypeError for a value in it, which would take the place of a
  * parameter: write `sql.raw` around a number
  */
-export function textOf(statement: SQLWrapper): string {
+export function sqlTextOf(statement: SQLWrapper): string {
   const [text, parameters] = statementOf(statement)
   if (parameters.length > 0) throw new TypeError(`a statement has a value where its text belongs: ${text}`)
   return text

@@ -8,7 +8,7 @@ import { DeadlinePassed, withDeadline } from '../concurrency/deadline.ts'
 import { translateDriverError, unavailable } from '../database/driver-errors.ts'
 import { createClient } from './postgres-client.ts'
 import { openSocket, type ServerAddress } from './postgres-socket.ts'
-import { type DatabaseAddress, nameOf, type TargetSession } from './postgres-url.ts'
+import { type DatabaseAddress, serverNameOf, type TargetSession } from './postgres-url.ts'
 
 /** Time limits of a search; milliseconds. */
 interface SearchLimits {
@@ -134,18 +134,20 @@ export class PostgresServers {
     const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
     await Promise.race([all, aborted, pause(limits.answerMs + limits.graceMs, undefined, { signal }).catch(() => {})])
     search.abort()
-    return servers.map((server) => findings.get(server) ?? { server, reason: `${nameOf(server)} does not answer` })
+    return servers.map(
+      (server) => findings.get(server) ?? { server, reason: `${serverNameOf(server)} does not answer` },
+    )
   }
 
   async #stateOf(server: ServerAddress): Promise<Finding> {
     try {
       const state = await this.#ask(this.address, server, limits.answerMs)
       const reason = refusal(state, this.address.target) ?? this.#isOutdated(state)
-      return { server, state, ...(reason !== undefined && { reason: `${nameOf(server)} ${reason}` }) }
+      return { server, state, ...(reason !== undefined && { reason: `${serverNameOf(server)} ${reason}` }) }
     } catch (error) {
-      if (error instanceof DeadlinePassed) return { server, reason: `${nameOf(server)} does not answer` }
+      if (error instanceof DeadlinePassed) return { server, reason: `${serverNameOf(server)} does not answer` }
       const { cause, message } = translateDriverError(error)
-      return { server, reason: `${nameOf(server)}: ${cause instanceof Error ? cause.message : message}` }
+      return { server, reason: `${serverNameOf(server)}: ${cause instanceof Error ? cause.message : message}` }
     }
   }
 

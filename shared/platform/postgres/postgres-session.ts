@@ -11,7 +11,7 @@ import type { Unavailable } from '../problems/errors.ts'
 import { createClient, type PostgresClient } from './postgres-client.ts'
 import { dialTimeoutMs, type PostgresServers } from './postgres-servers.ts'
 import { openSocket, type ServerAddress } from './postgres-socket.ts'
-import { nameOf } from './postgres-url.ts'
+import { serverNameOf } from './postgres-url.ts'
 
 /** The address, the limits and the observers of a session. */
 export interface PostgresSessionOptions {
@@ -156,14 +156,14 @@ export class PostgresSession {
   /** Ends the session with a server that cannot be used. */
   #judge(refusal: string | undefined): void {
     if (refusal === undefined) return
-    const server = this.#server === undefined ? 'the server' : nameOf(this.#server)
+    const server = this.#server === undefined ? 'the server' : serverNameOf(this.#server)
     this.#lose(unavailable(`${server} ${refusal}: name the primary in the URL, or all hosts with commas between`))
   }
 
   #tick(): void {
     if (this.#server !== undefined && this.#options.servers.hasMovedFrom(this.#server)) {
       this.#established = true
-      this.#lose(unavailable(`${nameOf(this.#server)} is not the primary any more`))
+      this.#lose(unavailable(`${serverNameOf(this.#server)} is not the primary any more`))
       return
     }
     const isOwed = this.#underWay.size > 0 && !this.#answered && !this.#patient

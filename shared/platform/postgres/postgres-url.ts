@@ -72,7 +72,7 @@ export const isVerifiedDatabaseUrl = (url: string): boolean =>
   )
 
 /** `host:port`, or the path of a socket: for messages. */
-export const nameOf = ({ host, port, path }: ServerAddress): string =>
+export const serverNameOf = ({ host, port, path }: ServerAddress): string =>
   path ?? `${host.includes(':') ? `[${host}]` : host}:${port}`
 
 function serverOf(name: string, sslMode: SslMode, isOnly: boolean): ServerAddress {

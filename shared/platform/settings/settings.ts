@@ -130,7 +130,7 @@ const line: TextRule = {
 }
 
 /** The rule for secrets, which are taken as they stand. */
-export const anyText: TextRule = { expected: 'text', test: () => true }
+export const anyTextRule: TextRule = { expected: 'text', test: () => true }
 
 /** Text that follows the rule; one line without one. */
 export const text = <Fallback extends string | undefined>(

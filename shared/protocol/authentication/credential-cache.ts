@@ -63,7 +63,7 @@ export function createCredentialCache<Value extends OfUser>(options: CredentialC
 
   /** True for a value that is current and was loaded during the same instance. */
   const isGood = async (value: Value, then: number, traceContext: Traced | undefined): Promise<boolean> =>
-    (await isCurrent(value, principals, traceContext)) && then === instances
+    (await isCredentialCurrent(value, principals, traceContext)) && then === instances
 
   function peek(key: string, traceContext?: Traced): Value | undefined {
     const value = memo.peek(key)
@@ -98,8 +98,11 @@ export function createCredentialCache<Value extends OfUser>(options: CredentialC
  * True while the version of the user's record has not grown past the value's. For a deleted or disabled user the value
  * stays current: the record itself refuses that user.
  */
-export const isCurrent = async (value: OfUser, principals: Principals, traceContext?: Traced): Promise<boolean> =>
-  isOf(value, await principals.get(value.username, traceContext))
+export const isCredentialCurrent = async (
+  value: OfUser,
+  principals: Principals,
+  traceContext?: Traced,
+): Promise<boolean> => isOf(value, await principals.get(value.username, traceContext))
 
 const isOf = ({ userId, version }: OfUser, record: PrincipalRecord | undefined): boolean =>
   record === undefined || (record.userId === userId && record.version <= version)

@@ -8,7 +8,7 @@ import { readEntries } from '../../../auth-server/audit/read-entries.ts'
 import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { rfc3339, systemClock } from '../../../shared/platform/clock.ts'
-import { textOf } from '../../../shared/platform/database/statement.ts'
+import { sqlTextOf } from '../../../shared/platform/database/statement.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
 
@@ -50,7 +50,7 @@ describeOnDatabases('the journal of the audit log', (open) => {
   /** Stores entries as a server that dies behind its commit. */
   const leave = async (...targets: string[]) => {
     const entries = targets.map((target) => pendingOf(event(target), rfc3339(systemClock.now())))
-    await opened.database.write(textOf(insertEntriesSql(sql`$1::text::json`)), [JSON.stringify(entries)])
+    await opened.database.write(sqlTextOf(insertEntriesSql(sql`$1::text::json`)), [JSON.stringify(entries)])
   }
   const verify = () => verifyChain({ database: opened.database, secretsKeys })
   const targets = async () => {

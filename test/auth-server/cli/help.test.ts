@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import { expect, it } from 'vitest'
-import { createProgram } from '../../../auth-server/cli/program.ts'
+import { createOpsProgram } from '../../../auth-server/cli/program.ts'
 import { readOperatorConfig } from '../../../auth-server/config.ts'
 import { projectVersion } from '../../../shared/platform/project-folder.ts'
 import { opsWith } from '../../support/processes/operators/ops.ts'
 
 const { stdout: output, stderr: errors } = process
-const { program } = await createProgram(readOperatorConfig({}).config, { output, errors })
+const { program } = await createOpsProgram(readOperatorConfig({}).config, { output, errors })
 
 const leaves = (command: Command, path: readonly string[] = []): { command: Command; path: readonly string[] }[] =>
   command.commands.length === 0

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isForeign, ownerOf, sees, seesDeleted, sightOf } from '../../../deal-server/domain/sight.ts'
+import { isForeign, onlyOwnerOf, sees, seesDeleted, sightOf } from '../../../deal-server/domain/sight.ts'
 
 const viewer = (...rights: string[]) => ({ username: 'sam', userId: 'sam-1', rights: new Set(rights) })
 const dealOf = (ownerUserId: string) => ({ ownerId: 'sam', ownerUserId, createdAt: '2026-01-01T00:00:00.000Z' })
@@ -14,7 +14,7 @@ describe('the sight of a user', () => {
   ])('with %j sees an own and a foreign deal: %j', (rights, seen, owner) => {
     const sight = sightOf(viewer(...rights))
     expect([sees(sight, own), sees(sight, foreign)]).toEqual(seen)
-    expect(ownerOf(sight)?.userId).toBe(owner)
+    expect(onlyOwnerOf(sight)?.userId).toBe(owner)
   })
 
   it.each([

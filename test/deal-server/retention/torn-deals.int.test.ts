@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Command } from 'commander'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { addDealCommands } from '../../../auth-server/cli/commands/deals.ts'
+import { addDealCheckCommands } from '../../../auth-server/cli/commands/deals.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import type { Deal } from '../../../deal-server/domain/deal.ts'
 import { isRefusal } from '../../../deal-server/domain/refusal.ts'
@@ -93,7 +93,7 @@ describeDealStores('the check of deals', (openBackend) => {
   const ops = async (parameters: readonly string[] = [], { auth = true } = {}) => {
     const reports: Report[] = []
     const program = new Command('ops').exitOverride().configureOutput({ writeErr: () => undefined })
-    addDealCommands(program, {
+    addDealCheckCommands(program, {
       openStoredData: (work) => work({ auth: auth ? database : undefined, deals: database }),
       readKeys: async () => ({ secretsKeys }),
       clock: systemClock,

@@ -12,7 +12,7 @@ import { eventCounters, events } from '../../../deal-server/store/schema.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
-import { textOf } from '../../../shared/platform/database/statement.ts'
+import { sqlTextOf } from '../../../shared/platform/database/statement.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { Backend } from '../../support/stores/backends.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
@@ -86,7 +86,7 @@ const openStreams = () =>
     { pollMs: 20, pageSize: 5 },
   )
 
-const position = textOf(positionOfEvent)
+const position = sqlTextOf(positionOfEvent)
 
 describeDealStores('the event log', (openBackend) => {
   beforeAll(async () => {

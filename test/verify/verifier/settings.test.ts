@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readSettings } from '../../../verify/src/verifier/settings.ts'
+import { readVerifierSettings } from '../../../verify/src/verifier/settings.ts'
 import type { VerifierOptions } from '../../../verify/src/verifier/verifier.ts'
 
 const right: VerifierOptions = {
@@ -10,14 +10,14 @@ const right: VerifierOptions = {
 
 describe('the options of a verifier', () => {
   it('have defaults', () => {
-    const { authUrl, publicOrigin, trustedOrigins, recordMaxAgeMs } = readSettings(right)
+    const { authUrl, publicOrigin, trustedOrigins, recordMaxAgeMs } = readVerifierSettings(right)
     expect({ authUrl, publicOrigin, trustedOrigins, recordMaxAgeMs }).toEqual({
       authUrl: 'https://auth.test',
       publicOrigin: 'https://service.invalid',
       trustedOrigins: new Set(),
       recordMaxAgeMs: 300_000,
     })
-    const { trustedOrigins: own } = readSettings({
+    const { trustedOrigins: own } = readVerifierSettings({
       ...right,
       origin: 'https://a.test/',
       trustedOrigins: ['http://b.test'],
@@ -41,7 +41,7 @@ describe('the options of a verifier', () => {
     ['recordMaxAgeSeconds', { recordMaxAgeSeconds: 86_401 }],
     ['maxBodyBytes', { maxBodyBytes: 0.5 }],
   ])('name %s for %o', (name, wrong) => {
-    expect(() => readSettings({ ...right, ...wrong })).toThrow(new RegExp(`^createVerifier: ${name} must be`))
+    expect(() => readVerifierSettings({ ...right, ...wrong })).toThrow(new RegExp(`^createVerifier: ${name} must be`))
   })
 
   it.each([
@@ -50,6 +50,6 @@ describe('the options of a verifier', () => {
     { authServer: 'http://[::1]:4000' },
     { authServer: 'http://auth.test', allowInsecureHttp: true },
   ])('allow %o', (options) => {
-    expect(readSettings({ ...right, ...options }).authUrl).toBe(options.authServer)
+    expect(readVerifierSettings({ ...right, ...options }).authUrl).toBe(options.authServer)
   })
 })

@@ -9,7 +9,7 @@ import type { Clock } from '../../../shared/platform/clock.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { Traced } from '../../../shared/platform/trace-context.ts'
 import type { Principals } from '../../../shared/protocol/authentication/authenticate.ts'
-import { createCredentialCache, isCurrent } from '../../../shared/protocol/authentication/credential-cache.ts'
+import { createCredentialCache, isCredentialCurrent } from '../../../shared/protocol/authentication/credential-cache.ts'
 import type { Sessions } from '../../../shared/protocol/authentication/session/session.ts'
 import {
   isOver,
@@ -48,7 +48,7 @@ export function createCachedSessions(ports: CachedSessionsPorts): Sessions {
   async function look(keyHash: string, traceContext?: Traced): Promise<KnownSession | undefined> {
     const load = async () => {
       const cached = await readCache(ports, keyHash)
-      if (cached && !isOverNow(cached) && (await isCurrent(cached, principals, traceContext))) return cached
+      if (cached && !isOverNow(cached) && (await isCredentialCurrent(cached, principals, traceContext))) return cached
       return askAuthServer(ports, { keyHash, isAction: false }, traceContext)
     }
     const session = await known.get(keyHash, load, traceContext)

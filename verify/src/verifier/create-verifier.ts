@@ -17,7 +17,7 @@ import { receivedByNode } from '../requests/node-request.ts'
 import { type Received, serviceRequest } from '../requests/service-request.ts'
 import { type Accepted, Following } from './following.ts'
 import { type RefusalContext, refusalFor } from './refusal.ts'
-import { readSettings, type VerifierSettings } from './settings.ts'
+import { readVerifierSettings, type VerifierSettings } from './settings.ts'
 import { VerifiedCaller } from './verified-caller.ts'
 import type { Caller, Origin, Verifier, VerifierOptions } from './verifier.ts'
 
@@ -39,7 +39,7 @@ import type { Caller, Origin, Verifier, VerifierOptions } from './verifier.ts'
  * ```
  */
 export function createVerifier(options: VerifierOptions): Verifier {
-  const settings = readSettings(options)
+  const settings = readVerifierSettings(options)
   const following = new Following(settings)
   following.start()
   const ids = createIdSource(systemClock)

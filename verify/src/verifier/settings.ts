@@ -25,7 +25,7 @@ const unnamedOrigin = 'https://service.invalid'
 const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Checks the options. @throws TypeError that names the option and what it must be */
-export function readSettings(options: VerifierOptions): VerifierSettings {
+export function readVerifierSettings(options: VerifierOptions): VerifierSettings {
   const {
     service,
     audience,

@@ -79,7 +79,7 @@ function proofIn(value: unknown): Omit<LoginProof, 'audience'> & { readonly reso
 }
 
 /** The user name as sent, or that in the challenge; undefined without both. */
-export const nameOf = (
+export const accountNameOf = (
   { username, answer: { challenge } }: Pick<LoginProof, 'username' | 'answer'>,
   { usernameOf }: Pick<AskAtLogin, 'usernameOf'>,
 ): string | undefined => (challenge === undefined ? username : usernameOf(challenge))

@@ -16,7 +16,7 @@ import type { StartSession } from '../../../logins/start-session.ts'
 import type { Audiences } from '../../../oauth/audiences.ts'
 import type { AskAtLogin } from '../../../second-factors/ask-at-login.ts'
 import { nameCaller, passwordOfForm } from '../../request-parts/own-credential.ts'
-import { factorProblems, nameOf } from '../second-factors/login-proof.ts'
+import { accountNameOf, factorProblems } from '../second-factors/login-proof.ts'
 import { loginPage, representLogin } from './login-view.ts'
 import { type ReturnOrigins, sessionLoginBody } from './session-forms.ts'
 
@@ -62,7 +62,7 @@ export const signInEndpoint = ({ startSession, secondFactors, cookie, origins, a
     otherResponses: { 303: redirected },
     problems: ['too-many-logins', ...factorProblems],
     audit: ({ body }) => {
-      const username = nameOf(body, secondFactors)
+      const username = accountNameOf(body, secondFactors)
       return { actor: username, action: 'session.started', target: username }
     },
     handle: async ({ request, body: { returnTo, ...proof } }) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { PostgresServers } from '../../../../shared/platform/postgres/postgres-servers.ts'
-import { nameOf, parseDatabaseUrl } from '../../../../shared/platform/postgres/postgres-url.ts'
+import { parseDatabaseUrl, serverNameOf } from '../../../../shared/platform/postgres/postgres-url.ts'
 
 type State = { isStandby: boolean; isReadOnly: boolean; system?: string; timeline?: number }
 
@@ -18,7 +18,7 @@ function serversOf(url: string, states: Record<string, State | Error | typeof ne
     if (state === undefined || state instanceof Error) throw state ?? new Error('unreachable')
     return state
   })
-  return { servers, asked, found: async () => nameOf(await servers.find()) }
+  return { servers, asked, found: async () => serverNameOf(await servers.find()) }
 }
 
 describe('the servers of a database', () => {

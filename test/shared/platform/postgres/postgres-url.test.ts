@@ -1,8 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isVerifiedDatabaseUrl, nameOf, parseDatabaseUrl } from '../../../../shared/platform/postgres/postgres-url.ts'
+import {
+  isVerifiedDatabaseUrl,
+  parseDatabaseUrl,
+  serverNameOf,
+} from '../../../../shared/platform/postgres/postgres-url.ts'
 
-const serversOf = (url: string) => parseDatabaseUrl(url).servers.map(nameOf)
+const serversOf = (url: string) => parseDatabaseUrl(url).servers.map(serverNameOf)
 
 describe('the URL of a database', () => {
   it('names one server, on port 5432 unless it says another', () => {
