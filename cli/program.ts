@@ -5,11 +5,11 @@
 import { Command, CommanderError } from 'commander'
 import { projectVersion } from '../shared/platform/project-folder.ts'
 import { createOutcome, type Explain, exitCodes } from '../shared/platform/terminal/outcome.ts'
+import { printable, printableLines } from '../shared/platform/terminal/printable.ts'
 import { createTerminal } from '../shared/platform/terminal/terminal.ts'
 import type { CallerConfig } from './context/config.ts'
 import type { CallerPorts, CallerStreams } from './context/ports.ts'
 import { NoLogin, openLoginFile } from './login/login-file.ts'
-import { printable } from './terminal/printable.ts'
 import type { DealServer } from './transfer/deal-server.ts'
 
 /** Nobody is logged in, or the login has ended. */
@@ -58,7 +58,7 @@ export async function createKeyholdProgram(
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void streams.output.write(text),
-      writeErr: (text) => void streams.errors.write(text),
+      writeErr: (text) => void streams.errors.write(printableLines(text)),
     })
     .addHelpText(
       'after',
@@ -80,9 +80,10 @@ export async function createKeyholdProgram(
       return connect(loginFile())
     },
   }
-  const named = groups.find(({ names }) => names.some((name) => parameters.includes(name)))
+  // A value, such as that of --profile, may be such a word too.
+  const named = groups.filter(({ names }) => names.some((name) => parameters.includes(name)))
   const whole = async () => (await createKeyholdProgram(config, streams)).program
-  for (const { add } of named ? [named] : groups) await add(program, ports, whole)
+  for (const { add } of named.length > 0 ? named : groups) await add(program, ports, whole)
   return { program, outcome }
 }
 

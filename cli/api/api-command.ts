@@ -3,9 +3,9 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Argument, type Command, Option } from 'commander'
 import type { Keyhold } from '../../client/src/index.ts'
+import { printable, printableLines } from '../../shared/platform/terminal/printable.ts'
 import { OperationFailed, type Report, WrongUsage } from '../../shared/platform/terminal/report.ts'
 import type { CallerPorts } from '../context/ports.ts'
-import { printable, printableLines } from '../terminal/printable.ts'
 import { bodyText, itemsOf } from './body-text.ts'
 import { type ApiRequest, type ApiWords, requestOf } from './request.ts'
 import { type Method, methods, servers } from './routes.ts'
@@ -52,6 +52,7 @@ async function call(words: ApiOptions & ApiWords, ports: CallerPorts): Promise<R
     return await (words.all ? allPages(request, send, ports) : one(await send(request.path), words.method, ports))
   } catch (error) {
     signal.throwIfAborted()
+    if (error instanceof RangeError) throw new OperationFailed('The answer is too long or too deep: try --json.')
     // The body breaks off, or is not what its media type says.
     if (error instanceof TypeError || error instanceof SyntaxError) {
       throw new OperationFailed(`The answer cannot be read: ${printable(error.message)}.`)
@@ -92,14 +93,17 @@ async function* printableTexts(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
 async function allPages({ path }: ApiRequest, send: Send, { isJson, print }: CallerPorts): Promise<Report> {
   const [route = ''] = path.split('?')
   const found: unknown[] = []
+  const seen = new Set<string>()
   for (let next: string | undefined = path; next !== undefined; ) {
+    if (seen.has(next)) throw new OperationFailed('The server gives the same page again and again.')
+    seen.add(next)
     const response = await send(next)
     const items = isJsonBody(response) ? itemsOf(await response.json()) : undefined
     if (!items) throw new WrongUsage(`--all: ${route} is no list.`)
     if (isJson()) for (const item of items) print(item, '')
     else found.push(...items)
     const query = nextQuery(response)
-    next = query && route + query
+    next = query === undefined ? undefined : route + query
   }
   return isJson() ? nothing : { json: found, text: bodyText(found) }
 }

@@ -1,5 +1,5 @@
 /** Bodies of answers as people read them. */
-import { printable } from '../terminal/printable.ts'
+import { printable } from '../../shared/platform/terminal/printable.ts'
 import { columns, fields } from '../terminal/tables.ts'
 
 type Members = Readonly<Record<string, unknown>>
@@ -19,7 +19,9 @@ export function bodyText(body: unknown): string {
   if (!isObject(body)) return printable(String(body))
   const members = Object.entries(body)
   const lines = fields(members.filter(([, value]) => !isPem(value)).map(([name, value]) => [name, cellOf(value)]))
-  return [lines, ...members.flatMap(([name, value]) => (isPem(value) ? [name, value.trimEnd()] : []))].join('\n')
+  return [lines, ...members.flatMap(([name, value]) => (isPem(value) ? [printable(name), value.trimEnd()] : []))].join(
+    '\n',
+  )
 }
 
 /** A key, which is of use with its line breaks alone (RFC 7468). */

@@ -44,7 +44,11 @@ export async function requestOf(words: ApiWords, terminal: Terminal): Promise<Ap
   return { server, path, init: { method, headers, ...(body !== undefined && { body }) } }
 }
 
+const ofConnection = /^(connection|content-length|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade)\s*:/i
+
 function headersOf(lines: readonly string[]): Headers {
+  const refused = lines.find((line) => ofConnection.test(line))
+  if (refused !== undefined) throw new WrongUsage(`--header: the connection alone sets ${refused.split(':')[0]}.`)
   try {
     return new Headers(lines.map((line) => [/^[^:]+(?=:)/.exec(line)?.[0] ?? '', line.replace(/^[^:]+:/, '')]))
   } catch {
@@ -88,7 +92,13 @@ async function fieldsOf(words: readonly string[], read: ReadText): Promise<Map<s
 
 function jsonOf(name: string, text: string): unknown {
   try {
-    return parseJson(text)
+    const value = parseJson(text)
+    // Beyond 1e308 is null in JSON, and what is too deep has no text.
+    JSON.stringify(value, (_member, part: unknown) => {
+      if (typeof part === 'number' && !Number.isFinite(part)) throw new RangeError()
+      return part
+    })
+    return value
   } catch {
     throw new WrongUsage(`${name}:= needs JSON: a number, true, false, null, [...] or {...}.`)
   }

@@ -23,7 +23,7 @@ export const pathsWith = (method: Method): string[] =>
 
 /** The server of a path. @throws WrongUsage for a path that leads elsewhere, or that not exactly one server has */
 export function serverOf(path: string, named: ServerName | undefined): ServerName {
-  if (!/^\/(?!\/)[^\\#\s]*$/.test(path) || hasDotSegment(path)) {
+  if (!/^\/(?!\/)[^\\#\s\p{Cc}]*$/u.test(path) || hasDotSegment(path)) {
     throw new WrongUsage('The path begins with one slash, such as /users, and has no segment . or ..')
   }
   if (named !== undefined) return named

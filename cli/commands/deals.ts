@@ -1,9 +1,9 @@
 /** `keyhold deals list`, `show`, `history` (docs/contract/operators.md#command-line). */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { DealComponents, DealPaths } from '../../client/src/index.ts'
+import { printable } from '../../shared/platform/terminal/printable.ts'
 import type { Report } from '../../shared/platform/terminal/report.ts'
 import type { CallerPorts } from '../context/ports.ts'
-import { printable } from '../terminal/printable.ts'
 import { columns, fields } from '../terminal/tables.ts'
 
 type Schemas = DealComponents['schemas']

@@ -5,6 +5,6 @@ import { type LoginFile, NoLogin, tokenStoreOf } from './login-file.ts'
 export async function connect(file: LoginFile): Promise<Keyhold> {
   const login = await file.read()
   if (!login) throw new NoLogin()
-  const { authUrl, dealUrl } = login
-  return createKeyhold({ authUrl, dealUrl, credential: bearer({ store: tokenStoreOf(file) }) })
+  const { authUrl, dealUrl, tokens } = login
+  return createKeyhold({ authUrl, dealUrl, credential: bearer({ tokens, store: tokenStoreOf(file, login) }) })
 }

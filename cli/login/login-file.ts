@@ -101,15 +101,25 @@ async function lock(folder: string): Promise<() => Promise<void>> {
   }
 }
 
-/** The tokens of a login, as the typed client keeps them. */
-export const tokenStoreOf = (file: LoginFile): TokenStore => ({
-  read: async () => (await file.read())?.tokens,
-  write: async (tokens) => {
+/**
+ * The tokens of a login, as the typed client keeps them. While a command runs, somebody may log in at other servers, or
+ * as somebody else: the tokens of that login are not its own.
+ */
+export function tokenStoreOf(file: LoginFile, { authUrl, dealUrl, username }: KeptLogin): TokenStore {
+  const read = async () => {
     const login = await file.read()
-    if (login) await file.write(tokens && { ...login, tokens })
-  },
-  exclusively: (work) => file.exclusively(work),
-})
+    const isSame = login?.authUrl === authUrl && login.dealUrl === dealUrl && login.username === username
+    return isSame ? login : undefined
+  }
+  return {
+    read: async () => (await read())?.tokens,
+    write: async (tokens) => {
+      const login = await read()
+      if (login) await file.write(tokens && { ...login, tokens })
+    },
+    exclusively: (work) => file.exclusively(work),
+  }
+}
 
 /** Nobody is logged in: exit code 3. */
 export class NoLogin extends OperationError {

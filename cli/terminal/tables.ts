@@ -1,6 +1,6 @@
 /** Tables for people. */
 import Table from 'cli-table3'
-import { printable } from './printable.ts'
+import { printable } from '../../shared/platform/terminal/printable.ts'
 
 const none = { top: '', 'top-mid': '', 'top-left': '', 'top-right': '', bottom: '', 'bottom-mid': '' }
 const plain = {

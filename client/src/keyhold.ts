@@ -45,8 +45,11 @@ export interface Keyhold {
 export function createKeyhold(options: KeyholdOptions): Keyhold {
   const origins = { auth: withoutSlash(options.authUrl), deal: withoutSlash(options.dealUrl) }
   const sender = new Sender({ ...options, origins })
-  const fetch: Keyhold['fetch'] = async (server, path, { isStream, ...init } = {}) => {
-    const response = await sender.send(server, new Request(origins[server] + path, init), isStream)
+  const fetch: Keyhold['fetch'] = async (server, path, { isStream, signal, ...init } = {}) => {
+    // One signal may be that of thousands of requests, each of which would listen to it until it is collected.
+    const own = signal && AbortSignal.any([signal])
+    const request = new Request(origins[server] + path, { ...init, ...(own && { signal: own }) })
+    const response = await sender.send(server, request, isStream)
     if (!response.ok && response.status !== 304) throw await KeyholdProblem.of(response)
     return response
   }

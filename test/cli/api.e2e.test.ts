@@ -215,6 +215,11 @@ describeEmbedded('npx keyhold api', (openBackend) => {
       ['a way out of a path', ['GET', '/users/../me'], /begins with one slash/],
       ['an encoded way out', ['GET', '/users/%2e%2E/me'], /begins with one slash/],
       ['a backslash', ['GET', '/\\evil.test'], /begins with one slash/],
+      ['a way out that a control character ends', ['GET', '/users/..\u0001'], /begins with one slash/],
+      ['a number that JSON does not have', ['POST', '/users', 'a:=[1e999]'], /a:= needs JSON/],
+      ['what is too deep', ['POST', '/users', `a:=${'['.repeat(50_000)}${']'.repeat(50_000)}`], /a:= needs JSON/],
+      ['a header of the connection', ['POST', '/users', 'a=1', '-H', 'Content-Length: 3'], /sets Content-Length/],
+      ['what controls a terminal', ['POST', '/users', 'a\u001b[2J'], /^'a\[2J' is no field=value/],
       ['another method', ['BREW', '/users'], /Allowed choices/],
       ['a field without a value', ['POST', '/users', 'bob'], /is no field=value/],
       ['a field twice', ['POST', '/users', 'a=1', 'a=2'], /a is given twice/],
@@ -228,6 +233,11 @@ describeEmbedded('npx keyhold api', (openBackend) => {
       const { code, output, errors } = await run(['api', ...words])
       expect({ code, output }).toEqual({ code: 2, output: '' })
       expect(errors).toMatch(sentence)
+    })
+
+    it('nothing else because a value is the name of a command', async () => {
+      expect((await run('--profile tasks api GET /users')).code).toBe(3)
+      expect((await run('api POST /users --input deals')).errors).toBe('deals cannot be read (ENOENT).\n')
     })
 
     it('nothing that only the server knows: a path by --server is asked for', async () => {

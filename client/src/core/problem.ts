@@ -20,6 +20,10 @@ export interface FaultyMember {
   readonly message: string
 }
 
+/** A gateway in front of the servers may have an `errors` of its own. */
+const isFaultyMember = (value: Partial<Record<keyof FaultyMember, unknown>> | null): value is FaultyMember =>
+  typeof value?.pointer === 'string' && typeof value.message === 'string'
+
 /** A refusal by a server. `code` is stable: decide by it, never by the message. */
 export class KeyholdProblem extends Error {
   override readonly name = 'KeyholdProblem'
@@ -50,7 +54,7 @@ export class KeyholdProblem extends Error {
     this.status = response.status
     this.title = document.title ?? code
     this.detail = detail
-    this.errors = document.errors ?? []
+    this.errors = Array.isArray(document.errors) ? document.errors.filter(isFaultyMember) : []
     this.retryAfter = retryAfterOf(response.headers)
     this.requestId = document.requestId ?? response.headers.get('x-request-id') ?? undefined
     this.document = document

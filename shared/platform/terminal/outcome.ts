@@ -4,6 +4,7 @@ import { DatabaseError } from '../database/database.ts'
 import { reasonOf } from '../database/prepare.ts'
 import { isSystemError, OperatorError } from '../operator-error.ts'
 import { ProblemError, Unavailable } from '../problems/errors.ts'
+import { printableJson, printableLines } from './printable.ts'
 import { OperationError, OperationFailed, type ReportAction, WrongUsage } from './report.ts'
 import { Interrupted } from './terminal.ts'
 
@@ -57,13 +58,13 @@ export function createOutcome(
     async (...parameters) => {
       try {
         const { json, text, exitCode = 0 } = await work(...parameters)
-        if (text !== '') output.write(`${asJson() ? JSON.stringify(json, null, 2) : text}\n`)
+        if (text !== '') output.write(`${asJson() ? printableJson(json, 2) : text}\n`)
         code = exitCode
       } catch (error) {
         // `exitCode` tells of it.
         if (error === outputLost) return
         const [exitCode, message] = explainOwn(error) ?? explain(error)
-        errors.write(`${message}\n`)
+        errors.write(`${printableLines(message)}\n`)
         code = exitCode
       } finally {
         interruption?.release()
@@ -78,7 +79,7 @@ export function createOutcome(
       errors.write(`Failed: the outcome cannot be written: ${unwritten.message}\n`)
       return code || exitCodes.refused
     },
-    print: (json, text) => void output.write(`${asJson() ? JSON.stringify(json) : text}\n`),
+    print: (json, text) => void output.write(`${asJson() ? printableJson(json) : text}\n`),
     warn: (text) => void errors.write(`${text}\n`),
     interrupted: () => {
       interruption ??= watchSignals()
