@@ -85,7 +85,7 @@ await runServer(
   startBoth,
 )
 
-/** Until the servers are ready, a person reads what they do. Only warnings stand between these lines. */
+/** Until the servers are ready, a person reads what they do. Only warnings are between these lines. */
 async function prepareProcess(log: Log): Promise<void> {
   if (log.isLevelEnabled('info')) say = (step) => void process.stdout.write(`${step} …\n`)
   if (auth.config.log.level === 'info') log.level = 'warn'
@@ -102,7 +102,7 @@ async function prepareProcess(log: Log): Promise<void> {
 
 async function startBoth(serverProcess: ServerProcess): Promise<() => Promise<void>> {
   const secretsKeys = auth.config.secretsKeys ?? [await generatedSecret(dataDir, 'secrets-key')]
-  // Refuses keys that are none before the database is opened.
+  // Refuses texts that are no keys before the database is opened.
   parseSecretsKeys(secretsKeys.join(','))
   const keyRing = await openRing(serverProcess)
   const databases = await openDatabases()

@@ -11,7 +11,7 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 const dist = join(here, 'dist')
 const maxBytes = 15_500
 
-/** Packages whose types stand in ours. They go into the package, which then depends on nothing. */
+/** Packages whose types are in ours. They go into the package, which then depends on nothing. */
 const typesOf = {
   'openapi-fetch': 'dist/index.d.mts',
   'openapi-typescript-helpers': 'dist/index.d.ts',

@@ -24,7 +24,7 @@ function lines(names: readonly string[], indent: number): string {
   return text + line
 }
 
-/** A list in a file: what stands before it, behind it, and its items. */
+/** A list in a file: what is before it, behind it, and its items. */
 interface List {
   readonly before: RegExp
   readonly behind: RegExp

@@ -18,7 +18,7 @@ export const programs = [
   'cli/main.ts',
 ]
 
-/** What the programs read at run time; it stands in the output where it stands in the project. */
+/** What the programs read at run time; it is in the output where it is in the project. */
 export const besideCode = [
   'auth-server/passwords/common-passwords.bin',
   'auth-server/store/migrations/',

@@ -117,7 +117,7 @@ function markAsUsed(folder) {
   process.on('exit', () => rmSync(mark, { force: true }))
 }
 
-/** Other processes may rename or remove the same folders meanwhile. */
+/** Other processes may rename or remove the same folders at any time. */
 function removeUnused(all) {
   for (const name of readdirSync(all).filter((name) => name.startsWith('compiled-'))) {
     const folder = join(all, name)

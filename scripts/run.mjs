@@ -43,7 +43,7 @@ function ownFolder(compiled) {
 }
 
 /**
- * Begins anew with the bound that the scripts in package.json set too (docs/operations.md), unless there is another
+ * Begins again with the bound that the scripts in package.json set too (docs/operations.md), unless there is another
  * one. Node.js before 22.15 cannot.
  */
 function boundYoungGeneration() {

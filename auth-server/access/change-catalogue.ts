@@ -40,7 +40,7 @@ export interface CatalogueOutcome<Result> {
   readonly differences?: readonly EntryChange[]
 }
 
-/** How often a change begins anew because users whom it concerns were changed meanwhile. */
+/** How often a change starts over because users whom it concerns have changed in between. */
 const maxAttempts = 5
 
 /** A user came under the demand, or out of it, while the change ran. */
@@ -128,7 +128,7 @@ async function renewRecords(transaction: Drizzle, names: readonly string[], take
   return names.map((username, index) => ({ username, version: taken + index + 1 }))
 }
 
-/** Stores another SECOND_FACTOR_ROLES than that of the start before. @throws OperatorError for a role that is none */
+/** Stores another SECOND_FACTOR_ROLES than that of the start before. @throws OperatorError for an unknown role */
 export const storeSecondFactorRoles = (database: Database, listed: readonly string[]): Promise<Changed<void>> =>
   changeCatalogue(database, async (_transaction, { catalogue, stored }) => {
     const unknown = listed.filter((role) => !catalogue.roles.some(({ name }) => name === role))

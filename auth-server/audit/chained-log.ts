@@ -50,7 +50,7 @@ const maxEntriesAtOnce = 200
 const intervalMs = 60_000
 
 const lostHead =
-  'The audit log was cut off or written anew, or its database was restored: it no longer has the head of a minute ago,'
+  'The audit log was cut off or rewritten, or its database was restored: it no longer has the head of a minute ago,'
 
 const unknownKeyWarning =
   'SECRETS_KEY does not hold the key that the audit log was last written under. Has it just been rotated? ' +
@@ -182,7 +182,7 @@ function createRefusals(clock: Clock, store: (entry: Pending) => Promise<void>) 
 async function storeOnce(database: Database, events: readonly TimedEvent[]): Promise<TimedEvent[]> {
   if ((await notLogged(database.drizzle, events)).length === 0) return []
   return database.transaction(async (transaction) => {
-    // Whoever holds the lock sees every entry of other holders, and nothing leaves the journal meanwhile.
+    // Whoever holds the lock sees every entry of other holders, and nothing leaves the journal until then.
     await transaction.select().from(auditHead).for('update')
     const missing = await notLogged(transaction, events)
     const entries = missing.map((event) => ({ entry: pendingOf(event, event.at) }))
@@ -201,7 +201,7 @@ async function notLogged(source: Drizzle, events: readonly TimedEvent[]): Promis
     action: sql<string>`${auditJournal.entry}->>'action'`,
     target: sql<string>`${auditJournal.entry}->>'target'`,
   }
-  // In the order in which an entry moves on: one that does so meanwhile is found at least once.
+  // In the order in which an entry moves on: one that does so during the look is found at least once.
   const waiting = await source
     .select(inJournal)
     .from(auditJournal)

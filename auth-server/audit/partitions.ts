@@ -74,7 +74,7 @@ export const cutAuditLog: Chore = {
     const start = clock.monotonic()
     await drizzle.execute(sql`select count(*) from auth.${sql.identifier(due)}`)
     const tookMs = Math.round(clock.monotonic() - start)
-    if (tookMs > longestReadMs) throw new Error(`auth.${due} does not end: it takes ${tookMs} ms to read`)
+    if (tookMs > longestReadMs) throw new Error(`partition auth.${due} was not closed: reading it takes ${tookMs} ms`)
     await retryWhileHeld(() => drizzle.execute(sql`select auth.cut_audit_entries()`))
   },
 }

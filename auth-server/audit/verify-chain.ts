@@ -189,14 +189,14 @@ const sentences: Readonly<Record<AuditFault['fault'], (seq: number) => string>> 
     `entry ${seq} was written under a key that is neither in SECRETS_KEY nor in FORMER_SECRETS_KEYS: ` +
     'nothing from there on can be checked.',
   'cut-off': (seq) => `the log ends before entry ${seq}, which was there once.`,
-  'beyond-head': (seq) => `entry ${seq} stands behind the end of the log.`,
+  'beyond-head': (seq) => `entry ${seq} is behind the end of the log.`,
   'broken-start': (seq) => `the row that says that entries up to ${seq} were dropped is not what was written.`,
   'unknown-start-key': (seq) =>
     `the row that says that entries up to ${seq} were dropped was sealed under a key that is neither in SECRETS_KEY ` +
     'nor in FORMER_SECRETS_KEYS.',
-  'before-start': (seq) => `entry ${seq} stands before the beginning of the log: up to there it was dropped.`,
+  'before-start': (seq) => `entry ${seq} is before the beginning of the log: up to there it was dropped.`,
   'head-dropped': (seq) => `the given head is of entry ${seq}, which was dropped: give a later one.`,
-  'other-log': (seq) => `this is not the log whose entry ${seq} was the given head: it was written anew.`,
+  'other-log': (seq) => `this is not the log whose entry ${seq} was the given head: it was rewritten.`,
 }
 
 /** The text form of a head, in the server's log and on the command line: `count:digest`. */

@@ -57,7 +57,7 @@ export interface AuthAppPorts {
   readonly ids: IdSource
   readonly log: Log
   readonly observe: NonNullable<AppOptions['observe']>
-  /** Makes requests spans of traces; without it, they are none. */
+  /** Makes requests spans of traces; without it, there are no spans. */
   readonly trace?: AppOptions['trace']
 }
 

@@ -140,7 +140,7 @@ export function revoke(
 export const heirOf = (keys: readonly KeyEntry[], { use }: KeyEntry): KeyEntry | undefined =>
   keys.filter((entry) => entry.use === use && entry.state === 'pending').toSorted(byPublication)[0]
 
-/** The key with this kid. @throws StepError when there is none, or its state is none of `states` */
+/** The key with this kid. @throws StepError when there is none, or its state is not among `states` */
 export function requireKey(ring: KeyRingFile, kid: string, states: readonly KeyEntry['state'][]): KeyEntry {
   const key = ring.keys.find((entry) => entry.kid === kid)
   if (!key) throw new StepError(`there is no key ${kid}; keys status lists them`)

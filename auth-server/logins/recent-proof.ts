@@ -75,7 +75,7 @@ const factorsOfLoginSql = proving.statement(sql`select ${demandSql} as "isDemand
       where ${s.id} = ${proving.loginId} and ${s.userId} = ${u.id} and ${s.secondFactor} is not null) as "isProved"
   from ${users} ${u} where ${u.id} = ${proving.userId}`)
 
-/** Null for a credential that proves no login. The token of an API key has the id of the key, which is none either. */
+/** Null for a credential that proves no login. The token of an API key has the id of the key, which is no login. */
 function loginIdOf(caller: Proving): string | null {
   const loginId = provenLogin(caller)
   return loginId !== undefined && isUuid(loginId) ? loginId : null

@@ -19,7 +19,7 @@ export interface ClientCredentialsResponse {
  * key itself stays and can get another token. The token never has more rights than the key. `scope` narrows them
  * further. The audit entry is stored before the token is signed.
  *
- * @throws OAuthError `invalid_scope`; `invalid_client` when the key was revoked or expired meanwhile; Unavailable
+ * @throws OAuthError `invalid_scope`; `invalid_client` when the key has been revoked or has expired; Unavailable
  */
 export type GrantClientCredentials = (client: Client, request: TokenRequest) => Promise<ClientCredentialsResponse>
 

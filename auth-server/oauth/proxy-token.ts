@@ -16,7 +16,7 @@ const maxTtlSeconds = 60
  * A signature of a safe request can be repeated by anybody who has seen it. Its token has only rights that read, as the
  * request itself.
  *
- * @throws ProblemError `token-expired`, `login-ended` when the credential ended meanwhile; Unavailable
+ * @throws ProblemError `token-expired`, `login-ended` when the credential has ended; Unavailable
  */
 export type IssueProxyToken = (caller: Caller, audience: string | null) => Promise<string>
 

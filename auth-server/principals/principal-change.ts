@@ -27,7 +27,7 @@ export interface LoginGeneration {
 export interface PrincipalChange {
   /** Revokes everything that carries the present generation, except `keptLogin`. */
   readonly raiseGeneration?: { readonly keptLogin: LoginGeneration | null }
-  /** Failed attempts of the account begin anew, on every server. */
+  /** Failed attempts of the account count from zero, on every server. */
   readonly endsLock?: boolean
   /**
    * Runs after the version was taken, when every other change has committed or waits. Rules over several users are

@@ -272,7 +272,7 @@ class Publisher implements PrincipalPublisher {
 
   /**
    * True when another server holds the lease, publishes the same keys, and has announced what was in the database at
-   * the last look. The database is read each time, after the lease: it may be another one meanwhile, or an older one.
+   * the last look. The database is read each time, after the lease: it may be another one by now, or an older one.
    */
   async #isPublishedByAnother(): Promise<boolean> {
     try {
@@ -301,15 +301,15 @@ class Publisher implements PrincipalPublisher {
       const instanceId = await this.instanceId()
       const start = { instanceId, cursor: this.#cursor, reloads: [...reloads] }
       const published = await publishPrincipals(this.#systems, start)
-      // Meanwhile `fill` may have read from another instance, in which that version means another change.
-      if (this.#instanceId !== instanceId) throw new OtherInstance('another instance was read from meanwhile')
+      // By now `fill` may have read from another instance, in which that version means another change.
+      if (this.#instanceId !== instanceId) throw new OtherInstance('another instance has been read from')
       this.#latest = published
       this.#cursor = Math.max(this.#cursor ?? 0, published.upTo)
       this.#publishedAt = this.#systems.clock.monotonic()
       this.#report(undefined)
       return true
     } catch (error) {
-      if (error instanceof OtherInstance) this.#startAnew()
+      if (error instanceof OtherInstance) this.#startOver()
       else await this.#compareInstance()
       for (const username of reloads) this.#reloads.add(username)
       this.#report(error)
@@ -324,11 +324,11 @@ class Publisher implements PrincipalPublisher {
   }
 
   #compareWith(instanceId: string): void {
-    if (this.#instanceId !== undefined && this.#instanceId !== instanceId) this.#startAnew()
+    if (this.#instanceId !== undefined && this.#instanceId !== instanceId) this.#startOver()
   }
 
   /** Forgets the former database. */
-  #startAnew(): void {
+  #startOver(): void {
     this.#instanceId = undefined
     this.#cursor = undefined
     this.#seen = undefined

@@ -70,7 +70,7 @@ const withoutFactorSql = (
 
 /**
  * SQL for the `PrincipalFacts` of a row `p` of auth.principals, as JSON. `aliveSince` is SQL for `tokensAliveSince`. A
- * revoked login stands in the record while it has an unexpired token and its generation is still accepted.
+ * revoked login is in the record while it has an unexpired token and its generation is still accepted.
  */
 export const principalFactsSql = (aliveSince: SQL): SQL => sql`(select json_build_object(
   'username', ${p.username}, 'userId', ${p.userId}, 'generation', ${p.generation}, 'version', ${p.principalVersion},

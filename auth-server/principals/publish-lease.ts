@@ -39,7 +39,7 @@ export class PublishLease {
     this.#cache = cache
   }
 
-  /** What another server says that holds the lease; undefined when none does. @throws Unavailable */
+  /** What the lease holder announced, if that is another server. @throws Unavailable */
   async ofAnother(instanceId: string): Promise<Held | undefined> {
     const entry = await this.#cache.getVersioned(leaseKey(instanceId))
     const parsed = entry && parse(entry.value)

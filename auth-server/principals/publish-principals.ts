@@ -117,7 +117,7 @@ const batchSql = read.statement(sql`select json_build_object(
  * changes.
  *
  * @returns the version that is now published, and a time in the run of the cache in which it is
- * @throws Unavailable when database or cache do not answer, or another run of the cache began meanwhile
+ * @throws Unavailable when database or cache do not answer, or another run of the cache has begun
  * @throws OtherInstance when the database was replaced: everything written is true of the former one
  * @throws DatabaseBehindCache when nothing may be published at all
  */

@@ -51,7 +51,7 @@ export interface AskAtLogin {
   resume(challenge: string): Promise<ProvedPassword | undefined>
   /** True when a login of this user needs a factor. */
   isRequired(userId: string): Promise<boolean>
-  /** The user name in a challenge, for the audit log; undefined when it is none. */
+  /** The user name in a challenge, for the audit log; undefined when it is no user name. */
   usernameOf(challenge: string): string | undefined
   /**
    * The RFC 8176 value of the factor that was given; null when this user needs none. Undefined when the user was

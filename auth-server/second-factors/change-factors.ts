@@ -29,7 +29,7 @@ export type NewFactor = typeof secondFactors.$inferInsert
 
 /**
  * Stores a factor that was proved. One-time codes replace those before. `method` is the RFC 8176 value of the proof;
- * `onlyFirst`: not if the user has set up a factor meanwhile.
+ * `onlyFirst`: not if the user has set up a factor since.
  * @throws ProblemError `not-found`, `too-many-second-factors`, `second-factor-not-confirmed`
  */
 export function addFactor(
@@ -42,7 +42,7 @@ export function addFactor(
     await userRow(transaction, owner.userId)
     const ofUser = eq(secondFactors.userId, owner.userId)
     const [before = { all: 0 }] = await transaction.select({ all: count() }).from(secondFactors).where(ofUser)
-    if (onlyFirst && before.all > 0) throw notConfirmed('This user has set up a second factor meanwhile.')
+    if (onlyFirst && before.all > 0) throw notConfirmed('This user has already set up a second factor.')
     if (before.all >= maxFactors) {
       throw new ProblemError('too-many-second-factors', `A user may have ${maxFactors} second factors.`)
     }

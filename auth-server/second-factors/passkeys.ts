@@ -72,7 +72,7 @@ const knownTransports: ReadonlySet<string> = new Set(['usb', 'nfc', 'ble', 'smar
 
 /**
  * Whether an answer has no attestation, or signs with the passkey itself (WebAuthn §8.7, §8.2). Creation options ask
- * for no other, and the library fetches URLs that stand in the certificates of others. @throws for what cannot be
+ * for no other, and the library fetches URLs that are in the certificates of others. @throws for what cannot be
  * decoded
  */
 function hasNoCertificates(

@@ -29,7 +29,7 @@ const useSql = used.statement(sql`with used as (
   noted as (${insertEntriesSql(used.entries, sql`used`)})
   select 1 as used from used`)
 
-/** Uses a code up. False when it is none of the user, or was used before. @throws Unavailable */
+/** Consumes a code. False unless it is one of this user's unused codes. @throws Unavailable */
 export async function useRecoveryCode(
   database: Pick<Database, 'write'>,
   { userId, username }: { readonly userId: string; readonly username: string },

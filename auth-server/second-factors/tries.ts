@@ -10,7 +10,7 @@ import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { secondFactorFailures } from '../store/second-factor-tables.ts'
 import type { AuthSystems } from '../systems/auth-systems.ts'
 
-/** So many wrong codes in a row cost nothing. Each further one doubles the wait, from 30 seconds to an hour. */
+/** This many wrong codes in a row cost nothing. Each further one doubles the wait, from 30 seconds to an hour. */
 export const freeTries = 5
 
 const f = alias(secondFactorFailures, 'f')

@@ -74,7 +74,7 @@ export const principals = authSchema.table(
     /** The one login or session that stays valid with the former generation. */
     keptLoginId: text('kept_login_id'),
     keptLoginGeneration: integer('kept_login_generation'),
-    /** Failed attempts count under it: a new password and an unlock raise it, so that they begin anew. */
+    /** Failed attempts count under it: a new password and an unlock raise it, so that they count from zero. */
     throttleGeneration: integer('throttle_generation').notNull().default(1),
     /** The version of the latest change of this principal. */
     principalVersion: bigint('change_number', { mode: 'number' }).notNull().default(0),

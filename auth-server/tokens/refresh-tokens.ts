@@ -112,7 +112,7 @@ export function createRefreshTokens({ secretsKeys, ids, issuer }: RefreshTokenPo
   }
 }
 
-/** The encoded header of every token under this key. A token with another header is none of this server. */
+/** The encoded header of every token under this key. A token with another header is not of this server. */
 const headerOf = (kid: string): string => encode({ alg: 'HS256', typ: 'refresh+jwt', kid })
 
 const encode = (members: object): string => Buffer.from(JSON.stringify(members)).toString('base64url')

@@ -57,7 +57,7 @@ export function changeUser(
     }
     if (sameGrants(before, after)) return { result: toUser(before) }
     const { updatedAt } = after
-    // Of roles and rights only those that were sent: others may have been taken away meanwhile, and must not come back.
+    // Of roles and rights only those that were sent: others may have been taken away since, and must not come back.
     const values = {
       roles: patch.roles && after.roles,
       rights: patch.rights && after.rights,

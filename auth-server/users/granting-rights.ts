@@ -1,9 +1,9 @@
 /**
  * A caller can give and take only rights that the caller has (docs/contract/accounts.md#granting-rights). A caller
  * gives rights by: roles and rights for a user, access to another user's account (a new password, a Digest secret,
- * enabling it again), and an API key for another user. Whoever could take what he lacks would bring an account down to
- * his own rights, make a key of it, and wait until the rights come back. The rights of the grantor are read in the
- * transaction of the change. A narrowed credential has only its own rights.
+ * enabling it again), and an API key for another user. Whoever could take a right without having it would bring an
+ * account down to their own rights, make a key of it, and wait until the rights come back. The rights of the grantor
+ * are read in the transaction of the change. A narrowed credential has only its own rights.
  *
  * Call these checks in `PrincipalChange.verify`: every other change has then committed or waits.
  */

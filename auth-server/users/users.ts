@@ -89,7 +89,8 @@ export interface UsersForCallers extends Omit<Users, 'create' | 'patch' | 'delet
    */
   lockedUntil(username: string): Promise<number | undefined>
   /**
-   * Failures of the account begin anew. @throws ProblemError `missing-right` when `grantor` lacks a right of the user
+   * Failures of the account count from zero. @throws ProblemError `missing-right` when `grantor` lacks a right of the
+   * user
    */
   unlock(username: string, grantor: Grantor): Promise<void>
 }

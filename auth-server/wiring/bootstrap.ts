@@ -76,7 +76,7 @@ export const demoNeedsLoopback: SettingProblem = {
 
 /**
  * Reports demo users on a server that other machines can reach, or in production. A changed password does not make a
- * demo user safe: its Digest secret and API keys stand in a file. The check needs no list of demo users, because that
+ * demo user safe: its Digest secret and API keys are in a file. The check needs no list of demo users, because that
  * file may be lost or in another folder.
  */
 export async function demoUserProblems(

@@ -42,7 +42,7 @@ export async function measureMemory(bench: Bench, onRound: OnRound): Promise<Tab
     onRound(rows.length, 3)
     rows.push({ subject, figures: await memoryUnder(bench, subject, work) })
   }
-  return { title: 'Resident memory', caption: 'MB after so many requests', rows }
+  return { title: 'Resident memory', caption: 'MB after this number of requests', rows }
 }
 
 async function memoryUnder(bench: Bench, name: string, work: HttpWork): Promise<Record<string, number>> {

@@ -4,7 +4,7 @@ import { defaultHashParameters } from '../../auth-server/passwords/password-hash
 import type { Subject } from '../runner/compare.ts'
 import { repeatedAsync } from './repeated.ts'
 
-/** The default of HASH_CONCURRENCY: so many hashes the auth server computes at once. */
+/** The default of HASH_CONCURRENCY: the number of hashes that the auth server computes at once. */
 export const hashConcurrency = Math.max(1, availableParallelism() - 1)
 
 /** The floor of logins: Argon2id alone, with the parameters of the auth server and as many at once. */

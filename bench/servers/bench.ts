@@ -76,7 +76,7 @@ export async function openBench(settings: Settings): Promise<Bench> {
 /** Work over HTTP. */
 export interface HttpWork {
   readonly server: Running
-  /** The requests that a caller repeats. They are made once, or anew for each turn. */
+  /** The requests that a caller repeats. They are made once, or again for each turn. */
   requestsOf(caller: number): readonly string[] | Promise<readonly string[]>
   readonly madeForEachTurn?: boolean
   /** A value that each response to a caller passes on to its next request. */
@@ -129,7 +129,7 @@ export function cpuSoFar({ environment: { services } }: Bench, server?: Running)
   }
 }
 
-/** The difference of two CPU times, for one of so many units of work. */
+/** The difference of two CPU times, for each unit of work. */
 export function cpuSince(before: CpuTimes, after: CpuTimes, units: number): CpuTimes {
   const names = Object.keys(after) as (keyof CpuTimes)[]
   return Object.fromEntries(names.map((name) => [name, ((after[name] ?? 0) - (before[name] ?? 0)) / units]))

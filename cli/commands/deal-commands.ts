@@ -102,7 +102,7 @@ function describe(schema: z.infer<typeof propertySchema>, forms: readonly Record
 function optionsOf({ flag, description, isRequired, isNullable, isBoolean, choices }: Parameter): Option[] {
   const option = new Option(isBoolean ? `--${flag}` : `--${flag} <value>`, description)
   if (choices) option.choices([...choices])
-  // With --params, a required parameter may stand there.
+  // With --params, a required parameter may be there.
   if (isRequired) option.description = `${description || flag} (needed)`
   return isNullable || isBoolean
     ? [option, new Option(`--no-${flag}`, isNullable ? `no ${flag}` : `not ${flag}`)]

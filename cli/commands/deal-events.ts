@@ -19,11 +19,11 @@ export function addDealEvents(deals: Command, ports: CallerPorts, count: (text: 
     .description('events as they happen, of one deal or of all, until Ctrl-C')
     .option('--type <types>', 'of these types alone; may be repeated', list)
     .option('--after <position>', 'those after this position too; 0 for all')
-    .option('--limit <count>', 'end after so many', count)
+    .option('--limit <count>', 'end after this number', count)
     .addHelpText(
       'after',
       '\nWith --json, a line is {"id", "type", "data"}: `id` is the position to go on with, by --after. A lost\n' +
-        'connection is made anew, and no event is left out. The type `reset` says that events after its position may\n' +
+        'connection is made again, and no event is left out. The type `reset` says that events after its position may\n' +
         'be lost: another database server took over.\n\nExample:\n  keyhold deals events --type deal.held,deal.unheld',
     )
     .action(ports.report((deal: string | undefined, options: EventOptions) => follow(deal, options, ports)))

@@ -51,7 +51,7 @@ function addList(deals: Command, ports: CallerPorts): void {
     .option('--updated-from <time>', 'changed at this time or later')
     .option('--updated-to <time>', 'changed before this time')
     .option('--sort <member>', 'by name, price, createdAt …, with a hyphen in front for descending: --sort=-price')
-    .option('--limit <count>', 'at most so many', count, 50)
+    .option('--limit <count>', 'at most this number', count, 50)
     .addHelpText('after', '\nExamples:\n  keyhold deals list --status open --no-held\n  keyhold --json deals list')
     .action(ports.report((options: ListOptions) => list(options, ports)))
 }

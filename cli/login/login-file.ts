@@ -66,7 +66,7 @@ async function readLogin(file: string): Promise<KeptLogin | undefined> {
     return loginSchema.parse(JSON.parse(await readFile(file, 'utf8')))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw new OperationFailed(`${file} cannot be used. Log in anew: keyhold login`)
+    throw new OperationFailed(`${file} cannot be used. Log in again: keyhold login`)
   }
 }
 

@@ -8,7 +8,7 @@ import { placeOf, writeTextWhole } from '../../shared/platform/files/whole-file.
 const schema = z.object({
   /** Stands for the content of the file. */
   key: z.string(),
-  /** So many rows from the begin have ended. */
+  /** The number of rows from the start that have ended. */
   rows: z.number().int().min(0),
   done: z.number().int().min(0),
   replayed: z.number().int().min(0),
@@ -20,7 +20,7 @@ const schema = z.object({
 /** The state of an import. */
 export type ImportState = z.output<typeof schema>
 
-/** The state at the begin of a file. */
+/** The state at the start of a file. */
 export const newImportState = (key: string): ImportState => ({
   key,
   rows: 0,

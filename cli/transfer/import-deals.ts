@@ -23,7 +23,7 @@ export interface ImportOptions extends Patience {
   readonly input: NodeJS.ReadableStream
   readonly format: FileFormat
   readonly delimiter: string
-  /** The begin of command ids, instead of one from the content. */
+  /** The start of command ids, instead of one from the content. */
   readonly key: string | undefined
   readonly refusedFile: string
   /** Rows of one batch. */
@@ -125,7 +125,7 @@ async function recordBatch(state: ImportState, { rows, outcomes, header }: Batch
 interface Sending {
   readonly input: NodeJS.ReadableStream
   readonly options: ImportOptions & { readonly key: string }
-  /** So many rows from the begin have ended before. */
+  /** The number of rows from the start that had ended before. */
   readonly skip: number
   record(result: BatchResult): Promise<void>
 }
@@ -179,7 +179,7 @@ async function send(server: DealServer, rows: readonly Row[], patience: Patience
   return new Map(sent.flatMap((row, index) => (outcomes[index] ? [[row, outcomes[index]] as const] : [])))
 }
 
-/** Batches under way: so many at once, those with the same deal one after another, recorded in order. */
+/** Batches under way: several at once, those with the same deal one after another, recorded in order. */
 function createUnderWay(max: number) {
   interface Batch {
     readonly deals: ReadonlySet<string>

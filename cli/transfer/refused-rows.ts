@@ -10,8 +10,8 @@ export interface RefusedRows {
 }
 
 /**
- * Opens the file for an import that goes on after so many bytes of it. Rows of an earlier import are removed. A link, a
- * pipe, or a file of a mode of its own, stays what it is. Without a refused row there is no file in the end.
+ * Opens the file for an import that goes on after a number of bytes of it. Rows of an earlier import are removed. A
+ * link, a pipe, or a file of a mode of its own, stays what it is. Without a refused row there is no file in the end.
  */
 export async function openRefusedRows(path: string, bytes: number): Promise<RefusedRows> {
   const found = await stat(path).catch(() => undefined)

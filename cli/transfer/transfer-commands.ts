@@ -63,7 +63,7 @@ const withCommon = (command: Command): Command =>
 function addImport(deals: Command, ports: TransferPorts): void {
   withCommon(deals.command('import <file>'))
     .description('create a deal from each row of a file; NDJSON may have commands too; - reads the input')
-    .option('--key <text>', 'the begin of command ids, instead of one from the content of the file')
+    .option('--key <text>', 'the start of command ids, instead of one from the content of the file')
     .option('--refused <file>', 'where refused rows go; FILE.refused.csv or .ndjson when left out')
     .option('--restart', 'begin at the first row, wherever an earlier import broke off')
     .option('--batch <rows>', 'rows of one request', number(1, 1000), 500)

@@ -1,4 +1,4 @@
-/** The first page of the account: who the reader is, and what he may do. */
+/** The first page of the account: who the reader is, and what they may do. */
 
 import { firstPages } from '../../shared/server/pages/first-pages.ts'
 import type { AuthPage } from '../frame/auth-api.ts'

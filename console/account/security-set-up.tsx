@@ -105,7 +105,7 @@ export async function confirmFactor(
   return page('Set up a passkey', problem, <ErrorSummary problem={problem} fields={[]} />)
 }
 
-/** The answer of the browser as the script wrote it. The API checks it, and refuses what is none. */
+/** The answer of the browser as the script wrote it. The API checks it, and refuses anything else. */
 function passkeyIn(
   form: ReadonlyMap<string, string>,
 ): AuthRoutes['POST /me/second-factors/passkeys']['body']['passkey'] {

@@ -92,7 +92,7 @@ async function overview({ request, api, reader }: AuthVisit, refused?: Refused):
           <ProofForm
             of="totp"
             title="Authenticator app"
-            intro="An app on your telephone shows a code of six digits. Setting it up anew ends the app before it."
+            intro="An app on your telephone shows a code of six digits. Setting it up again ends the app before it."
             submit="Set up an app"
             problem={problemOf('totp')}
           />

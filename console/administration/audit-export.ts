@@ -1,7 +1,7 @@
 /**
  * The entries of the audit log as a file. They are read page by page while the browser takes them, each page by the
- * whole pipeline of the API: a reader who loses the right meanwhile gets no further page. A file that was cut off shows
- * as a failed download.
+ * whole pipeline of the API: a reader who loses the right on the way gets no further page. A file that was cut off
+ * shows as a failed download.
  */
 import { stringify } from 'csv-stringify/sync'
 import { type HttpResponse, noStore } from '../../shared/platform/http/response.ts'

@@ -55,7 +55,7 @@ export const auditPage = (): AuthPage => ({
 /** The codes of refusals. Other outcomes say why the server itself did it. */
 const refusals: ReadonlySet<string> = new Set(explainedProblems(401).map(({ code }) => code))
 
-/** What became of the action, in words; an action of a later version by its name. */
+/** What happened to the action, in words; an action of a later version by its name. */
 function inWords({ action, outcome }: AuditEntry): string {
   const text = Object.hasOwn(strings.actions, action) ? strings.actions[action] : undefined
   if (text === undefined) return action

@@ -14,7 +14,7 @@ interface KeyFrameProps {
   readonly children: Child
 }
 
-/** The reader's own keys stand below the tabs of the account. */
+/** The reader's own keys are below the tabs of the account. */
 export function KeyFrame({ place, request, children }: KeyFrameProps) {
   if (!place.isOfAll) return <AccountFrame request={request}>{children}</AccountFrame>
   return (

@@ -1,4 +1,4 @@
-// A part of the page follows events of the server. It is loaded anew some time after an event, and only while the
+// A part of the page follows events of the server. It is reloaded some time after an event, and only while the
 // reader works on the page: a page that is left alone does not keep a session from ending.
 
 const waitMs = 2_000
@@ -48,7 +48,7 @@ for (const part of document.querySelectorAll('[data-events]')) {
   // Browsers keep few connections to a server: a page that is not seen has none.
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) return close()
-    // What happened meanwhile was not told.
+    // What happened until now was not told.
     isStale = true
     open()
     later()

@@ -1,4 +1,4 @@
-/** `/console/deals/bulk`: changes the selected deals, and shows what became of each. */
+/** `/console/deals/bulk`: changes the selected deals, and shows what happened to each. */
 
 import type { RowOutcome } from '../../deal-server/files/outcomes.ts'
 import type { PageResult } from '../frame/console.tsx'
@@ -152,15 +152,15 @@ function shownResult(visit: DealVisit, deals: readonly Named[], outcomes: readon
   const refused = results.filter(({ outcome }) => outcome?.is !== 'done')
   const done = results.length - refused.length
   return {
-    title: 'What became of the deals',
+    title: 'What happened to the deals',
     content: (
       <>
-        <h1>What became of the deals</h1>
+        <h1>What happened to the deals</h1>
         <p class={refused.length > 0 ? 'warning' : 'notice'} role="status">
           {done} changed, {refused.length} refused.
         </p>
         <Table
-          caption="What became of the deals"
+          caption="What happened to the deals"
           columns={resultColumns}
           rows={[...refused, ...results.filter(({ outcome }) => outcome?.is === 'done')]}
         />

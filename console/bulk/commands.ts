@@ -20,7 +20,7 @@ interface Change {
   readonly action: BulkAction
   readonly reason: string
   readonly employeeId: string
-  /** The begin of command ids. */
+  /** The start of command ids. */
   readonly bulkId: string
 }
 

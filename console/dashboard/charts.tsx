@@ -50,7 +50,7 @@ export function LyingBars({ id, title, description, bars }: ChartProps) {
   )
 }
 
-/** Bars that stand, one for each span of time. */
+/** Upright bars, one for each span of time. */
 export function StandingBars({ id, title, description, bars }: ChartProps) {
   const [height, step] = [110, 60]
   const max = largest(bars)

@@ -1,4 +1,4 @@
-/** `/console`: how the deals stand. With a script the page follows changes while the reader works on it. */
+/** `/console`: the state of the deals. With a script the page follows changes while the reader works on it. */
 
 import { dealEventTypes } from '../../deal-server/use-cases/apply-events.ts'
 import type { Clock } from '../../shared/platform/clock.ts'

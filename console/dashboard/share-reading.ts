@@ -22,7 +22,7 @@ export function shareReading<Result>(
     if (!rights.has('deal.read')) return read(api).catch(() => undefined)
     const begun = clock.monotonic()
     if (last && begun < last.until) return last.result
-    // The refusal of one reader, such as an ended session, is none for the others.
+    // The refusal of one reader, such as an ended session, does not refuse the others.
     const result = read(api).catch(() => undefined)
     const reading = { result, until: Number.POSITIVE_INFINITY }
     last = reading

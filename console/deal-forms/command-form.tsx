@@ -43,7 +43,7 @@ interface CommandFormProps extends FormContext {
 /** The title of a page for the command alone. */
 export const pageTitleOf = ({ words }: Command): string => words.pageTitle ?? words.title
 
-/** The ids of the lists of suggestions, which stand once on a page: `Suggestions`. */
+/** The ids of the lists of suggestions, which occur once on a page: `Suggestions`. */
 const suggestionLists = { people: 'people', currencies: 'currencies' } as const
 
 /** Parameter → the list of its suggestions. */
@@ -54,7 +54,7 @@ const suggestions: Readonly<Record<string, string | undefined>> = {
   currency: suggestionLists.currencies,
 }
 
-/** The fields that a reader fills in: ids of what the command makes are chosen without him. */
+/** The fields that a reader fills in: ids of what the command makes are chosen without the reader. */
 export function shownFieldsOf(command: Command): readonly FormField[] {
   const isChosen = ({ name }: FormField) => name === command.makes || (command.target === 'collection' && name === 'id')
   return fieldsOf(command).filter((field) => !isChosen(field))

@@ -1,4 +1,4 @@
-/** What has changed since a form was opened: what the reader saw, what is there now, what he wants. */
+/** What has changed since a form was opened: what the reader saw, what is there now, what the reader wants. */
 
 import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
 import { type Column, Table } from '../frame/content.tsx'

@@ -2,7 +2,7 @@
 import type { MemberError, ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { fieldFaults, refusals } from '../texts/deal.ts'
 
-/** The same problem in words for people; an error inside of a list stands at the list. */
+/** The same problem in words for people; an error inside of a list is at the list. */
 export function faultsOf(problem: ProblemDocument): ProblemDocument {
   const errors = (problem.errors ?? []) as readonly MemberError[]
   const detail = refusals[problem.code] ?? problem.detail

@@ -18,7 +18,7 @@ type SentReply =
       readonly isOpen: boolean
     }
 
-/** What became of a command. */
+/** What happened to a command. */
 export function outcomeOf(reply: ApiReply<unknown>): SentReply {
   if (reply.ok) return { ok: true, isChanged: reply.headers['deal-changed'] !== 'false' }
   const { status, problem } = reply

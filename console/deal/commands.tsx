@@ -44,7 +44,7 @@ export function Commands({ deal, ids }: CommandsProps) {
   )
 }
 
-/** The order of the panel. A command that is not here stands before those that end a deal. */
+/** The order of the panel. A command that is not here is before those that end a deal. */
 const order = [
   'HoldDeal',
   'UnholdDeal',

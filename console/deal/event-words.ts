@@ -9,7 +9,7 @@ import type { Reader } from '../frame/reader.ts'
 export interface EventWords {
   /** After the name of who did it: `changed the price`. */
   readonly phrase: string
-  /** Each stands on lines of its own. Texts of users are among them. */
+  /** Each is on lines of its own. Texts of users are among them. */
   readonly details: readonly string[]
 }
 

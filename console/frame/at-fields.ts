@@ -9,8 +9,8 @@ const fieldOfCode: Readonly<Record<string, string>> = {
 }
 
 /**
- * The problem with an error at each field at fault: `/rights/3` stands at the field `rights`. `fields` says at which
- * field a code stands that names no member.
+ * The problem with an error at each field at fault: `/rights/3` is at the field `rights`. `fields` says at which
+ * field a code is shown that names no member.
  */
 export function atFields(
   problem: ProblemDocument,

@@ -24,7 +24,7 @@ export function Notice({ children }: { readonly children?: Child }) {
 /** A column of a table. */
 export interface Column<Row> {
   readonly title: string
-  /** Numbers stand at the right. */
+  /** Numbers are at the right. */
   readonly isNumber?: boolean
   /** Short texts, such as days, stay on one line. */
   readonly isShort?: boolean

@@ -1,4 +1,4 @@
-/** The reader of a page: times, dates, numbers and amounts in the form of his locale (`Accept-Language`). */
+/** The reader of a page: times, dates, numbers and amounts in the form of the reader's locale (`Accept-Language`). */
 import { createMemo } from '../../shared/platform/cache/memo.ts'
 import type { HttpRequest } from '../../shared/platform/http/request.ts'
 

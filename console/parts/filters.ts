@@ -94,7 +94,7 @@ export function cleanQuery(query: URLSearchParams): URLSearchParams | undefined 
 
 const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text)
 
-/** The query of the API. Days become times in UTC: the end of a span is the begin of the next day. */
+/** The query of the API. Days become times in UTC: the end of a span is the start of the next day. */
 export function apiQuery(query: URLSearchParams): URLSearchParams {
   const members = [...query].filter(([, value]) => value !== '')
   return new URLSearchParams(members.map(([name, value]): [string, string] => [name, timeOf(name, value)]))

@@ -12,7 +12,7 @@ interface ShownOnceProps {
   readonly children?: Child
 }
 
-/** The page. It stands in place of the form. */
+/** The page. It replaces the form. */
 export function shownOnce({
   title,
   warning = 'This is shown only now. Keep it in a safe place: it cannot be shown again.',

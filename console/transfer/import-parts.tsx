@@ -111,7 +111,7 @@ export function CheckedFile({ file, found, sorted }: FileProps) {
   )
 }
 
-/** What became of the rows. */
+/** What happened to the rows. */
 export function ImportResult({ file, found, sorted }: FileProps) {
   const { done, replayed, refused } = sorted
   return (

@@ -1,4 +1,4 @@
-/** How a webhook stands, and its last deliveries. */
+/** The state of a webhook, and its last deliveries. */
 import type { Child } from 'hono/jsx'
 import { type Column, Table, Time } from '../frame/content.tsx'
 import type { Reader } from '../frame/reader.ts'

@@ -18,7 +18,7 @@ export interface ChangeReportsPorts {
   readonly waitMs?: number
 }
 
-/** So many are told of in one request, which has at most 256 KiB: a change may name 200 deals. */
+/** At most this number are told of in one request, which has at most 256 KiB: a change may name 200 deals. */
 const reportedAtOnce = 10
 
 /** More than these are not kept: an administrator makes a few in a day. */

@@ -41,7 +41,7 @@ export interface KnownEvent {
   readonly phrase: string
   /** The members of the data that are amounts. */
   readonly amounts?: readonly string[]
-  /** Each stands on a line of its own; empty ones are left out. Texts of users may be among them. */
+  /** Each is on a line of its own; empty ones are left out. Texts of users may be among them. */
   details?(facts: EventFacts): readonly string[]
   /** The state after the event. The first event of a deal finds no deal. */
   apply(deal: Deal, data: object, occasion: Occasion): Deal

@@ -26,7 +26,7 @@ export interface EncodedPage {
 export interface Follower {
   /** Gets the next page; pages come in order and without gaps. */
   onPage(page: EncodedPage): void
-  /** The database was restarted, or another one took over: the follower is none any more, and must begin again here. */
+  /** The database was restarted, or another one took over: it follows no longer, and must begin again here. */
   onRestart(present: Place): void
 }
 
@@ -126,7 +126,7 @@ export class EventReader {
       const isRestarted = page.runId !== this.#runId
       // Before streams join again and begin a new trail.
       if (isRestarted) await this.#trail.forkTo(page.end.history)
-      // Meanwhile all followers left, and a new one joined at another place: read again from there.
+      // All followers have left, and a new one has joined at another place: read again from there.
       if (place !== this.#place) return { ...page, isLast: false }
       lag.observe(page)
       if (isRestarted) return this.#onRestart(page)

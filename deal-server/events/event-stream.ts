@@ -60,7 +60,7 @@ const maxOwnPlaces = 200
 const retryMs = 500
 /** Pause of a stream that the shared reader cannot take over yet, in milliseconds. */
 const shortPauseMs = 5
-/** The begin of every stream: the time after which a client reconnects, in milliseconds. */
+/** The start of every stream: the time after which a client reconnects, in milliseconds. */
 const preamble = 'retry: 1000\n\n'
 const heartbeat = ':\n\n'
 

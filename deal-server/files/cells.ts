@@ -28,7 +28,7 @@ export interface CsvForm {
 /** The cells of a deal by column. */
 export const cellsOf = (deal: ListedDeal): Readonly<Record<string, unknown>> => ({ ...deal, price: deal.priceText })
 
-/** Deals as lines of CSV. Only the begin of a file has the header. */
+/** Deals as lines of CSV. Only the start of a file has the header. */
 export const csvOfDeals = (deals: readonly ListedDeal[], form: CsvForm, isBegin: boolean): string =>
   stringify(deals.map(cellsOf), { ...csvForm(form), header: isBegin, bom: isBegin && form.escapesFormulas })
 
@@ -43,7 +43,7 @@ export interface Refusal {
 const names: readonly string[] = refusalColumns
 
 /**
- * Refused rows as they were, with the reasons. `header` is that of their file; undefined for NDJSON. Only the begin of
+ * Refused rows as they were, with the reasons. `header` is that of their file; undefined for NDJSON. Only the start of
  * a file has the header.
  */
 export const textOfRefusals = (

@@ -71,7 +71,7 @@ const parserOf = (delimiter: string, firstLine: number) =>
     from_line: firstLine,
     relax_column_count: true,
     skip_empty_lines: true,
-    // A quote inside a cell is an inch sign. Blanks may stand before the quote at which a cell begins.
+    // A quote inside a cell is an inch sign. Blanks may be before the quote at which a cell begins.
     relax_quotes: true,
     ltrim: true,
     max_record_size: maxRowBytes,

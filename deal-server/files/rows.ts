@@ -25,7 +25,7 @@ export interface Row {
   readonly number: number
   /** The line of the file where the row ends. */
   readonly line: number
-  /** As it stands in the file: the cells of CSV, or the text of a line. */
+  /** As it is in the file: the cells of CSV, or the text of a line. */
   readonly source: readonly string[] | string
   readonly command: RowCommand | undefined
   /** Set when there is no command. */
@@ -39,7 +39,7 @@ export class UnreadableFile extends OperationError {}
 export interface ReadOptions {
   readonly format: FileFormat
   readonly delimiter: string
-  /** The begin of the command ids of rows without an id of their own. */
+  /** The start of the command ids of rows without an id of their own. */
   readonly key: string
   /** Called with the header of CSV, and for NDJSON with none. */
   readonly onHeader: (header: readonly string[] | undefined) => void
@@ -141,7 +141,7 @@ function isWhole(cells: readonly string[], names: readonly string[]): boolean {
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
- * The command that makes a deal. With an id of the deal, the command id comes from the row alone, wherever it stands; a
+ * The command that makes a deal. With an id of the deal, the command id comes from the row alone, wherever it is; a
  * row that was corrected is another command.
  */
 function creation(params: Readonly<Record<string, unknown>>, of: CommandOf): RowCommand {

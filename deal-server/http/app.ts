@@ -45,7 +45,7 @@ export interface DealAppPorts extends PipelinePorts, Omit<WebhookEndpointPorts, 
   /** Called for every request after its response. */
   readonly observe?: AppOptions['observe']
   readonly cors?: Cors
-  /** Makes requests spans of traces; without it, they are none. */
+  /** Makes requests spans of traces; without it, there are no spans. */
   readonly trace?: AppOptions['trace']
 }
 

@@ -31,8 +31,8 @@ const dayMs = 86_400_000
 
 /**
  * Deletes the events of purged deals but the last of each, some days after the deletion. A batch looks at the next
- * deals by their ids, and after the last one begins anew. What a webhook has not had yet stays, and so do all events of
- * a deal with one that waits for a webhook.
+ * deals by their ids, and after the last one begins again. What a webhook has not had yet stays, and so do all events
+ * of a deal with one that waits for a webhook.
  */
 export function createPurgedEventsJob({ keptDays, window = 100_000 }: PurgedEventsOptions): HousekeepingJob {
   let after: string | undefined

@@ -1,7 +1,7 @@
 /**
- * What the first page of a walk saw of the log of events: all up to the end of a slice, and of some buckets so many
- * events beyond it. Events of a bucket are numbered without a gap, so this is exact. It names no transaction, so it
- * means the same in every copy of the database.
+ * What the first page of a walk saw of the log of events: all up to the end of a slice, and of some buckets a
+ * number of events beyond it. Events of a bucket are numbered without a gap, so this is exact. It names no transaction,
+ * so it means the same in every copy of the database.
  */
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'

@@ -53,7 +53,7 @@ const slicesAfter = (position: SQL, limit: SQL): SQL =>
   sql`select * from ${eventSlices} where ${eventSlices.lastPosition} > ${position}
     order by ${eventSlices.lastPosition} limit ${limit}`
 
-/** The first event behind a position that is still there is looked for in so many slices, so many events of each. */
+/** The first event behind a position that is still there is looked for in this many slices, and events of each. */
 const nearby = sql.raw('100')
 
 /** When events behind the position of each row of `rows` happened: `of_row` is the id of the row. */
@@ -127,7 +127,7 @@ const { after, limit } = page
 const { dealId, bucket } = pageOfDeal
 const eventsOfPage = sql`(select json_agg(p order by p.position) from page p) as events`
 
-/** A page of all events behind a position. It reads so many slices as hold a page of positions. */
+/** A page of all events behind a position. It reads as many slices as hold a page of positions. */
 const readAll = (more = sql``): SQL => sql`
   with found as materialized (${slicesAfter(after, limit)}),
   reach as materialized (

@@ -93,7 +93,7 @@ interface ListedRow extends MarkedRow {
   readonly begin: BeginOfWalk
 }
 
-/** With so many buckets beyond the last slice, a slice is made first, so that cursors stay short. */
+/** With this many buckets beyond the last slice, a slice is made first, so that cursors stay short. */
 const maxBeyond = 64
 
 /**

@@ -90,7 +90,7 @@ export function readHistory(
     const rows = await select(after)
     if (rows.every(({ event }) => event.position !== null)) return rows
     await slice()
-    // Those that were committed meanwhile come behind.
+    // Those that are committed from then on come behind.
     return (await select(after)).filter(({ event }) => event.position !== null)
   }
   return readMarkedPage(database, page, {

@@ -216,7 +216,7 @@ export const slicedCounters = dealsSchema.table('sliced_counters', {
 
 /**
  * The log of events is a sequence of slices, written by `deals.slice_events` and never changed. A slice has events of
- * one bucket that entered the log together: so many, up to a number. The position of an event is `last_position` less
+ * one bucket that entered the log together: a count, up to a number. The position of an event is `last_position` less
  * how far its number is below `upto`. It is stored nowhere, and stays when other events and slices are removed.
  */
 export const eventSlices = dealsSchema.table(

@@ -97,6 +97,6 @@ function summaryOf(rows: readonly GroupRow[]): DealSummary {
 }
 
 function tooSlow(cause: TookTooLong): ProblemError {
-  const message = 'So many deals match that they could not be summed up in time: filter them, or try again later.'
+  const message = 'Too many deals match to be summed up in time: filter them, or try again later.'
   return new ProblemError('query-too-slow', message, { retryAfterSeconds: 5, cause })
 }

@@ -20,7 +20,7 @@ import { insertAttempts, rowOfAttempt } from './webhooks.ts'
 
 const history = sql.raw(historySql)
 
-/** So many attempts of a webhook are kept. */
+/** The number of attempts of a webhook that are kept. */
 const keptAttempts = 200
 /** After this time another server reports a pause, in milliseconds. */
 const reportedLateMs = 60_000

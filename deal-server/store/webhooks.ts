@@ -109,7 +109,7 @@ const rowOfNew = ({ sealedSecret, responsible, at, ...webhook }: NewWebhook): ty
   ...columnsOfResponsible(responsible),
 })
 
-/** One that becomes active begins anew. The server that sends its events notices the revision. */
+/** One that becomes active begins again. The server that sends its events notices the revision. */
 const columnsOfChange = ({ responsible, at, ...settings }: WebhookChange) => ({
   updatedAt: at,
   revision: sql`${webhooks.revision} + 1`,

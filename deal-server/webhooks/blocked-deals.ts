@@ -65,7 +65,7 @@ export class BlockedDeals {
     this.#changed.add(dealId)
   }
 
-  /** The receiver takes events again: every deal is tried now, and its attempts count anew. */
+  /** The receiver takes events again: every deal is tried now, and its attempts count from zero. */
   retryAll(now: number): void {
     for (const deal of this.#deals.values()) {
       if (deal.isRunning) continue

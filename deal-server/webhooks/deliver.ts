@@ -1,4 +1,4 @@
-/** One attempt to deliver one event: the message, its signatures, the request, and what became of it. */
+/** One attempt to deliver one event: the message, its signatures, the request, and what happened to it. */
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import type { GuardedPost, PostOutcome } from '../../shared/platform/webhooks/guarded-post.ts'
 import { retryAfterMs, signMessage } from '../../shared/platform/webhooks/sign-message.ts'

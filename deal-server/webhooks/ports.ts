@@ -151,9 +151,9 @@ export interface WebhookStore {
   /** The last attempts, newest first. */
   attempts(id: string, page: PageRequest): Promise<Page<StoredAttempt>>
   noteAttempt(id: string, attempt: Attempt): Promise<void>
-  /** All sealed secrets, to seal them anew. */
+  /** All sealed secrets, to seal them again. */
   sealedSecrets(): Promise<readonly ({ readonly id: string } & SealedSecrets)[]>
-  /** Stores newly sealed secrets, unless they were changed meanwhile. */
+  /** Stores newly sealed secrets, unless they have changed since. */
   reseal(id: string, before: SealedSecrets, sealed: SealedSecrets): Promise<void>
 }
 

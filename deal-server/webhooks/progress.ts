@@ -4,7 +4,7 @@ import type { Place } from '../events/position.ts'
 import type { BlockedDeals } from './blocked-deals.ts'
 import type { Attempt, LoadedWebhook, PauseReason, WebhookHealth, WebhookWork } from './ports.ts'
 
-/** So many attempts are stored at once; the oldest are left out. */
+/** At most this many attempts are stored at once; the oldest are left out. */
 const maxAttempts = 100
 
 /** The parts that progress uses. */

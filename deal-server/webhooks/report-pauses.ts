@@ -14,7 +14,7 @@ export interface PauseReportPorts {
   readonly logger: Pick<Log, 'warn'>
 }
 
-/** Reports what has not been reported for so many milliseconds. Never fails. */
+/** Reports what has not been reported for this time, in milliseconds. Never fails. */
 export function createPauseReports({ work, report, logger }: PauseReportPorts): (olderThanMs: number) => Promise<void> {
   return async function reportPauses(olderThanMs) {
     try {

@@ -1,6 +1,6 @@
 /**
  * The secrets of webhooks at rest. They are sealed under a key from SERVICE_SECRET, the only secret that deal servers
- * share. While it is rotated, secrets under both values open, and every start seals them anew under the first one.
+ * share. While it is rotated, secrets under both values open, and every start seals them again under the first one.
  */
 import { deriveKey } from '../../shared/platform/crypto/derive-key.ts'
 import { seal, unseal } from '../../shared/platform/crypto/seal.ts'

@@ -51,9 +51,9 @@ export interface SenderOptions {
   readonly pageSize: number
   /** Deals whose events one webhook sends side by side. */
   readonly concurrency: number
-  /** With so many deals that wait, no new deal begins. */
+  /** With this many deals that wait, no new deal begins. */
   readonly maxBlocked: number
-  /** After so many failures in a row, the receiver seems to be down. */
+  /** After this many failures in a row, the receiver seems to be down. */
   readonly downAfter: number
   readonly retriesMs: readonly number[]
 }
@@ -145,7 +145,7 @@ export class WebhookSender {
     await this.#saveLast().catch((err: unknown) => this.#onError(err))
   }
 
-  /** A pause that could not be stored is none: whoever works on next finds the same reason. @throws Unavailable */
+  /** A pause that could not be stored does not count: the next sender finds the same reason. @throws Unavailable */
   async #saveLast(): Promise<void> {
     await this.#progress.save(this.#pause ?? null)
     if (this.#pause !== undefined && !this.#progress.isLost) this.#ports.onPause(this.webhook, this.#pause)
@@ -346,12 +346,12 @@ export class WebhookSender {
     if (attempts === 0) return { attempts, nextAttemptAt: now }
     const pauseMs = pauseAfter({ attempts, retryAfterMs, random: random() }, this.#options.retriesMs)
     if (pauseMs !== undefined) return { attempts, nextAttemptAt: now + pauseMs }
-    logger.warn({ webhook: this.webhook.id, dealId, attempts }, 'A webhook is paused: its receiver took an event never')
+    logger.warn({ webhook: this.webhook.id, dealId, attempts }, 'Webhook paused: its receiver never accepted an event')
     this.#pause ??= 'failing'
     return { attempts: 0, nextAttemptAt: now }
   }
 
-  /** Sends an event once, and notes what became of it. Undefined when nothing may be sent now. */
+  /** Sends an event once, and notes what happened to it. Undefined when nothing may be sent now. */
   async #send(event: LoggedEvent, attempt: number): Promise<Delivered | undefined> {
     const { permits, deliver, represent, onAttempt } = this.#ports
     const sent = await permits.run(async () => {

@@ -35,7 +35,7 @@ export interface WebhooksPorts {
   readonly serviceSecrets: readonly string[]
   /** The value of `User-Agent`. */
   readonly userAgent: string
-  /** Makes the messages spans of traces; without it, they are none. */
+  /** Makes the messages spans of traces; without it, there are no spans. */
   readonly tracePost?: ((post: GuardedPost) => GuardedPost) | undefined
   readonly clock: Clock
   readonly ids: Pick<IdSource, 'uuid'>

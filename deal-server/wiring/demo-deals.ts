@@ -23,7 +23,7 @@ const taskId = (n: number, task: number): string =>
   `7a5c0000-0000-4000-8000-${String(n * 100 + task).padStart(12, '0')}`
 
 /**
- * The steps of each deal. `CompleteTask` completes its first task. `day` is a day so many days from the first start.
+ * The steps of each deal. `CompleteTask` completes its first task. `day` is a day, counted from the first start.
  */
 const demoDeals = (day: (days: number) => string): readonly (readonly Step[])[] => {
   const task = (title: string, assigneeId?: string, days = 21): Step => [

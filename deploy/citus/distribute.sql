@@ -1,5 +1,5 @@
 -- Spreads the tables of deals over the nodes of Citus, in the database of the coordinator that a deal server has
--- migrated. README.md has the steps. Run again, it leaves tables as they are and makes the function anew.
+-- migrated. README.md has the steps. Run again, it leaves tables as they are and makes the function again.
 begin;
 set local citus.shard_count = 8;
 set local citus.multi_shard_modify_mode = 'sequential';

@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js'
 export type IpRange = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
 
 /**
- * Reads `address/bits` or a single address; undefined for anything else. IPv4 stands in its four decimal parts: the
+ * Reads `address/bits` or a single address; undefined for anything else. IPv4 is in its four decimal parts: the
  * library would also read `10/8` as 0.0.0.10/8, and `010.0.0.1` as 8.0.0.1.
  */
 export function parseIpRange(text: string): IpRange | undefined {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 
 /**
  * The folder of the project, or of the build that runs: files beside the code have the same paths in both. It is the
- * first one upwards with a `package.json`, because code of several folders stands in one compiled file.
+ * first one upwards with a `package.json`, because code of several folders is in one compiled file.
  */
 export const projectFolder = above(import.meta.dirname)
 

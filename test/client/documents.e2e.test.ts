@@ -23,7 +23,7 @@ const pathsOf = ({ paths }: Documents['auth']) =>
     ]),
   )
 
-// `npx vitest run test/client/documents.e2e.test.ts --update` writes both files anew.
+// `npx vitest run test/client/documents.e2e.test.ts --update` writes both files again.
 it('are those of servers that run, and a change of one is a change of their digests in the repository', async () => {
   const { auth, deal } = await readDocuments()
   const digests = { auth: digestOf(auth), deal: digestOf(deal) }

@@ -11,7 +11,7 @@ export interface VectorKey {
   readonly publicKeyPem?: string
 }
 
-/** A request, what was signed of it, and what becomes of it. */
+/** A request, what was signed of it, and what happens to it. */
 export interface SignedRequestVector {
   readonly name: string
   readonly method: string

@@ -27,7 +27,7 @@ export function addAuditDrop(audit: Command, ports: AuditDropPorts): void {
     .action(ports.report(({ before }: { before: string }) => drop(ports, before)))
   withText(
     command,
-    'All entries go that stand in front of the first one of this day or later. Nothing goes while one of them is not\n' +
+    'All entries before the first one of this day or later go. Nothing goes while one of them is not\n' +
       'what was written. GET /audit and `audit verify` then begin behind them, and the numbers go on: the log keeps the\n' +
       'number and the MAC of the last one, sealed under SECRETS_KEY. An entry audit.dropped says what was done.',
     'Export what you want to keep first. An interrupted run leaves a sound log, and can be repeated.',

@@ -22,7 +22,7 @@ export function addDealCheckCommands(program: Command, ports: DealCommandPorts):
     .command('deals')
     .description('the deals: compare them with their events')
     .command('check')
-    .description('find deals that are not what their events say, and make them anew from these; servers may run')
+    .description('find deals that are not what their events say, and rebuild them from these; servers may run')
     .option('--dry-run', 'only find them')
     .action(
       ports.report(({ dryRun = false }: { dryRun?: boolean }) =>
@@ -33,7 +33,7 @@ export function addDealCheckCommands(program: Command, ports: DealCommandPorts):
     check,
     'The events of a deal are its history. A deal whose row is behind them, or is missing, gets what they say. A deal\n' +
       'without all of its events is only named. Reads about 20,000 events at a time, and locks nothing.',
-    'Works on DEAL_DATABASE_URL, or on the database in DATA_DIR while no server has it open. What is made anew is\n' +
+    'Works on DEAL_DATABASE_URL, or on the database in DATA_DIR while no server has it open. What is rebuilt is\n' +
       'written into the audit log: then AUTH_DATABASE_URL and SECRETS_KEY are needed too.',
   )
   withExample(check, 'deals check', 'deals check --dry-run')
@@ -75,7 +75,7 @@ async function recordOf({ readKeys, clock, operator }: DealCommandPorts, databas
 
 function reportOf(deals: number, torn: readonly TornDeal[]): Report {
   const ok = torn.every(({ mended }) => mended)
-  const lines = torn.map(({ id, mended }) => `${mended ? 'Made anew' : 'Not what its events say'}: ${id}`)
+  const lines = torn.map(({ id, mended }) => `${mended ? 'Rebuilt' : 'Not what its events say'}: ${id}`)
   const rest = torn.length === 0 ? 'Each is what its events say.' : `Not so were ${torn.length}.`
   const text = [...lines, `Deals, purged ones too: ${deals}. ${rest}`].join('\n')
   return { json: { ok, deals, torn }, text, exitCode: ok ? 0 : 1 }

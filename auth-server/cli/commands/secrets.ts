@@ -44,14 +44,14 @@ export function addSecretCommands(program: Command, ports: SecretCommandPorts): 
   withExample(generate, 'secrets generate', 'secrets generate SECRETS_KEY')
   const again = secrets
     .command('reencrypt')
-    .description('seal anew under the first SECRETS_KEY what is sealed under the second; servers may run')
+    .description('re-encrypt under the first SECRETS_KEY what is encrypted under the second; servers may run')
     .action(report(() => openAuthData((data) => reencryptAll(data, ports))))
   withText(
     again,
     'Run it when every auth server uses the new key first (round 2), with the same SECRETS_KEY=new,old. An\n' +
       'interrupted run can be repeated.',
     rotation,
-    'The audit log is not written anew: `audit verify --help` says what becomes of the old key.',
+    'The audit log is not rewritten: `audit verify --help` says what happens to the old key.',
     'Works on AUTH_DATABASE_URL, or on the database in DATA_DIR while no server has it open.',
   )
   withExample(again, 'secrets reencrypt')
@@ -83,6 +83,6 @@ async function reencryptAll(data: AuthData, { clock, operator }: Operator): Prom
     : 'Some are still sealed under another key than the first: use the new key first on every auth server, then run\n' +
       'this again. Unreadable ones were sealed under a key that SECRETS_KEY does not hold: put it second, or let\n' +
       'their owners replace them.'
-  const text = `${table(['SEALED', 'ANEW', 'UNREADABLE', 'LEFT'], rows)}\n${verdict}`
+  const text = `${table(['SEALED', 'RESEALED', 'UNREADABLE', 'LEFT'], rows)}\n${verdict}`
   return { json: { done, complete: isComplete, neededUntil }, text, exitCode: isComplete ? 0 : 1 }
 }

@@ -61,7 +61,7 @@ export async function recordOperation(
   await audit.settle()
 }
 
-/** Records that values were sealed anew. Without a key of the servers nothing was. @throws Unavailable */
+/** Records a re-encryption; does nothing if no key of the servers was involved. @throws Unavailable */
 export async function recordReencryption(ports: OperationRecordPorts): Promise<void> {
   if (await holdsKeyOfLog(ports)) await recordOperation(ports, { action: 'secrets.reencrypted' })
 }

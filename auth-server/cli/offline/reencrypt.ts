@@ -1,6 +1,6 @@
 /**
- * Encrypts values again under the first key of SECRETS_KEY that are encrypted under another key. Servers may run
- * meanwhile: a value is replaced only if it has not changed since it was read. An interrupted run can be repeated at
+ * Encrypts values again under the first key of SECRETS_KEY that are encrypted under another key. Servers may
+ * run: a value is replaced only if it has not changed since it was read. An interrupted run can be repeated at
  * any time.
  */
 import { isNull, max, type SQL, sql } from 'drizzle-orm'

@@ -28,7 +28,7 @@ export const resetPagePath = '/account/reset-password'
 const resetComponent = component(
   'PasswordReset',
   z.object({
-    link: z.string().meta({ format: 'uri', description: 'For the user. The code stands behind `#`: no log has it.' }),
+    link: z.string().meta({ format: 'uri', description: 'For the user. The code is behind `#`: no log has it.' }),
     code: z.string().meta({ description: 'The code of the link alone.' }),
     expiresAt: time,
   }),

@@ -220,7 +220,7 @@ const unlockUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     path: '/users/:username/lock',
     id: 'unlockUser',
     summary: 'Unlock a user who is locked out by failed attempts',
-    description: 'Needs every right of that user. Failures of the account begin anew; its logins go on.',
+    description: 'Needs every right of that user. Failures of the account count from zero; its logins go on.',
     tag,
     caller: 'required',
     right,

@@ -31,7 +31,7 @@ export interface FeedStreamPorts {
   publishedKeys(): string
 }
 
-/** A deal server that takes nothing is cut off when so many bytes wait for it: it turns to another auth server. */
+/** A deal server that takes nothing is cut off when this many bytes wait for it: it turns to another auth server. */
 const maxWaitingBytes = 4_000_000
 
 /** The endpoint of the stream. */

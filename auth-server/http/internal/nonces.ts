@@ -38,7 +38,7 @@ const keyOf = (nonce: string): string => cacheKey(`internal-nonce:${nonce}`)
 /** Takes at most 16 MB for the pair and 5 MB for a service: a nonce has at most 64 characters. */
 const maxOfPair = 100_000
 const maxOfService = 30_000
-/** With so many signers, those that have not asked of late are forgotten. */
+/** Above this number of signers, those that have not asked of late are forgotten. */
 const manySigners = 2_000
 
 /** Creates the check of nonces for one auth server. */

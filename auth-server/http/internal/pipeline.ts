@@ -36,7 +36,7 @@ export function internalRoutes(ports: InternalPorts, endpoints: readonly Interna
     const { requestBody, responseBody } = exchange
     const body = requestBody && (await readBodyAs(request, requestBody)) // parse and schema: 400, 413, 415, 422
     const { pathParameters: path, query } = request
-    // Read before the work: when another server takes over meanwhile, the answer bears the former id.
+    // Read before the work: when another server takes over during it, the answer bears the former id.
     const instance = { [instanceHeader]: await ports.instanceId() }
     const reply = await handle({ request, path, query, body, client }) // existence: 404; credential: 401, 429
     const headers = { ...noStore, ...instance, ...reply.headers }

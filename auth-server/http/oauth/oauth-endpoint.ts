@@ -66,7 +66,7 @@ export async function readOAuthForm(request: HttpRequest): Promise<OAuthForm> {
   }
 }
 
-/** The refusal of a form in the words of OAuth. `resource` may stand twice (RFC 8707 §2), but a token is for one. */
+/** The refusal of a form in the words of OAuth. `resource` may occur twice (RFC 8707 §2), but a token is for one. */
 function asOAuthError(error: ProblemError): ProblemError {
   if (!['invalid-body', 'unsupported-media-type'].includes(error.code)) return error
   const [first] = (error.members.errors ?? []) as readonly MemberError[]

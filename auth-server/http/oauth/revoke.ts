@@ -27,7 +27,7 @@ export const revokeEndpoint = (ports: OAuthRevokePorts) =>
     id: 'oauthRevoke',
     summary: 'End a login by either of its tokens, or one token of an API key, or one key-signed token',
     description:
-      'RFC 7009. The answer is the same for a token that is none: a client learns nothing about tokens of others.',
+      'RFC 7009. The answer is the same for an unknown token: a client learns nothing about tokens of others.',
     caller: client,
     body: oauthBody({ token: z.string(), token_type_hint: text }),
     success: { description: 'It is no token, or none any more.' },

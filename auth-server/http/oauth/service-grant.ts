@@ -23,7 +23,7 @@ interface TokenRequest {
 }
 
 /**
- * A token of a service; undefined when the client is none. As for other clients, the secret is compared before the
+ * A token of a service; undefined for another client. As for other clients, the secret is compared before the
  * attempt is counted: it is too long to be guessed.
  * @throws OAuthError `invalid_client`, `invalid_target`, `invalid_scope`; ProblemError `too-many-attempts`; Unavailable
  */

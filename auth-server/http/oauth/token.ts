@@ -59,7 +59,7 @@ export const tokenEndpoint = (ports: OAuthTokenPorts) =>
       }),
       resource: text.meta({
         description:
-          'RFC 8707: the audience of a resource server. The public origins of the auth server and the deal server stand ' +
+          'RFC 8707: the audience of a resource server. The public origins of the auth server and the deal server are ' +
           'for the audience of these two, whose tokens are also issued without `resource`.',
       }),
     }),

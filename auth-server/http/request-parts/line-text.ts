@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { isVisible, lineBreaking } from '../../../shared/platform/visible-text.ts'
 
-/** Text on one line, in NFC without spaces around it, of so many characters. Its error has the code `name-form`. */
+/** Text on one line, in NFC without spaces around it, of a bounded length. Its error has the code `name-form`. */
 export const lineText = (minLength: number, maxLength: number) =>
   z
     .string()

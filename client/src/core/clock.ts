@@ -13,7 +13,7 @@ export class ServerClock {
   }
 }
 
-/** Waits. @throws the reason of the signal when it aborts meanwhile */
+/** Waits. @throws the reason of the signal when it aborts first */
 export const pause = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
   waitFor(new Promise((resolve) => setTimeout(resolve, milliseconds)), signal)
 

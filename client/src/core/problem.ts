@@ -39,7 +39,7 @@ export class KeyholdProblem extends Error {
   readonly errors: readonly FaultyMember[]
   /** In seconds: when to try again; undefined when the server does not say. */
   readonly retryAfter: number | undefined
-  /** The id of the request, which stands in the server's log too. */
+  /** The id of the request, which is in the server's log too. */
   readonly requestId: string | undefined
   /** The whole document, with members such as `current`, `allowed`, `missingRight` or `final`. */
   readonly document: ProblemDocument

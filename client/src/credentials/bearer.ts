@@ -47,7 +47,7 @@ export interface ChallengeAnswer {
 
 /** Where a Bearer token comes from. */
 export type BearerOptions =
-  /** A user: logs in at the first request, and anew when the login has ended. */
+  /** A user: logs in at the first request, and again when the login has ended. */
   | (PasswordLogin & { readonly store?: TokenStore })
   /** The answer to a refusal that wants a second factor. It logs in once. */
   | (ChallengeAnswer & { readonly store?: TokenStore })

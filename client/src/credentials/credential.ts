@@ -58,7 +58,7 @@ export interface Credential {
   end?(ports: CredentialPorts): Promise<void>
 }
 
-/** Runs work at most once at a time: callers that come meanwhile get the same result. */
+/** Runs work at most once at a time: callers that come while it runs get the same result. */
 export class SharedWork<Result> {
   #running: Promise<Result> | undefined
 

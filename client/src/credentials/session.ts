@@ -7,7 +7,7 @@ export interface SessionUser {
 }
 
 /**
- * A session cookie. With a user, the first request begins the session, and it is begun anew when it has ended. Without
+ * A session cookie. With a user, the first request begins the session, and it is begun again when it has ended. Without
  * one, the cookie that the browser has is used. See docs/contract/callers.md#session-cookie.
  *
  * @example

@@ -3,7 +3,7 @@ import type { Bytes, Credential, CredentialPorts, OutgoingRequest } from './cred
 import { base64, hex, sha256, utf8 } from './encode.ts'
 
 /**
- * Where the signature stands: in the query of the URL, or in header fields (RFC 9421), which also bind the command id
+ * Where the signature is: in the query of the URL, or in header fields (RFC 9421), which also bind the command id
  * and the precondition. Left out: in the query, unless the query has a value that cannot be signed there.
  */
 export type SignatureForm = 'query' | 'headers'

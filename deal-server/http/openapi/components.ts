@@ -58,7 +58,7 @@ const commandOutcome: JsonSchema = {
     etag: { ...text, description: 'With `return=minimal`: the entity tag of the deal.' },
     changed: { type: 'boolean', description: 'With `return=minimal`: false when nothing had to change.' },
     problem: { ...ref('Problem'), description: 'Of a refusal.' },
-    retryAfter: { type: 'integer', description: 'Of a refusal: a new attempt makes sense after so many seconds.' },
+    retryAfter: { type: 'integer', description: 'Of a refusal: seconds after which a new attempt makes sense.' },
   },
 }
 

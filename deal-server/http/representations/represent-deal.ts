@@ -31,7 +31,7 @@ export const listedDealMembers: readonly ListedDealMember[] = [
 ]
 
 /**
- * A deal in lists: without its tasks. Each member stands here: a loop over the fields takes three times as long, and a
+ * A deal in lists: without its tasks. Each member is here: a loop over the fields takes three times as long, and a
  * list has many deals. The compiler names a field that is missing.
  */
 export function representListedDeal(deal: Deal): ListedDeal {

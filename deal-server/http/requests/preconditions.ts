@@ -25,7 +25,7 @@ export const preconditionsOf = (request: HttpRequest): Preconditions => ({
 })
 
 /**
- * Reads entity tags that stand in the member `ifMatch` of a body. @throws ProblemError `invalid-value` unless it is a
+ * Reads entity tags that are in the member `ifMatch` of a body. @throws ProblemError `invalid-value` unless it is a
  * list of entity tags
  */
 export function ifMatchIn(text: string): Preconditions['ifMatch'] {

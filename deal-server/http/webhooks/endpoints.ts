@@ -213,7 +213,7 @@ const testWebhook = (ports: WebhookEndpointPorts) =>
     id: 'testWebhook',
     summary: 'Send a test event',
     description:
-      'Sends an event of the type `webhook.test` once, also while paused, and answers with what became of it.',
+      'Sends an event of the type `webhook.test` once, also while paused, and answers with what happened to it.',
     status: 200,
     success: { description: 'The attempt.' },
     response: component('WebhookAttempt', attemptSchema),

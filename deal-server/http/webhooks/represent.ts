@@ -56,7 +56,7 @@ const auditedOf = ({ url, types, deals, description, state }: AuditedWebhook) =>
   state,
 })
 
-/** What the change of a webhook gave and took; undefined: there was none before, or is none any more. */
+/** What the change of a webhook gave and took; undefined: there was none before, or there is none any more. */
 export function webhookChanges(before: AuditedWebhook | undefined, after: AuditedWebhook | undefined) {
   const changes = differenceOf(before ? auditedOf(before) : {}, after ? auditedOf(after) : {})
   const isOtherUrl = before && after && before.url !== after.url && !changes.some(({ member }) => member === 'url')

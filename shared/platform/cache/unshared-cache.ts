@@ -12,7 +12,7 @@ import { createMemoryCache, type MemoryCacheOptions } from './memory-cache.ts'
 export function createUnsharedCache(clock: Clock, options: MemoryCacheOptions = {}): Cache {
   const own = createMemoryCache(clock, options)
   const uncounted = async (): Promise<never> => {
-    throw new Unavailable('cache', { cause: new Error('REDIS_URL is none') })
+    throw new Unavailable('cache', { cause: new Error('REDIS_URL=none') })
   }
   return {
     useNumber: uncounted,

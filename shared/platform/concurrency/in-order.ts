@@ -22,7 +22,7 @@ export interface OrderedRun<Item, Result> {
   readonly stopped: AbortSignal
 }
 
-/** After so many results, other work of this process gets its turn. */
+/** After this many results, other work of this process gets its turn. */
 const turnLength = 16
 
 /** Works on all items. Resolves when all that was begun has ended. @throws the error of `take`, after the same */

@@ -12,8 +12,8 @@ import { PGlite } from '@electric-sql/pglite'
 import { isSystemError } from '../operator-error.ts'
 
 /**
- * Makes `folder` unless it exists. A process that is killed meanwhile leaves no half of one. The caller holds the lock
- * of the folder above.
+ * Makes `folder` unless it exists. A process that is killed before it is done leaves no half of one. The caller holds
+ * the lock of the folder above.
  */
 export async function makeDataFolder(folder: string): Promise<void> {
   if (existsSync(folder)) return

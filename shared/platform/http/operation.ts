@@ -1,4 +1,4 @@
-/** The documentation of one method of one path. It stands beside the route. */
+/** The documentation of one method of one path. It is beside the route. */
 import type { z } from 'zod'
 
 /** A JSON Schema (2020-12), as OpenAPI 3.1 takes it. */

@@ -38,7 +38,7 @@ export interface HttpRequest extends Traced {
   isCredentialParameter(name: string): boolean
   /** The decoded parameters of the route's path. */
   readonly pathParameters: Readonly<Record<string, string>>
-  /** UUIDv7. It stands in every log line and problem document about this request. */
+  /** UUIDv7. It is in every log line and problem document about this request. */
   readonly requestId: string
   readonly peer: Peer
   /** The value of a header field. Several lines of a list-valued field are joined by commas. */

@@ -8,13 +8,13 @@ export const header = (description: string, schema: JsonSchema = { type: 'string
 
 /** Header fields in answers of both servers, by name. */
 const sharedHeaders: Readonly<Record<string, JsonSchema>> = {
-  'X-Request-Id': header('The id under which this request stands in the log.', { type: 'string', format: 'uuid' }),
+  'X-Request-Id': header('The id under which this request is in the log.', { type: 'string', format: 'uuid' }),
   ETag: header('The version of what is answered (RFC 9110 §8.8.3).'),
   Location: header('Where the thing is, relative to the origin.', { type: 'string', format: 'uri-reference' }),
   Link: header('The next page, `rel="next"` (RFC 8288).'),
   'WWW-Authenticate': header('A challenge for each scheme that has one, a line each.'),
   'Set-Cookie': header('A new session cookie, or one that makes the browser forget it (RFC 6265bis).'),
-  'Retry-After': header('Try again after so many seconds.', { type: 'string', pattern: '^\\d+$' }),
+  'Retry-After': header('Try again after this number of seconds.', { type: 'string', pattern: '^\\d+$' }),
 }
 
 /** The name of the component for a header field: generators make identifiers of it. */

@@ -34,8 +34,8 @@ type Options = postgres.Options<Record<string, postgres.PostgresType>> & {
 }
 
 /**
- * Creates a client that connects later. `fetch_types` stays off: if a connection ends meanwhile, postgres.js leaves a
- * rejection unhandled.
+ * Creates a client that connects later. `fetch_types` stays off: if a connection ends before that is done, postgres.js
+ * leaves a rejection unhandled.
  */
 export function createClient(
   { login, sent, isPooled, target }: Pick<DatabaseAddress, 'login' | 'sent' | 'isPooled' | 'target'>,

@@ -146,7 +146,7 @@ export class PostgresSession {
   #fail(reject: (reason: Error) => void, error: unknown): void {
     const sqlState = sqlStateOf(error)
     const translated = translateDriverError(error)
-    // A server that starts, and a pooler that reaches none, are not there.
+    // A server still starting, or a pooler without a backend, counts as unreachable.
     this.#answer(reject, sqlState !== undefined && !/^(57P03|08...)$/.test(sqlState))
     reject(translated)
     // Behind an address that moves, or a pooler, another server may answer by now.

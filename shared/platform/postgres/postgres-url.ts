@@ -12,7 +12,7 @@ const targetSessions = ['any', 'primary', 'read-write'] as const
 export interface DatabaseAddress {
   readonly servers: readonly [ServerAddress, ...ServerAddress[]]
   readonly target: TargetSession
-  /** A pooler stands between: nothing may be kept in a session (`pgbouncer=true`). */
+  /** A pooler is in between: nothing may be kept in a session (`pgbouncer=true`). */
   readonly isPooled: boolean
   /** Who logs in, and to which database, as the driver calls it. */
   readonly login: Readonly<Partial<Record<'user' | 'password' | 'database', string>>>
@@ -39,7 +39,7 @@ export function parseDatabaseUrl(url: string): DatabaseAddress {
   const [, scheme, login = '', hosts = '', rest = ''] =
     /^(postgres(?:ql)?:\/\/)((?:[^/?#]*@)?)([^/?#@]*)([/?#].*)?$/is.exec(url.trim()) ?? []
   if (scheme === undefined) throw invalid()
-  if (/[@#]/.test(rest)) throw new TypeError(`${encoded}: an @ or a # stands behind the hosts`)
+  if (/[@#]/.test(rest)) throw new TypeError(`${encoded}: an @ or a # comes behind the hosts`)
   const { username, password, pathname, searchParams } = urlOf(`${scheme}${login}host${rest}`)
   const parameters = readParameters(searchParams)
   const names = hosts.split(',')
@@ -95,7 +95,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw new TypeError(`${encoded}: a % stands there that encodes nothing`)
+    throw new TypeError(`${encoded}: a % encodes nothing`)
   }
 }
 

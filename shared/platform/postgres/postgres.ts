@@ -285,7 +285,7 @@ class PostgresDatabase implements Database {
  */
 function prepareForHotStatements(client: PostgresClient): void {
   client.options.serializers = {}
-  // Behind a pooler each statement is planned anew, and there are no settings of a session.
+  // Behind a pooler each statement is planned again, and there are no settings of a session.
   if (!client.options.prepare) return
   const { connection } = client.options
   const plans = connection.plan_cache_mode ?? 'force_generic_plan'

@@ -49,7 +49,7 @@ export const isOfEverySession = (name: string): boolean => {
 
 /** What a session is like. */
 export interface SessionKind {
-  /** A pooler stands between. */
+  /** A pooler is in between. */
   readonly isPooled: boolean
   /** Servers on which transactions only read by default are not used: the setting of the server must be seen. */
   readonly seesReadOnly: boolean

@@ -29,7 +29,7 @@ export const maxWrites = 4
 const tickMs = 100
 /** A write that takes so long makes the gate look for commits that wait. */
 const slowAfterTicks = 3
-/** A commit that was waiting in so many looks, one for each tick, is stuck: a second after its write began. */
+/** A commit that was waiting in this many looks, one for each tick, is stuck: a second after its write began. */
 const stuckAfterLooks = 7
 const probeIntervalMs = 250
 
@@ -40,7 +40,7 @@ const unconfirmed = () => {
 
 /** A caller whose write is under way. */
 interface Call {
-  /** Why the caller was refused meanwhile. What was not yet sent to PostgreSQL must then not be sent. */
+  /** Why the caller has been refused. What was not yet sent to PostgreSQL must then not be sent. */
   refused?: Unavailable
 }
 

@@ -13,7 +13,7 @@ export class ProblemError<Code extends string = string> extends Error {
   readonly members: Readonly<Record<string, unknown>>
   /** Header fields the answer needs, such as challenges. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
-  /** After so many whole seconds a new attempt makes sense: `Retry-After`. */
+  /** The number of whole seconds after which a new attempt makes sense: `Retry-After`. */
   readonly retryAfterSeconds: number | undefined
   /** The status, where it is not the one of the problem table. */
   readonly status: number | undefined

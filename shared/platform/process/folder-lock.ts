@@ -104,7 +104,7 @@ function claimsOfOthers(folder: string, own: string): Map<string, LockHolder> {
 
 const remove = (folder: string, claim: string): void => rmSync(join(folder, claim), { force: true })
 
-/** The content of a claim; undefined when it has been removed meanwhile. */
+/** The content of a claim; undefined when it has been removed. */
 function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')

@@ -10,7 +10,7 @@ import { parseRedisUrl, type RedisAddress, type RedisNode, type WatchedMaster } 
 /** The connections of a Redis cache. */
 export interface RedisConnections {
   /**
-   * Runs the scripts. Reconnects by itself and refuses commands while it is not connected. Read it anew for each
+   * Runs the scripts. Reconnects by itself and refuses commands while it is not connected. Read it again for each
    * command.
    */
   readonly commands: Redis & CacheScripts

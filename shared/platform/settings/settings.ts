@@ -91,7 +91,7 @@ export const port = (meaning: string): Setting<number | undefined> => ({
   fallback: undefined,
 })
 
-/** The one of the words that stands there, in capitals or small letters. */
+/** The one of the words that is there, in capitals or small letters. */
 const word = <Word extends string>(words: readonly Word[]): z.ZodType<Word> =>
   readBy((text) => words.find((each) => each.toLowerCase() === text.toLowerCase()))
 

@@ -42,7 +42,7 @@ interface Member {
   readyAt: number
 }
 
-/** So many workers in turn that die at their start end the server. */
+/** This many workers in turn that die at their start end the server. */
 const maxDeadStarts = 8
 /** Further connections are closed while no worker serves. */
 const maxWaiting = 1024
@@ -182,7 +182,7 @@ export class Supervisor {
     send(member, { kind: 'metrics-of-all', text: await this.metrics() })
   }
 
-  /** Starts workers until one of them serves; undefined when the server ends meanwhile. */
+  /** Starts workers until one of them serves; undefined when the server ends first. */
   async #forkUntilReady(): Promise<Member | undefined> {
     while (!this.#isEnding) {
       const member = this.#fork()

@@ -26,7 +26,7 @@ export interface Worker {
 /** How long the supervisor may take for the metrics, in milliseconds. */
 const answerWithinMs = 10_000
 
-/** This process as a worker; undefined in a process that is none. Call it once. */
+/** This process as a worker; undefined in any other process. Call it once. */
 export function thisWorker(): Worker | undefined {
   const { worker } = cluster
   if (!worker) return undefined

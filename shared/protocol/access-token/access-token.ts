@@ -63,7 +63,7 @@ export const accessTokenClaimsSchema = z.object({
    * rights of the user. Empty: none.
    */
   scope: z.string().max(4096).optional(),
-  /** When the user was authenticated: the begin of the login (RFC 9068 §2.2.1). Absent in tokens of API keys. */
+  /** When the user was authenticated: the start of the login (RFC 9068 §2.2.1). Absent in tokens of API keys. */
   auth_time: numericDate.optional(),
   /** How (RFC 8176). Absent in tokens of API keys. */
   amr: z.array(shortText).max(8).optional(),

@@ -184,7 +184,7 @@ async function refuseFalseClaims(request: HttpRequest, audiences: readonly strin
 
 /** The refusal of a signature that was used before. */
 export const signatureUsed = (clock: Clock): ProblemError<'signature-used'> =>
-  new ProblemError('signature-used', 'A signature of an unsafe request works once; sign the request anew.', {
+  new ProblemError('signature-used', 'A signature of an unsafe request works once; sign the request again.', {
     members: { serverTime: unixSeconds(clock.now()) },
   })
 
@@ -302,7 +302,7 @@ export const lacksSecondFactor = (record: PrincipalRecord, scheme: SchemeName): 
   record.revokedIds.length > 0 && schemesWithoutFactor.has(scheme) && needsSecondFactor(record)
 
 /**
- * Refuses schemes that cannot carry a second factor, for principals that need one. A login without a factor stands
+ * Refuses schemes that cannot carry a second factor, for principals that need one. A login without a factor is
  * among the revoked ids of such a principal. So does a key that was made without one.
  * @throws ProblemError `scheme-without-second-factor`
  */

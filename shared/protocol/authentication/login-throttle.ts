@@ -47,6 +47,6 @@ export interface LoginThrottle {
    */
   judge(attempt: Attempt, isRight: boolean): Promise<void> | undefined
 
-  /** Notes an attempt from this address that another server counts: from now on, right attempts are judged anew. */
+  /** Notes an attempt from this address that another server counts: from now on, right attempts are judged again. */
   noteTry(attempt: Attempt): void
 }

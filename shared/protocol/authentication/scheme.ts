@@ -36,7 +36,7 @@ export interface VerifiedCredential {
   readonly loginId: string | undefined
   /**
    * The audience that it is for. Undefined for a scheme whose credentials are good at every service: a password, a
-   * Digest secret or an API key proves its user anew with each request.
+   * Digest secret or an API key proves its user again with each request.
    */
   readonly audience: NamedAudience | undefined
   /** Its own id, if it can be revoked alone. The record may list this id, too. */

@@ -1,4 +1,4 @@
-/** An API key, by its id, and that it was used. 404: there is none, or none any more. */
+/** An API key, by its id, and that it was used. 404: there is none, or there is none any more. */
 import * as z from 'zod'
 import { defineExchange } from './exchange.ts'
 

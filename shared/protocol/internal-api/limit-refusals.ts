@@ -21,7 +21,7 @@ export const limitRefusalSchema = z.object({
 /** One refusal by a limit, as it stands in the audit log. */
 export type LimitRefusal = z.infer<typeof limitRefusalSchema>
 
-/** So many are sent at once. */
+/** At most this many are sent at once. */
 export const maxRefusalsAtOnce = 200
 
 /** Reports refusals, 1 to `maxRefusalsAtOnce`. */

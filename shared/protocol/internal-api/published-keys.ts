@@ -1,6 +1,6 @@
 /**
  * Which keys are published, in a few characters: auth servers say it with every message of the principal feed and every
- * answer at `/internal`, so that a deal server whose own set differs loads it anew at once. That is how a revoked key
+ * answer at `/internal`, so that a deal server whose own set differs reloads it at once. That is how a revoked key
  * dies within a second.
  */
 import { createHash } from 'node:crypto'

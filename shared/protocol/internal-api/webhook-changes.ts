@@ -4,7 +4,7 @@ import { entryChangeSchema } from '../entry-changes.ts'
 import { usernamePattern } from '../principal/record.ts'
 import { defineExchange } from './exchange.ts'
 
-/** So many can be told of at once. */
+/** At most this many can be told of at once. */
 const maxChangesAtOnce = 100
 
 /** What can be done with a webhook, as the action of an entry. */

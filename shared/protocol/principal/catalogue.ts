@@ -61,7 +61,7 @@ export const newGrants = (roles: readonly string[], directRights: readonly strin
 
 /**
  * Effective rights: those of the roles and the direct ones, each once, in the order of the catalogue. Roles and rights
- * that do not exist, or were made anew later than the grant, give nothing.
+ * that do not exist, or were made again later than the grant, give nothing.
  */
 export function effectiveRights(catalogue: Catalogue, { roles, directRights, version }: Grants): string[] {
   const given = catalogue.roles.filter((role) => roles.includes(role.name) && role.since < version)

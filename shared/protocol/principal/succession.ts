@@ -8,7 +8,7 @@ import { instanceIdSchema, instanceKey } from './instance-id.ts'
 
 const keyOf = (former: string): string => instanceKey(former, 'successor')
 
-/** How long a note is kept, in seconds. It is written anew all the time. */
+/** How long a note is kept, in seconds. It is rewritten all the time. */
 const lifeSeconds = 86_400
 
 /** An instance, and those before it on the same cluster. */

@@ -179,7 +179,7 @@ const signatureProblems = {
     status: 401,
     title: 'The signature has been used already',
     meaning: 'A signature of a request that changes something works once, and this one has worked.',
-    remedy: 'Sign anew, with another timestamp or nonce. To repeat a command safely, give it a command id.',
+    remedy: 'Sign again, with another timestamp or nonce. To repeat a command safely, give it a command id.',
   },
 } as const satisfies Record<string, ProblemEntry>
 
@@ -345,7 +345,7 @@ const accountProblems = {
     status: 412,
     title: 'It is not in the state the request was made for',
     meaning: 'If-Match, If-None-Match or the version in the body does not hold: it has changed since it was read.',
-    remedy: 'Look at what is there now, decide anew and send its entity tag or version.',
+    remedy: 'Look at what is there now, decide again and send its entity tag or version.',
   },
 } as const satisfies Record<string, ProblemEntry>
 
@@ -354,8 +354,8 @@ const serverProblems = {
     status: 429,
     title: 'Too many streams are open',
     meaning:
-      'One user may have so many live streams or downloads under way at once, a service so many streams of the change ' +
-      'feed, and a server has so many in all; detail says which it is.',
+      'The live streams and downloads that one user may have at once are limited, and so are the streams of the change ' +
+      'feed of a service, and those of a server in all; detail says which limit it is.',
     remedy:
       'End one that is not needed, or try again after the seconds that Retry-After says. One live stream tells of ' +
       'all deals.',
@@ -365,7 +365,7 @@ const serverProblems = {
     title: 'Something went wrong in the server',
     meaning: 'The server made a mistake. The request itself may be perfectly right.',
     remedy:
-      'Tell the operator the requestId, under which it stands in the log. Repeat commands only with their command id.',
+      'Tell the operator the requestId, under which it is in the log. Repeat commands only with their command id.',
   },
   unavailable: {
     status: 503,

@@ -21,7 +21,7 @@ const explain = (entries: Readonly<Record<string, ProblemEntry>>, servers: reado
   Object.entries(entries).map(([code, entry]) => ({ code, ...entry, servers }))
 
 /**
- * All codes, sorted by status and name. No code stands in two tables.
+ * All codes, sorted by status and name. No code is in two tables.
  * @param expiredTokenStatus the status that the operator chose for expired tokens (EXPIRED_TOKEN_STATUS)
  */
 export const explainedProblems = (expiredTokenStatus: number): ExplainedProblem[] =>

@@ -71,7 +71,7 @@ const commandProblems = {
     status: 410,
     title: 'The answer to this command is no longer kept',
     meaning: 'A command with this id was answered long ago. It is not carried out again, and its answer is gone.',
-    remedy: 'Read the deal to see where it stands; a new attempt needs a new id.',
+    remedy: 'Read the deal to see its state; a new attempt needs a new id.',
   },
   'batch-too-large': {
     status: 422,
@@ -89,7 +89,7 @@ const commandProblems = {
     status: 429,
     title: 'Too many batches are under way',
     meaning:
-      'One user may have so many batches under way at once, and a server so many in all; detail says which it is.',
+      'The batches that one user may have under way at once are limited, and those of a server in all; detail says which limit it is.',
     remedy: 'Wait for a batch to end, or try again after the seconds that Retry-After says.',
   },
   'command-id-reused': {
@@ -141,7 +141,7 @@ const stateProblems = {
   'open-tasks': {
     status: 409,
     title: 'The deal has open tasks',
-    meaning: 'A deal is not completed over open tasks unless the request says what becomes of them.',
+    meaning: 'A deal is not completed over open tasks unless the request says what happens to them.',
     remedy: 'Complete the tasks, or send openTasks: "drop".',
   },
   'task-done': {

@@ -18,7 +18,7 @@ type Schema = z.ZodType | undefined
 
 /** The schema of a response body. */
 export interface Component<Schema extends z.ZodType> {
-  /** Its name among the components of the document. Without a name the schema stands in the response itself. */
+  /** Its name among the components of the document. Without a name the schema is in the response itself. */
   readonly name?: string
   readonly schema: Schema
 }

@@ -16,7 +16,7 @@ export interface AccountLocksOptions {
   readonly clock: Pick<Clock, 'now'>
   /** SERVICE_SECRET: all that are accepted. */
   readonly secrets: readonly string[]
-  /** The throttle generation of an account; undefined for an unknown one. Absent: none begins anew. */
+  /** The throttle generation of an account; undefined for an unknown one. Absent: counts never start over. */
   throttleGenerationOf?(account: string): Promise<number | undefined>
 }
 

@@ -47,7 +47,7 @@ const prefixesOfMany = 8
 /**
  * Keys under these secrets (SERVICE_SECRET): names and addresses are not readable in the cache, and each instance
  * counts for itself. Attempts count under all secrets, so that a rotation of secrets forgets nothing. Those of an
- * account count under its throttle generation: a new password and an unlock begin anew.
+ * account count under its throttle generation: a new password and an unlock start over.
  */
 export function createAttemptKeys(
   limits: LoginThrottleLimits,

@@ -96,7 +96,7 @@ function renderDocs({ base, document }: Place, { server, publicOrigins, schemes 
 </header>
 <p id="elsewhere" class="notice" hidden>Calls go to ${own}, and a browser lets only pages of that origin make them: <a href="${own + base}">open this page there</a>.</p>
 ${forms}
-<div id="swagger-ui" data-document="${document}" data-origin="${own}"><noscript><p>This page needs JavaScript. All that it shows stands in <a href="${document}">the OpenAPI document</a>.</p></noscript></div>`,
+<div id="swagger-ui" data-document="${document}" data-origin="${own}"><noscript><p>This page needs JavaScript. All that it shows is in <a href="${document}">the OpenAPI document</a>.</p></noscript></div>`,
   })
 }
 

@@ -268,7 +268,7 @@ describeOnDatabases('the audit log', (open) => {
     expect((await verify()).fault).toEqual({ fault: 'broken', seq: 3 })
   })
 
-  it('shows by a head that was logged what its own chain cannot: an end that was cut off, a log that was written anew', async () => {
+  it('shows by a head that was logged what its own chain cannot: an end that was cut off, a log that was rewritten', async () => {
     await write(4)
     const known = await createLog().head()
     await write(4)

@@ -87,7 +87,7 @@ describeOnDatabases('the partitions of the audit log', (open) => {
     let time = 0
     const slow = { ...clock, monotonic: () => (time += 3_000) }
     await expect(cutAuditLog.run(opened.database.drizzle, slow)).rejects.toThrow(
-      'auth.audit_entries_from_1 does not end: it takes 3000 ms to read',
+      'partition auth.audit_entries_from_1 was not closed: reading it takes 3000 ms',
     )
     expect(await bounds()).toEqual(['1 null'])
     await keepHouse()

@@ -89,7 +89,7 @@ describeOnDatabases('a login for a key-signed token', (open) => {
     }
   })
 
-  it('hashes the password anew for each token, and never gives away the stored hash', async () => {
+  it('hashes the password again for each token, and never gives away the stored hash', async () => {
     const username = await newUser()
     const [first, second] = [
       (await claimsOf(loggingIn(), username, ['password'])).passwordHash,
@@ -137,7 +137,7 @@ describeOnDatabases('a login for a key-signed token', (open) => {
     expect((await core.record(username))?.generation).toBeGreaterThan(claims.gen)
   })
 
-  it('lets pass that the same password was hashed anew meanwhile', async () => {
+  it('lets pass that the same password was hashed again meanwhile', async () => {
     const username = await newUser()
     const rehash = async () => {
       const passwordHash = await argon2Hash(goodPassword, { memoryCost: 64, timeCost: 1 })

@@ -106,7 +106,7 @@ describeOnDatabases('login', (open) => {
     await expect(short.refresh(fourth.refresh_token)).rejects.toMatchObject({ code: 'invalid_grant' })
   })
 
-  it('hashes the password anew when the parameters have changed', async () => {
+  it('hashes the password again when the parameters have changed', async () => {
     const user = await newUser()
     const stronger = createPasswordHashing({ concurrency: 1, parameters: { memoryKib: 128, passes: 1, lanes: 1 } })
     const hashOf = async () => {
@@ -249,7 +249,7 @@ describeOnDatabases('login', (open) => {
     for (const alive of [third, fourth]) await expect(roomy.refresh(alive.refresh_token)).resolves.toBeDefined()
   })
 
-  it('ends with its user, and a login of the same name anew is another', async () => {
+  it('ends with its user, and a login of the same name again is another', async () => {
     const user = await newUser()
     const before = await logIn(user.username)
     await core.users.delete(user.username)

@@ -209,7 +209,7 @@ describeOnDatabases('refresh', (open) => {
     reloaded.mockRestore()
   })
 
-  it('reads the rights anew and replaces the record before it answers', async () => {
+  it('reads the rights again and replaces the record before it answers', async () => {
     const { refresh_token } = await logIn()
     await core.refresh(refresh_token)
     await opened.database.query("update auth.users set rights = '{deal.hold}' where username_folded = $1", [username])

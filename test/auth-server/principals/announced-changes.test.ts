@@ -102,7 +102,7 @@ it('hears its own process where there is no Redis, and is certain of nothing', a
   expect(announced.announced()).toMatchObject({ changes: [alice], ...nothing })
 })
 
-it('begins anew with another instance', async () => {
+it('begins again with another instance', async () => {
   read(10)
   await part([alice])
   read(3, randomUUID())

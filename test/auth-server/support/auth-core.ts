@@ -88,7 +88,7 @@ export interface CoreOptions {
 }
 
 /**
- * All services of an auth server over one database, as `server.ts` wires them; made anew it is the server after a
+ * All services of an auth server over one database, as `server.ts` wires them; made again it is the server after a
  * restart.
  */
 export type AuthCore = ReturnType<typeof createAuthCore>

@@ -114,7 +114,7 @@ describeOnDatabases('users', (open) => {
     expect(await core.record(username)).toMatchObject({ generation: 3 })
   })
 
-  it('goes on counting when a deleted name is created anew', async () => {
+  it('goes on counting when a deleted name is created again', async () => {
     const username = name()
     const first = await create(username, { roles: ['agent'] })
     await core.users.delete(username)
@@ -123,11 +123,11 @@ describeOnDatabases('users', (open) => {
     const gone = await core.record(username)
     expect(gone).toMatchObject({ enabled: false, rights: [], userId: first.id, generation: 2 })
     const second = await create(username.toUpperCase())
-    const anew = await core.record(username)
-    expect(anew).toMatchObject({ enabled: true, userId: second.id, username: username.toUpperCase() })
+    const again = await core.record(username)
+    expect(again).toMatchObject({ enabled: true, userId: second.id, username: username.toUpperCase() })
     expect(second.id).not.toBe(first.id)
-    expect(anew?.generation).toBeGreaterThan(1)
-    expect(anew?.version).toBeGreaterThan(gone?.version ?? 0)
+    expect(again?.generation).toBeGreaterThan(1)
+    expect(again?.version).toBeGreaterThan(gone?.version ?? 0)
   })
 
   it('says not-found for whoever never was', async () => {

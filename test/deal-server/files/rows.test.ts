@@ -139,7 +139,7 @@ describe('rows of NDJSON', () => {
     expect(refusedText(rows.slice(0, 2))).toBe(`${first.split('\n').slice(0, 2).join('\n')}\n`)
   })
 
-  it('are found in what another program has written anew', async () => {
+  it('are found in what another program has rewritten', async () => {
     const line = JSON.stringify({ row: { line: 1, row: { name: 'a', price: 1 } }, line: 2 }, undefined, 1)
     expect(outcomes(await read(line.replaceAll('\n', ' '), { format: 'ndjson' }))).toEqual(['a|1'])
   })

@@ -108,7 +108,7 @@ describeDealStores('the check of deals', (openBackend) => {
     return reports[0]
   }
 
-  it('finds those whose last command lost the row, makes them anew from their events, and leaves all others', async () => {
+  it('finds those whose last command lost the row, makes them again from their events, and leaves all others', async () => {
     const whole = [await run(randomUUID(), create), await tear([create, ['DeleteDeal', {}]])]
     const [sound, purged] = whole.map(({ id }) => id)
     await putBack('deals', 'id', { id: purged ?? '', rows: [] })
@@ -131,7 +131,7 @@ describeDealStores('the check of deals', (openBackend) => {
 
     const mended = await ops()
     expect(mended).toMatchObject({ json: { ok: true, deals: count }, exitCode: 0 })
-    expect(mended?.text).toContain(`Made anew: ${ids[0]}`)
+    expect(mended?.text).toContain(`Rebuilt: ${ids[0]}`)
     expect(await present()).toEqual(torn)
     expect(await ops()).toMatchObject({ json: { ok: true, torn: [] }, exitCode: 0 })
     expect((await store.load(purged ?? '', undefined)).deal).toBeUndefined()

@@ -14,7 +14,7 @@ it('opens a secret for its webhook, under each accepted service secret, and unde
   expect(createWebhookSecrets([before]).open(randomUUID(), sealed)).toBeUndefined()
 })
 
-it('seals everything anew under the first service secret, so that the other one can go', async () => {
+it('seals everything again under the first service secret, so that the other one can go', async () => {
   const secrets = createWebhookSecrets([before])
   const sealed = (text: string) => secrets.seal(id, text)
   let row: SealedSecrets = { secret: sealed('a'), formerSecret: sealed('b'), formerSecretUntil: '2026-01-02T00:00:00Z' }

@@ -114,7 +114,7 @@ describePostgresAndRedis('secrets are rotated without a failed request', (openBa
     expectProblem(await readPage(second, token, cursor), 400, 'invalid-cursor')
   })
 
-  it('SECRETS_KEY, of two auth servers restarted one after the other, with everything sealed anew before the old one goes', async () => {
+  it('SECRETS_KEY, of two auth servers restarted one after the other, with everything sealed again before the old one goes', async () => {
     await open(2, 0, { SECRETS_KEY: oldKey })
     const [one, two] = fleet.auths as [Member, Member]
     const database = fleet.backend.openDatabase()

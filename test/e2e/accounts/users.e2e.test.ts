@@ -131,7 +131,7 @@ describeBackends('administration of users', (openBackend) => {
     expect((await asAdmin(`/users/${username}`)).body).toEqual(rights.body)
   })
 
-  it('ends everything of a user who is disabled, and a user enabled again logs in anew', async () => {
+  it('ends everything of a user who is disabled, and a user enabled again logs in again', async () => {
     const { username, password } = await create()
     const tokens = await stack.logIn(username, password)
     expect((await patch(username, { enabled: false })).body.enabled).toBe(false)
@@ -144,7 +144,7 @@ describeBackends('administration of users', (openBackend) => {
     expect((await readDeals((await stack.logIn(username, password)).access)).status).toBe(200)
   })
 
-  it('deletes a user: its tokens are dead, also when a user of that name is created anew', async () => {
+  it('deletes a user: its tokens are dead, also when a user of that name is created again', async () => {
     const { username, password, reply } = await create()
     const { access } = await stack.logIn(username, password)
     expect((await asAdmin(`/users/${username}`, { method: 'DELETE' })).status).toBe(204)
@@ -152,8 +152,8 @@ describeBackends('administration of users', (openBackend) => {
     expectProblem(await asAdmin(`/users/${username}`), 404, 'not-found')
     expectProblem(await asAdmin(`/users/${username}`, { method: 'DELETE' }), 404, 'not-found')
     expectProblem(await patch(username, { roles: [] }), 404, 'not-found')
-    const anew = await asAdmin('/users', { json: { username, password, roles: ['viewer'] } })
-    expect(anew.body.id).not.toBe(reply.body.id)
+    const again = await asAdmin('/users', { json: { username, password, roles: ['viewer'] } })
+    expect(again.body.id).not.toBe(reply.body.id)
     expectProblem(await readDeals(access), 401, 'login-ended')
   })
 

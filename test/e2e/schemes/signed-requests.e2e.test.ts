@@ -30,7 +30,7 @@ const sendUrl = (
     ...(body === undefined ? {} : { body }),
   })
 
-/** Signs a request anew and sends it. */
+/** Signs a request again and sends it. */
 function signed(request: Unsigned, options: Options = {}): Promise<Reply> {
   nonce += 1
   const { key = keys.hmac, headers } = options
@@ -145,8 +145,8 @@ describeBackends('signed requests', (openBackend) => {
       const again = await sendUrl(url, { method: 'POST', body, headers })
       expect({ status: again.status, text: again.text }).toEqual({ status: 201, text: first.text })
       expect(again.headers.get('idempotent-replayed')).toBe('true')
-      const anew = await signed({ method: 'POST', url: `${deals()}/`, body }, { headers })
-      expect(anew.text).toBe(first.text)
+      const signedAgain = await signed({ method: 'POST', url: `${deals()}/`, body }, { headers })
+      expect(signedAgain.text).toBe(first.text)
       const other = { 'idempotency-key': randomUUID() }
       stack.clock.advanceSeconds(10)
       expectProblem(await sendUrl(url, { method: 'POST', body, headers: other }), 401, 'signature-used')

@@ -26,7 +26,7 @@ describe('a new data folder', () => {
     expect(await identity('one')).toEqual(await identity('other'))
   })
 
-  it('is made anew when a process was killed while it made one', async () => {
+  it('is made again when a process was killed while it made one', async () => {
     mkdirSync(join(folder, '../cut-off.new/base'), { recursive: true })
     writeFileSync(join(folder, '../cut-off.new/PG_VERSION'), '')
     expect(await identity('cut-off')).toEqual(await identity('whole'))

@@ -104,7 +104,7 @@ class World {
   }
 
   /**
-   * Services open their streams anew every minute, for which they need PostgreSQL: one that does so as it ends hears
+   * Services open their streams again every minute, for which they need PostgreSQL: one that does so as it ends hears
    * nothing more (docs/revocation.md#while-postgresql-is-away). New ones do not before a case is over.
    */
   async renewServices(): Promise<void> {

@@ -36,7 +36,7 @@ describePostgresAndRedis('a stranger who writes to Redis', (openBackend) => {
   const makeDeal = async (deal: TestServer, token: string) =>
     deal.send('/rest/v1/deals', { token, json: { name: 'forged', price: 1 } })
 
-  it('gives nobody the rights of another: the record is asked for anew', async () => {
+  it('gives nobody the rights of another: the record is asked for again', async () => {
     const { access: admin } = await stack.logIn('admin')
     await stack.auth.send('/users', {
       token: admin,
@@ -63,7 +63,7 @@ describePostgresAndRedis('a stranger who writes to Redis', (openBackend) => {
     }
   })
 
-  it('gives no role another right: the catalogue is asked for anew', async () => {
+  it('gives no role another right: the catalogue is asked for again', async () => {
     const { access: admin } = await stack.logIn('admin')
     const role = { name: 'historian', description: 'Reads what was', rights: ['deal.read', 'deal.history.read'] }
     expect((await stack.auth.send('/roles', { token: admin, json: role })).status).toBe(201)

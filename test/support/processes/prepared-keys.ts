@@ -8,7 +8,7 @@ const keyRingFolder = join(import.meta.dirname, '../../../auth-server/key-ring')
 
 /**
  * The folder of a key ring that all tests of this machine share, and none may change: generating RSA keys takes long.
- * Made by the first one, anew when the code that writes it has changed.
+ * Made by the first one, again when the code that writes it has changed.
  */
 export async function preparedKeysDir(): Promise<string> {
   const sources = ['create-key-ring.ts', 'key-files.ts', 'keyring-file.ts'].map((name) =>

@@ -153,7 +153,7 @@ describe('an announcement of published keys', () => {
   })
 })
 
-/** What became of a promise so far. */
+/** What happened to a promise so far. */
 async function stateOf(promise: Promise<unknown>): Promise<unknown> {
   await vi.advanceTimersByTimeAsync(0)
   const pending = Symbol('pending')

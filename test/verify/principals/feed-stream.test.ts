@@ -180,7 +180,7 @@ it('believes the cache again when Redis has told what the stream told before', a
   expect(deal.feed.isCacheCurrent()).toBe(true)
 })
 
-it('is opened anew each minute, because two clocks part', async () => {
+it('is opened again each minute, because two clocks part', async () => {
   world.cacheServer.kill()
   await world.time.pass(200_000)
   for (const count of streams()) expect(count).toBe(4)

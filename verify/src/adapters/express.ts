@@ -23,7 +23,7 @@ interface ExpressRequest extends IncomingMessage {
 export type Middleware = (request: ExpressRequest, response: ServerResponse, next: (error?: unknown) => void) => void
 
 /**
- * Verifies each request, and answers those that are refused. It stands before parsers of bodies.
+ * Verifies each request, and answers those that are refused. It goes before parsers of bodies.
  *
  * @example
  * ```ts
@@ -54,7 +54,7 @@ export const requireRight =
   (...rights: readonly [string, ...string[]]): Middleware =>
   (request, response, next) => {
     try {
-      if (!request.caller) throw new TypeError('requireRight stands behind authenticate')
+      if (!request.caller) throw new TypeError('requireRight goes after authenticate')
       request.caller.require(...rights)
     } catch (error) {
       answerOrPass(error, response, next)

@@ -75,7 +75,7 @@ interface SecretRequest {
 /** Asks about a secret. Undefined for a wrong one. @throws ProblemError for another refusal; Unavailable */
 type AskOfSecret = (request: SecretRequest, traceContext?: Traced) => Promise<Accepted | undefined>
 
-/** Method and target of a request mean nothing for a secret that stands in its header fields. */
+/** Method and target of a request mean nothing for a secret that is in its header fields. */
 const askOfSecrets =
   (ask: AskAboutRequest, publicOrigin: string): AskOfSecret =>
   async ({ headers, address: clientAddress }, traceContext) => {

@@ -121,7 +121,7 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
   const send = createSend(ports)
   const requestOf = signRequests(ports)
   const hedge = createHedge(hedging)
-  // Caches may stand before the documents: that they do not come says nothing of whether questions are answered.
+  // Caches may be in front of the documents: that they do not come says nothing of whether questions are answered.
   const questions = refuseWhileFrozen(send, () => light(requestOf(feedQuestion)))
   const documents = refuseWhileFrozen(send, () => light(documentRequest(lightDocument)))
   const askOnce = async (question: InternalQuestion, signal?: AbortSignal): Promise<InternalResponse> => {

@@ -1,6 +1,6 @@
 /**
  * The second way of the change feed: a stream from an auth server, open while Redis brings too little
- * (docs/revocation.md#the-stream). It goes on where the feed stands, so nothing that is remembered is lost.
+ * (docs/revocation.md#the-stream). It goes on where the feed is, so nothing that is remembered is lost.
  *
  * A line says how long after the request was received the database was read, at least. The request was sent before, so
  * the sum of both is a time at which the read was still to come: a line that is late is old, whatever held it up. It

@@ -145,7 +145,7 @@ export class Following {
     throw this.#mistake
   }
 
-  /** @throws Unavailable when the auth server refuses the service meanwhile */
+  /** @throws Unavailable when the auth server refuses the service first */
   async #replace(description: ServiceDescription): Promise<void> {
     const authentication = this.#authenticationFor(description, () => this.#forget(next))
     const next: Accepted = { description, authentication, isRefused: false }

@@ -1,7 +1,7 @@
 import type { Log } from '../../../shared/platform/log/log.ts'
 import type { VerifierLog } from './verifier.ts'
 
-/** The log of a service in the form that all parts use: the message may stand alone. */
+/** The log of a service in the form that all parts use: the message may be alone. */
 export function toLog(log: VerifierLog): Pick<Log, 'debug' | 'info' | 'warn' | 'error'> {
   const writer =
     (level: keyof VerifierLog): Log['info'] =>

@@ -27,7 +27,7 @@ export interface Origin {
   /** The address of the other end of the connection: `socket.remoteAddress` in Node.js. */
   readonly clientAddress: string
   /**
-   * True for a connection over TLS: `socket.encrypted` in Node.js. Left out, it is none, whatever the URL says: a
+   * True for a connection over TLS: `socket.encrypted` in Node.js. Left out, it is not, whatever the URL says: a
    * client may write `https:` into its request line.
    */
   readonly encrypted?: boolean

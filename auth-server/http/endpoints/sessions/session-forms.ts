@@ -61,7 +61,7 @@ export const sessionLoginBody = ({
   }),
 })
 
-/** The fields of a form as the members of JSON: an empty field is none, and `passkey` is JSON text. */
+/** The fields of a form as the members of JSON: an empty field counts as absent, and `passkey` is JSON text. */
 function proofFields({ code, passkey, resource: target, ...fields }: Record<string, string>): Record<string, unknown> {
   return {
     ...fields,

@@ -31,7 +31,7 @@ export interface ItemLimits {
 }
 
 /**
- * Finds the values of the body. Blank lines are none. Lines are parsed one by one, when their values are needed, so
+ * Finds the values of the body. Blank lines are skipped. Lines are parsed one by one, when their values are needed, so
  * that a wrong line spoils no other and a large body does not hold up other requests.
  * @throws ProblemError `unsupported-media-type`, `invalid-body`, `body-too-large` for an array, `onTooMany`
  */

@@ -7,7 +7,7 @@ import { mediaTypeOf } from './json-body.ts'
 /** The media type of a form with files (RFC 7578). */
 export const multipartType = 'multipart/form-data'
 
-/** A file of a form, by the name that the client gives it: its text, or why it is none. */
+/** A file of a form, by the name that the client gives it: its text, or why it has none. */
 export type FormFile =
   | { readonly name: string; readonly text: string }
   | { readonly name: string; readonly fault: string }
@@ -43,7 +43,7 @@ export async function readMultipart(request: HttpRequest): Promise<MultipartForm
   return { fields, files }
 }
 
-/** A field as it was sent: the parser puts U+FFFD in the place of bytes that are none of UTF-8. */
+/** A field as it was sent: the parser puts U+FFFD in the place of bytes that are not UTF-8. */
 function textOf(value: string, bytes: Buffer): string {
   if (!value.includes('\ufffd') || bytes.includes(value)) return value
   throw new ProblemError('invalid-body', 'A field is not valid UTF-8.')

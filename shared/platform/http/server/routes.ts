@@ -245,7 +245,7 @@ async function serve(
 
 const maxLoggedPath = 1_024
 
-/** Method and path, without the query: a signature may stand there. Undefined: the log line has no such member. */
+/** Method and path, without the query: a signature may be there. Undefined: the log line has no such member. */
 const described = (asked: HttpRequest['asksAbout']): string | undefined =>
   asked && `${asked.method} ${asked.path.slice(0, maxLoggedPath)}`
 

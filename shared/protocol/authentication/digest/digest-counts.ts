@@ -127,7 +127,7 @@ export function createDigestCounts({ cache, database, schema, history }: DigestC
       if (nonceMark(present) !== mark) return 'stale'
       if (known?.inCache === 'false') return 'refused'
       if (known?.inCache == null || cached === 'unavailable') return 'stale'
-      // The first use may have written its count to the cache meanwhile.
+      // The first use may have written its count to the cache by now.
       const again = await useCached(key, count, ttlSeconds)
       return again === 'used' || again === 'refused' ? again : 'stale'
     },

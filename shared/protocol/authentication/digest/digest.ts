@@ -85,7 +85,7 @@ export function createDigestScheme(ports: DigestPorts): Scheme {
   }
 }
 
-/** The scheme without its verification: where its credential stands, and the challenges with nonces of these. */
+/** The scheme without its verification: where its credential is, and the challenges with nonces of these. */
 export function challengedScheme(nonces: Pick<DigestNonces, 'issue'>) {
   const challenge = (isStale = false): string =>
     `Digest realm="${realm}", qop="auth", algorithm=SHA-256, nonce="${nonces.issue()}", opaque="${opaque}", ` +

@@ -1,6 +1,6 @@
 /**
  * The session cookie (RFC 6265bis): its name, and how it is set, read and expired
- * (docs/contract/callers.md#session-cookie). Both servers stand under one host name and choose the name of the cookie
+ * (docs/contract/callers.md#session-cookie). Both servers are under one host name and choose the name of the cookie
  * by the same rule.
  */
 import type { HttpRequest } from '../../../platform/http/request.ts'

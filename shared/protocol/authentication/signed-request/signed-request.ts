@@ -138,7 +138,7 @@ function requireTimely({ signedAt, expiresAt }: ReceivedSignature, { clock, ttlS
   if (now - signedAt > ttlSeconds || (expiresAt !== undefined && now >= expiresAt)) {
     throw new ProblemError(
       'signature-too-old',
-      'The request was signed too long ago. Sign it anew, or set your clock right.',
+      'The request was signed too long ago. Sign it again, or set your clock right.',
     )
   }
   if (signedAt - now > ttlSeconds) {

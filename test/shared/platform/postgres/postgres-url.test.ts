@@ -122,11 +122,11 @@ describe('the URL of a database', () => {
   })
 
   it.each([
-    ['postgres://u:50%s3cret@a/db', /password .*percent-encoded: a % stands/],
+    ['postgres://u:50%s3cret@a/db', /password .*percent-encoded: a % encodes/],
     ['postgres://u:p?s3cret=1&x@a/db', /password .*percent-encoded: an @ or a #/],
     ['postgres://u:5/s3cret@a/db', /password .*percent-encoded: an @ or a #/],
     ['postgres://u:p#s3cret@a/db', /password .*percent-encoded: an @ or a #/],
-    ['postgres://a/50%s3cret', /percent-encoded: a %/],
+    ['postgres://a/50%s3cret', /percent-encoded: a % encodes/],
   ])('says of a login that is not encoded what to do: %s', (url, sentence) => {
     expect(() => parseDatabaseUrl(url)).toThrow(sentence)
     expect(() => parseDatabaseUrl(url)).not.toThrow(/s3cret/)

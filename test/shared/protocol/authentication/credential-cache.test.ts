@@ -63,7 +63,7 @@ describe('what is held of a credential', () => {
     expect(load).toHaveBeenCalledTimes(1)
   })
 
-  it('is loaded anew when the record of its user has moved on, or is of another user', async () => {
+  it('is reloaded when the record of its user has moved on, or is of another user', async () => {
     const { held, value, become } = open()
     await held.get('a', async () => value(1))
     become(record(2))

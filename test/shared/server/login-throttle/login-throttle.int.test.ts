@@ -178,7 +178,7 @@ function describeLoginThrottle(name: string, open: () => Promise<Cache>): void {
       await expect(Promise.all(attempts)).resolves.toHaveLength(200)
     })
 
-    it('judges anew what was just right once anything else was tried from there', async () => {
+    it('judges again what was just right once anything else was tried from there', async () => {
       const [account, secrets] = [newAccount(), [newSecret()]]
       const [here, elsewhere] = [server(cache, { secrets }), server(cache, { secrets })]
       await here.judge({ account, address }, true)
@@ -261,7 +261,7 @@ function describeLoginThrottle(name: string, open: () => Promise<Cache>): void {
       expect(new Set(await Promise.all(attempts))).toEqual(new Set(['right']))
     })
 
-    it('begins anew after the window', async () => {
+    it('begins again after the window', async () => {
       const loginThrottle = server(cache, { limits: { ...limits, perAccount: { count: 2, seconds: 2 } } })
       const account = newAccount()
       await fail(loginThrottle, account, 2)
