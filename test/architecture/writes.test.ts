@@ -20,13 +20,16 @@ function writingTexts(code: string): string[] {
 
 /**
  * Statements that a file hands to the sessions of reads, by name or as they stand. A name that is made from another
- * one (`const text = useSql(schema)`) counts as that one.
+ * one (`const use = useSql({ id })`) counts as that one.
  */
 function readStatements(code: string): string[] {
   const calls = code.matchAll(
-    /\.query(?:<[^(]*>)?\(\s*(?:\.\.\.statementOf\(\s*)?(build[^;]*?\)\)|\w+|`[^`]*`|'[^'\n]*'|"[^"\n]*")/g,
+    /\.query(?:<[^(]*>)?\(\s*(?:\.\.\.(?:statementOf\(\s*)?)?(build[^;]*?\)\)|\w+|`[^`]*`|'[^'\n]*'|"[^"\n]*")/g,
   )
-  return Array.from(calls, ([, statement = '']) => statement)
+  return Array.from(calls, ([, statement = '']) => statement).flatMap((statement) => {
+    const made = /^\w+$/.test(statement) ? code.matchAll(new RegExp(`const ${statement} =\\s*(\\w+)\\(`, 'g')) : []
+    return [statement, ...Array.from(made, ([, name = '']) => name)]
+  })
 }
 
 const sources = sourceFiles()
@@ -62,6 +65,12 @@ it('would notice a statement that writes over the sessions of reads', () => {
   const built =
     'const endSql = textOf(\n  build\n    .delete(users)\n    .where(isIt),\n)\nawait database.query(endSql, [])'
   expect(wrong([{ path: 'd.ts', code: built }])).toEqual(['d.ts: endSql'])
+  const named = 'const endSql = ended.statement(build.delete(users).where(isIt))\n'
+  expect(wrong([{ path: 'f.ts', code: `${named}await database.query<Row>(...endSql({ id }))` }])).toEqual([
+    'f.ts: endSql',
+  ])
+  const made = '  const end = endSql({ id })\n  await database.query(\n    ...end,\n  )'
+  expect(wrong([{ path: 'g.ts', code: `${named}${made}` }])).toEqual(['g.ts: endSql'])
   const atOnce = 'await database.query(...statementOf(build.update(users).set(name)))'
   expect(wrong([{ path: 'e.ts', code: atOnce }])).toHaveLength(1)
   const call = "await database.query('select id from deals.commit($1, $2, $3, $4, $5)', rows)"
@@ -71,4 +80,9 @@ it('would notice a statement that writes over the sessions of reads', () => {
 it('writes nothing with the query builder outside transactions', () => {
   const direct = /database\.drizzle\s*\.(insert|update|delete|transaction)\b/
   expect(sources.filter(({ code }) => direct.test(code)).map(({ path }) => path)).toEqual([])
+})
+
+it('gives parameters of statements names, and no numbers', () => {
+  const numbered = sources.filter(({ code }) => /\$\d+(::|[ ),`])/.test(code))
+  expect(numbered.map(({ path }) => path)).toEqual([])
 })

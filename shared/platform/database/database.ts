@@ -3,25 +3,22 @@
  * this process (`embedded.ts`). Both take the same SQL and pass the same suite. Knows nothing of tables.
  */
 import type { SQL } from 'drizzle-orm'
-import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core'
+import type { PgRemoteDatabase } from 'drizzle-orm/pg-proxy'
 import { Unavailable } from '../problems/errors.ts'
 
-/** Drizzle as repositories see it: the common type of both drivers. */
-export type Drizzle = PgDatabase<PgQueryResultHKT>
+/** Drizzle as repositories see it. Transactions are those of the port. */
+export type Drizzle = Omit<PgRemoteDatabase, 'transaction'>
 
 /** A PostgreSQL database. */
 export interface Database {
-  /**
-   * Query builder for reads that are not on the hot path. It rejects like `query`, and so do its transactions and
-   * savepoints. The results of `execute` and of writes without `returning` differ between engines: do not use them.
-   */
+  /** Query builder for reads that are not on the hot path. It rejects like `query`. */
   readonly drizzle: Drizzle
 
   /**
    * Runs one statement that reads. Each text is prepared once and then reused. Statements of concurrent callers are
-   * pipelined. Parameters are text, number, boolean or null, and reach PostgreSQL as text. Pass composite values as
-   * JSON text and cast them in SQL (`$1::text::jsonb`). Columns of type json and jsonb come parsed. Other types differ
-   * between engines, so hot statements select JSON or text.
+   * pipelined. Parameters are text, number, boolean or null, and reach PostgreSQL as text (`statement.ts` gives them
+   * names and types). Columns of type json and jsonb come parsed. Other types differ between engines, so hot statements
+   * select JSON or text.
    *
    * @throws DatabaseError when PostgreSQL refuses the statement (with SQLSTATE and constraint, never with a parameter)
    * @throws Unavailable when the database, or a node of it, cannot be reached or does not answer in time
@@ -73,8 +70,8 @@ export interface Database {
   transaction<Result>(work: (transaction: Drizzle) => Promise<Result>): Promise<Result>
 
   /**
-   * Runs `work` while no other instance runs work of the same name on this database: migrations. On PostgreSQL all of
-   * `work` is one transaction, on a session of its own without time limits. Nothing is retried.
+   * Runs `work` while no other instance runs work of the same name on this database: migrations. All of `work` is one
+   * transaction, without time limits. Nothing is retried.
    *
    * @throws Unavailable when another instance takes longer than `waitTimeoutMs` milliseconds (60,000)
    */
@@ -119,7 +116,7 @@ export type StatementsFor<Rows extends readonly object[]> = {
 /** The rows of each statement. */
 export type RowsOfEach<Rows extends readonly object[]> = { readonly [Index in keyof Rows]: Rows[Index][] }
 
-/** A value for `$1`, `$2` and so on, for a column of any type. */
+/** A value of a parameter, for a column of any type. */
 export type Parameter = string | number | boolean | null
 
 /**

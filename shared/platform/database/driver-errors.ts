@@ -1,9 +1,8 @@
 /**
- * Translates errors of Drizzle, postgres.js and PGlite into the two errors of the database port. The original errors
- * carry parameters, and `detail` of PostgreSQL carries values of keys. Neither is kept: not as message, not as field,
- * not as cause.
+ * Translates errors of postgres.js and PGlite into the two errors of the database port. The original errors carry
+ * parameters, and `detail` of PostgreSQL carries values of keys. Neither is kept: not as message, not as field, not as
+ * cause.
  */
-import { DrizzleQueryError } from 'drizzle-orm'
 import { ProblemError, Unavailable } from '../problems/errors.ts'
 import { Conflicted, DatabaseError, TookTooLong } from './database.ts'
 
@@ -62,7 +61,6 @@ export const sqlStateOf = (error: unknown): string | undefined => (isPostgresAns
  */
 export function translateDriverError(error: unknown): Error {
   if (error instanceof DatabaseError || error instanceof Unavailable || error instanceof ProblemError) return error
-  if (error instanceof DrizzleQueryError) return translateDriverError(error.cause)
   if (isPostgresAnswer(error)) return fromPostgres(error)
   const code = codeOf(error)
   if (noConnection.test(code) || isClosedEngine(error)) return unavailable(error)

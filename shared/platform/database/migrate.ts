@@ -3,7 +3,7 @@ import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
 import { readPresentHistory } from '../history/history.ts'
 import { OperatorError } from '../operator-error.ts'
 import { type Database, DatabaseError, type Drizzle } from './database.ts'
-import { translateDriverError } from './driver-errors.ts'
+import { parameters } from './statement.ts'
 
 /** The migrations of one server. */
 export interface MigrateOptions {
@@ -46,20 +46,17 @@ export async function migrateDatabase(database: Database, options: MigrateOption
     if (migrations[0] && applied < migrations[0].folderMillis) throw new OperatorError(tooOld(schema))
     if (migrations.every(({ folderMillis }) => folderMillis <= applied)) return
   }
-  const work = (drizzle: Drizzle) => translatingErrors(apply(drizzle, migrations, schema))
+  const work = (drizzle: Drizzle) => apply(drizzle, migrations, schema)
   await database.exclusively(`migrations of ${schema}`, work, { waitTimeoutMs })
 }
 
 const tooOld = (schema: string): string =>
   `The schema ${schema} is of a release before 0.3.0: upgrade to 0.3.0 first, and then to this one (CHANGELOG.md).`
 
-async function translatingErrors<Result>(work: Promise<Result>): Promise<Result> {
-  try {
-    return await work
-  } catch (error) {
-    throw translateDriverError(error)
-  }
-}
+const table = parameters({ schema: 'text', table: 'text' })
+const formerSql = table.statement(
+  sql`select from pg_tables where schemaname = ${table.schema} and tablename = ${table.table}`,
+)
 
 /** The last migration in the database: 0 for one before release 0.3.0, undefined when there is none. */
 async function lastApplied(database: Database, schema: string): Promise<number | undefined> {
@@ -69,8 +66,7 @@ async function lastApplied(database: Database, schema: string): Promise<number |
     return journal?.last ? Number(journal.last) : undefined
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error
-    const text = 'select from pg_tables where schemaname = $1::text and tablename = $2::text'
-    const [former] = await database.query(text, [schema, formerTable])
+    const [former] = await database.query(...formerSql({ schema, table: formerTable }))
     return former ? 0 : undefined
   }
 }
@@ -89,16 +85,14 @@ async function apply(drizzle: Drizzle, migrations: readonly MigrationMeta[], sch
     sql`create table if not exists ${journal} (id serial primary key, hash text not null, created_at bigint)`,
   )
   const [found] = await drizzle.select({ last: sql<string | null>`max(created_at)` }).from(journal)
-  await drizzle.transaction(async (transaction) => {
-    await transaction.execute(sql.raw(oneConnection))
-    for (const { folderMillis, hash, sql: statements } of migrations) {
-      if (folderMillis <= Number(found?.last ?? Number.NEGATIVE_INFINITY)) continue
-      for (const statement of statements) {
-        if (!createsSchema.test(statement)) await transaction.execute(sql.raw(statement))
-      }
-      await transaction.execute(sql`insert into ${journal} (hash, created_at) values (${hash}, ${folderMillis})`)
+  await drizzle.execute(sql.raw(oneConnection))
+  for (const { folderMillis, hash, sql: statements } of migrations) {
+    if (folderMillis <= Number(found?.last ?? Number.NEGATIVE_INFINITY)) continue
+    for (const statement of statements) {
+      if (!createsSchema.test(statement)) await drizzle.execute(sql.raw(statement))
     }
-  })
+    await drizzle.execute(sql`insert into ${journal} (hash, created_at) values (${hash}, ${folderMillis})`)
+  }
 }
 
 /** The generated statement. */

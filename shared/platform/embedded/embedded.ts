@@ -4,10 +4,9 @@
  * transactions and statements wait. Code inside a transaction that waits for a statement outside it, its own or one of
  * the other server, waits for ever. Data survives a killed process, but not a power cut.
  */
-import { PGlite, types } from '@electric-sql/pglite'
+import { PGlite, type Transaction, types } from '@electric-sql/pglite'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 import type { SQL } from 'drizzle-orm'
-import { drizzle } from 'drizzle-orm/pglite'
 import {
   type Database,
   type Drizzle,
@@ -17,8 +16,8 @@ import {
   type StatementsFor,
 } from '../database/database.ts'
 import { translateDriverError, unavailable } from '../database/driver-errors.ts'
+import { drizzleOver, type Send, workInTransaction } from '../database/drizzle-over.ts'
 import { retryConflicts } from '../database/transaction-retry.ts'
-import { translateErrors } from '../database/translated-drizzle.ts'
 import { OperatorError } from '../operator-error.ts'
 import { makeDataFolder } from './new-data-folder.ts'
 
@@ -73,6 +72,20 @@ async function startEngine(folder: string): Promise<PGlite> {
 /** Parameters are texts. PGlite must not convert or refuse them because of the type of a column. */
 const serializers = Object.fromEntries(Object.values(types).map((type) => [type, String]))
 
+/** Drizzle reads times itself. */
+const parsers = Object.fromEntries([types.DATE, types.TIMESTAMP, types.TIMESTAMPTZ].map((type) => [type, String]))
+
+const sendTo =
+  (engine: Pick<PGlite, 'query'>): Send =>
+  async (text, parameters, method) => {
+    const rowMode = method === 'all' ? 'array' : 'object'
+    try {
+      return (await engine.query<object>(text, parameters, { parsers, rowMode })).rows
+    } catch (error) {
+      throw translateDriverError(error)
+    }
+  }
+
 class EmbeddedDatabase implements Database {
   readonly concurrentSessions = false
   readonly drizzle: Drizzle
@@ -84,7 +97,7 @@ class EmbeddedDatabase implements Database {
   constructor(engine: PGlite, exclusive: Map<string, Promise<unknown>>) {
     this.#engine = engine
     this.#exclusive = exclusive
-    this.drizzle = translateErrors(drizzle(engine) as unknown as Drizzle)
+    this.drizzle = drizzleOver(sendTo(engine))
   }
 
   async query<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
@@ -104,8 +117,7 @@ class EmbeddedDatabase implements Database {
 
   async readWithin<Row extends object>(statement: SQL): Promise<Row[]> {
     this.#check()
-    const result = await this.drizzle.execute(statement)
-    return (result as unknown as { readonly rows: Row[] }).rows
+    return (await this.drizzle.execute(statement)) as Row[]
   }
 
   write<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
@@ -119,7 +131,7 @@ class EmbeddedDatabase implements Database {
 
   async transaction<Result>(work: (transaction: Drizzle) => Promise<Result>): Promise<Result> {
     this.#check()
-    return retryConflicts(() => this.drizzle.transaction(work))
+    return retryConflicts(() => this.#transact(work))
   }
 
   async ping(): Promise<void> {
@@ -132,8 +144,37 @@ class EmbeddedDatabase implements Database {
 
   async exclusively<Result>(name: string, work: (drizzle: Drizzle) => Promise<Result>): Promise<Result> {
     this.#check()
+    return this.#alone(name, () => this.#transact(work))
+  }
+
+  async exclusivelyIfFree(name: string, work: (drizzle: Drizzle) => Promise<void>): Promise<boolean> {
+    this.#check()
+    if (this.#exclusive.has(name)) return false
+    await this.#alone(name, () => work(this.drizzle))
+    return true
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#engine.query('select 1').catch(() => {})
+  }
+
+  async #transact<Result>(work: (transaction: Drizzle) => Promise<Result>): Promise<Result> {
+    const run = async (transaction: Transaction) => {
+      const [outcome] = await Promise.allSettled([workInTransaction(sendTo(transaction), work)])
+      if (outcome.status === 'rejected') await transaction.rollback()
+      return outcome
+    }
+    const outcome = await this.#engine.transaction(run).catch((error: unknown) => {
+      throw translateDriverError(error)
+    })
+    if (outcome.status === 'rejected') throw outcome.reason
+    return outcome.value
+  }
+
+  #alone<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
     const before = this.#exclusive.get(name) ?? Promise.resolve()
-    const own = before.then(() => work(this.drizzle))
+    const own = before.then(work)
     const ended: Promise<unknown> = own
       .catch(() => {})
       .then(() => {
@@ -141,18 +182,6 @@ class EmbeddedDatabase implements Database {
       })
     this.#exclusive.set(name, ended)
     return own
-  }
-
-  async exclusivelyIfFree(name: string, work: (drizzle: Drizzle) => Promise<void>): Promise<boolean> {
-    this.#check()
-    if (this.#exclusive.has(name)) return false
-    await this.exclusively(name, work)
-    return true
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true
-    await this.#engine.query('select 1').catch(() => {})
   }
 
   #check(): void {

@@ -1,100 +1,48 @@
-/**
- * Drizzle on lent sessions. The driver of Drizzle gets an object with the three functions of a postgres.js client that
- * it uses, instead of a client. Each statement borrows a session; each transaction keeps one.
- * `../database/drizzle-internals.ts` explains the pinned version.
- */
-import { drizzle } from 'drizzle-orm/postgres-js'
+/** Statements and transactions of the query builder on a session. */
 import { DatabaseError, type Drizzle } from '../database/database.ts'
-import { translateErrors } from '../database/translated-drizzle.ts'
+import { type BuiltStatement, type Send, workInTransaction } from '../database/drizzle-over.ts'
 import type { PostgresClient } from './postgres-client.ts'
 import type { PostgresSession } from './postgres-session.ts'
 import type { Pass } from './write-gate.ts'
 
-/** Lends a session to `work` until it settles. */
-export type Lend = <Result>(work: (session: PostgresSession) => Promise<Result>) => Promise<Result>
+/** The types `date`, `timestamp` and `timestamptz`. */
+const times = [1082, 1114, 1184]
+/** The types `json` and `jsonb`. */
+const json = [114, 3802]
+const asText = (value: unknown) => value
 
-type Arguments = Parameters<PostgresClient['unsafe']>
-type Work<Result> = (client: unknown) => Promise<Result>
-
-/**
- * A query builder whose statements and transactions run on borrowed sessions and reject with the errors of the port.
- * Each commit of a transaction passes `commit` on its way.
- */
-export function drizzleOver(lend: Lend, commit: Pass = free): Drizzle {
-  return drizzleWith({
-    unsafe: (...statement) => unsafe(lend, statement),
-    begin: (work) => lend((session) => transact(session, work, commit)),
-  })
+/** Leaves to Drizzle how times are read and written, and how JSON is written. */
+export function adaptToDrizzle({ options: { parsers, serializers } }: PostgresClient): void {
+  for (const type of times) parsers[type] = asText
+  for (const type of [...times, ...json]) serializers[type] = asText
 }
 
-/** How `drizzleInTransactions` frames a transaction. */
-export interface TransactionFrame {
-  /** Begins each transaction: settings of its own. */
-  begin(session: PostgresSession): Promise<void>
-  readonly commit: Pass
-}
-
-/** The same, but each statement is a transaction, too. */
-export function drizzleInTransactions(lend: Lend, { begin, commit }: TransactionFrame): Drizzle {
-  const inTransaction = <Result>(work: (client: unknown, session: PostgresSession) => Promise<Result>) =>
-    lend((session) => {
-      const framed = async (client: unknown) => {
-        await begin(session)
-        return work(client, session)
-      }
-      return transact(session, framed, commit)
+/** Sends statements to this session. */
+export const sendTo =
+  (session: PostgresSession): Send =>
+  (...[text, parameters, method]: BuiltStatement) =>
+    session.run<object[]>((client) => {
+      const statement = client.unsafe(text, parameters)
+      return method === 'all' ? statement.values() : statement
     })
-  return drizzleWith({
-    unsafe: (...statement) => unsafe((work) => inTransaction((_, session) => work(session)), statement),
-    begin: (work) => inTransaction(work),
-  })
-}
-
-/** The functions of a client that Drizzle's driver calls. */
-interface DriverFunctions {
-  readonly unsafe: (...statement: Arguments) => PromiseLike<unknown>
-  readonly begin: <Result>(work: Work<Result>) => Promise<Result>
-}
-
-function drizzleWith(functions: DriverFunctions): Drizzle {
-  const client = { options: { parsers: {}, serializers: {} }, ...functions }
-  return translateErrors(drizzle(client as unknown as PostgresClient))
-}
-
-const free: Pass = (run) => run()
-
-/** Gives a client of postgres.js the parsers and serializers that Drizzle's driver expects. */
-export function adaptToDrizzle(client: PostgresClient): void {
-  drizzle(client)
-}
 
 /**
- * Like `unsafe` of postgres.js: a promise of rows as objects, or of rows as arrays if `values()` is called in the same
- * tick.
+ * Runs `work` in one transaction on a session that nobody else uses. Its commit passes `commit` on its way.
+ *
+ * @throws what `work` throws; the error of a statement that failed, also if `work` ignores it
  */
-function unsafe(lend: Lend, statement: Arguments) {
-  let asArrays = false
-  const rows = Promise.resolve().then(() =>
-    lend((session) =>
-      session.run((client) => {
-        const query = client.unsafe(...statement)
-        return asArrays ? (query.values() as PromiseLike<unknown>) : query
-      }),
-    ),
-  )
-  const values = (): typeof rows => {
-    asArrays = true
-    return rows
-  }
-  return Object.assign(rows, { values })
-}
+export const transact = <Result>(
+  session: PostgresSession,
+  work: (transaction: Drizzle) => Promise<Result>,
+  commit: Pass = (run) => run(),
+): Promise<Result> => inTransaction(session, () => workInTransaction(sendTo(session), work), commit)
 
-async function command(session: PostgresSession, text: string): Promise<string> {
-  const result = await session.run((client) => client.unsafe(text))
-  return result.command
-}
-
-async function transact<Result>(session: PostgresSession, work: Work<Result>, commit: Pass): Promise<Result> {
+/** The same for work that needs no query builder. */
+export async function inTransaction<Result>(
+  session: PostgresSession,
+  work: () => Promise<Result>,
+  commit: Pass,
+): Promise<Result> {
   await command(session, 'begin')
   // A session with an open transaction must not be lent again: end it if it cannot roll back.
   const rollBack = () =>
@@ -102,7 +50,7 @@ async function transact<Result>(session: PostgresSession, work: Work<Result>, co
       () => undefined,
       () => session.discard(),
     )
-  const result = await orElse(work(transactionClient(session)), rollBack)
+  const result = await orElse(work(), rollBack)
   let isSent = false
   const sendCommit = () => {
     isSent = true
@@ -111,32 +59,13 @@ async function transact<Result>(session: PostgresSession, work: Work<Result>, co
   const committed = await orElse(commit(sendCommit), async () => {
     if (!isSent) await rollBack()
   })
-  if (committed !== 'COMMIT') {
-    throw new DatabaseError(
-      '25P02',
-      'the transaction was rolled back instead of committed: a statement in it had failed',
-    )
-  }
+  if (committed !== 'COMMIT') throw new DatabaseError('25P02', 'the transaction was rolled back instead of committed')
   return result
 }
 
-function transactionClient(session: PostgresSession) {
-  let savepoints = 0
-  const client = {
-    unsafe: (...statement: Arguments) => unsafe((work) => work(session), statement),
-    /** Drizzle's migrations begin a transaction of their own, also in one. */
-    begin: <Result>(work: Work<Result>): Promise<Result> => client.savepoint(work),
-    savepoint: async <Result>(work: Work<Result>): Promise<Result> => {
-      const name = `s${savepoints++}`
-      await command(session, `savepoint ${name}`)
-      const result = await orElse(work(client), async () => {
-        await command(session, `rollback to ${name}`).catch(() => session.discard())
-      })
-      await command(session, `release ${name}`)
-      return result
-    },
-  }
-  return client
+async function command(session: PostgresSession, text: string): Promise<string> {
+  const result = await session.run((client) => client.unsafe(text))
+  return result.command
 }
 
 /** The result of `work`. If `work` rejects, runs `undo` first and then throws the error of `work`. */

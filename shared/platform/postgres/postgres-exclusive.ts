@@ -3,9 +3,11 @@
  * of a session would stay behind in a connection that others use.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'drizzle-orm'
 import type { Drizzle } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
-import { drizzleInTransactions, drizzleOver } from './postgres-drizzle.ts'
+import { drizzleOver } from '../database/drizzle-over.ts'
+import { inTransaction, sendTo, transact } from './postgres-drizzle.ts'
 import type { PostgresSession } from './postgres-session.ts'
 import type { Pass } from './write-gate.ts'
 
@@ -28,8 +30,8 @@ export interface ExclusiveOptions extends LockOptions {
 type Work<Result> = (drizzle: Drizzle) => Promise<Result>
 
 /**
- * Takes the lock and runs `work` in one transaction without time limits; transactions of `work` are savepoints in it.
- * If the connection ends, the lock and what `work` did end together.
+ * Takes the lock and runs `work` in one transaction without time limits. If the connection ends, the lock and what
+ * `work` did end together.
  *
  * @throws Unavailable when another session keeps the lock
  */
@@ -63,13 +65,14 @@ export async function runExclusivelyIfFree(
   { name, commit }: LockOptions,
   work: Work<void>,
 ): Promise<boolean> {
-  const drizzle = drizzleInTransactions(
-    async (borrow) => {
-      if (lock.lost) throw unavailable(`the connection with the lock "${name}" was closed`)
-      return borrow(statements)
-    },
-    { begin: (session) => session.liftTimeLimits(), commit },
-  )
+  const drizzle = drizzleOver(async (...statement) => {
+    if (lock.lost) throw unavailable(`the connection with the lock "${name}" was closed`)
+    const run = async () => {
+      await statements.liftTimeLimits()
+      return sendTo(statements)(...statement)
+    }
+    return inTransaction(statements, run, commit)
+  })
   // The commit of the lock itself writes nothing, and waits for nobody.
   const done = await withLock(lock, { name, commit: (run) => run() }, async () => {
     await work(drizzle)
@@ -84,14 +87,18 @@ const withLock = <Result>(
   { name, commit }: LockOptions,
   work: Work<Result>,
 ): Promise<Result | undefined> =>
-  drizzleOver((borrow) => borrow(session), commit).transaction(async (transaction) => {
-    if (!(await tryLock(session, name))) return undefined
-    await session.liftTimeLimits()
-    return work(transaction)
-  })
+  transact(
+    session,
+    async (transaction) => {
+      if (!(await tryLock(transaction, name))) return undefined
+      await session.liftTimeLimits()
+      return work(transaction)
+    },
+    commit,
+  )
 
-async function tryLock(session: PostgresSession, name: string): Promise<boolean> {
-  const text = "select pg_try_advisory_xact_lock(hashtext('keyhold'), hashtext($1)) as locked"
-  const [row] = await session.run((client) => client.unsafe<{ locked: boolean }[]>(text, [name]))
+async function tryLock(transaction: Drizzle, name: string): Promise<boolean> {
+  const key = sql`hashtext('keyhold'), hashtext(${name})`
+  const [row] = await transaction.execute(sql`select pg_try_advisory_xact_lock(${key}) as locked`)
   return row?.locked === true
 }

@@ -16,9 +16,10 @@ import {
   type StatementsFor,
 } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
+import { drizzleOver } from '../database/drizzle-over.ts'
 import { retryConflicts } from '../database/transaction-retry.ts'
 import type { PostgresClient } from './postgres-client.ts'
-import { adaptToDrizzle, drizzleOver } from './postgres-drizzle.ts'
+import { adaptToDrizzle, sendTo, transact } from './postgres-drizzle.ts'
 import { runExclusively, runExclusivelyIfFree } from './postgres-exclusive.ts'
 import { requireSuitable } from './postgres-pooler.ts'
 import { PostgresServers } from './postgres-servers.ts'
@@ -107,7 +108,7 @@ class PostgresDatabase implements Database {
       readWaiting: async () => (await this.query<{ commit: string }>(waitingSql)).map(({ commit }) => commit),
       probe: () => this.#write(probeSql, []),
     })
-    this.drizzle = drizzleOver((work) => this.#lend(this.#builders, work))
+    this.drizzle = drizzleOver((...statement) => this.#lend(this.#builders, (session) => sendTo(session)(...statement)))
   }
 
   async query<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
@@ -128,10 +129,11 @@ class PostgresDatabase implements Database {
   }
 
   readWithin<Row extends object>(statement: SQL, timeoutMs: number): Promise<Row[]> {
-    return this.drizzle.transaction(async (transaction) => {
+    const read = async (transaction: Drizzle) => {
       await transaction.execute(sql.raw(`set local statement_timeout = ${timeoutMs}`))
-      return [...((await transaction.execute(statement)) as unknown as Row[])]
-    })
+      return (await transaction.execute(statement)) as Row[]
+    }
+    return this.#lend(this.#builders, (session) => transact(session, read))
   }
 
   write<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
@@ -139,10 +141,9 @@ class PostgresDatabase implements Database {
   }
 
   transaction<Result>(work: (transaction: Drizzle) => Promise<Result>): Promise<Result> {
-    return this.#writes.runTransaction((commit) => {
-      const drizzle = drizzleOver((borrow) => this.#lend(this.#transactions, borrow), commit)
-      return retryConflicts(() => drizzle.transaction(work))
-    })
+    return this.#writes.runTransaction((commit) =>
+      retryConflicts(() => this.#lend(this.#transactions, (session) => transact(session, work, commit))),
+    )
   }
 
   checkWrites(): void {

@@ -84,7 +84,7 @@ describe.skipIf(!possible)('PgBouncer between the servers and PostgreSQL', () =>
     await one.query('create table if not exists notes (id int primary key)')
     const exclusive = one.exclusively('a work', async (drizzle) => {
       await drizzle.execute('insert into notes values (1)')
-      await drizzle.transaction((inner) => inner.execute('insert into notes values (2)'))
+      await drizzle.execute('insert into notes values (2)')
     })
     const shown = await Promise.all(
       Array.from({ length: 40 }, () => other.query<{ statement_timeout: string }>('show statement_timeout')),

@@ -1,7 +1,7 @@
 /** Spans of statements and transactions, by the semantic conventions for database clients, without SQL and values. */
 import { SpanKind } from '@opentelemetry/api'
 import type { Database, Drizzle } from '../../database/database.ts'
-import { sessionOf } from '../../database/drizzle-internals.ts'
+import { drizzleAround } from '../../database/drizzle-over.ts'
 import type { SpanStart, Spans } from './spans.ts'
 
 const attributes = { 'db.system.name': 'postgresql' }
@@ -11,36 +11,17 @@ const statement: SpanStart = { name: 'postgresql', kind: SpanKind.CLIENT, attrib
 
 const transaction: SpanStart = { name: 'transaction', kind: SpanKind.CLIENT, attributes }
 
-/** A database with a span for each statement of a request. Changes the query builder of `database` itself. */
+/** A database with a span for each statement of a request. */
 export function traceDatabase(database: Database, spans: Spans): Database {
-  const traced = new WeakSet<object>()
-  const traceDrizzle = (drizzle: Drizzle): void => {
-    const session = sessionOf(drizzle)
-    if (traced.has(session)) return
-    traced.add(session)
-    const prepareQuery = session.prepareQuery.bind(session)
-    session.prepareQuery = (...parameters) => {
-      const prepared = prepareQuery(...parameters)
-      const execute = prepared.execute.bind(prepared)
-      prepared.execute = (placeholders) => spans.within(statement, () => execute(placeholders))
-      return prepared as never
-    }
-  }
-  traceDrizzle(database.drizzle)
+  const traced = (drizzle: Drizzle) => drizzleAround(drizzle, (run) => spans.within(statement, run))
   return {
-    drizzle: database.drizzle,
+    drizzle: traced(database.drizzle),
     concurrentSessions: database.concurrentSessions,
     query: (text, parameters) => spans.within(statement, () => database.query(text, parameters)),
     queryAll: (statements) => spans.within(statement, () => database.queryAll(statements)),
     write: (text, parameters) => spans.within(statement, () => database.write(text, parameters)),
     readWithin: (sql, timeoutMs) => database.readWithin(sql, timeoutMs),
-    transaction: (work) =>
-      spans.within(transaction, () =>
-        database.transaction((drizzle) => {
-          traceDrizzle(drizzle)
-          return work(drizzle)
-        }),
-      ),
+    transaction: (work) => spans.within(transaction, () => database.transaction((drizzle) => work(traced(drizzle)))),
     exclusively: (name, work, options) => database.exclusively(name, work, options),
     exclusivelyIfFree: (name, work) => database.exclusivelyIfFree(name, work),
     checkWrites: () => database.checkWrites(),
