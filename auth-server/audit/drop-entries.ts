@@ -48,7 +48,11 @@ const pauseMs = 10
  */
 export async function dropEntries(ports: DropPorts, before: string): Promise<Dropped> {
   const { database, secretsKeys, allSecretsKeys, signal, onVerified, onProgress } = ports
-  const verifying = { database, secretsKeys: allSecretsKeys, before, ...(onVerified && { onProgress: onVerified }) }
+  const onPage = (done: number, total: number) => {
+    onVerified?.(done, total)
+    signal.throwIfAborted()
+  }
+  const verifying = { database, secretsKeys: allSecretsKeys, before, onProgress: onPage }
   const { sound: last, fault } = await verifyChain(verifying)
   if (fault) throw new OperationError(`${sentenceOf(fault)} Nothing was dropped.`)
   const start: AuditHead = await readLogStart(database)

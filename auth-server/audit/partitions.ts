@@ -56,7 +56,7 @@ export async function retryWhileHeld<Result>(work: () => Promise<Result>, signal
     } catch (error) {
       if (!isHeld(error)) throw error
       if (attempt === attempts) throw new OperationError(inUse)
-      await pause(pauseMs, undefined, signal && { signal })
+      await pause(pauseMs, undefined, signal && { signal }).catch(() => signal?.throwIfAborted())
     }
   }
 }

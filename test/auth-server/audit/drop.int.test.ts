@@ -3,10 +3,12 @@ import { Command } from 'commander'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { ChainedLog } from '../../../auth-server/audit/chained-log.ts'
 import { dropEntries } from '../../../auth-server/audit/drop-entries.ts'
+import { retryWhileHeld } from '../../../auth-server/audit/partitions.ts'
 import { readEntries } from '../../../auth-server/audit/read-entries.ts'
 import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
 import { addAuditCommands } from '../../../auth-server/cli/commands/audit.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
+import { Conflicted } from '../../../shared/platform/database/database.ts'
 import type { Report } from '../../../shared/platform/terminal/report.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
 import { createSettledLog } from '../support/settled-log.ts'
@@ -130,6 +132,18 @@ describeOnDatabases('the drop of old audit entries', (open) => {
     expect((await dropping).entries).toBe(24)
     await writing
     expect(await verdict()).toMatchObject({ sound: { count: 51 }, dropped: { count: 30 }, fault: undefined })
+  })
+
+  it('ends at once when it is interrupted while it verifies, or while others use the log', async () => {
+    const abort = new AbortController()
+    const interrupt = () => abort.abort(new Error('Interrupted.'))
+    const held = new Conflicted('55P03', 'held')
+    const waiting = expect(retryWhileHeld(() => Promise.reject(held), abort.signal)).rejects.toThrow('Interrupted.')
+    await withoutTriggers('delete from auth.audit_entries where seq = 31')
+    const dropping = dropEntries({ ...ports(), signal: abort.signal, onVerified: interrupt }, '2026-03-20')
+    // Afterwards it would find that the last entry is missing.
+    await expect(dropping).rejects.toThrow('Interrupted.')
+    await waiting
   })
 
   it('refuses to delete or to change an entry that was not dropped', async () => {
