@@ -23,7 +23,10 @@ export interface WriteGateOptions {
   readonly probe: () => Promise<unknown>
 }
 
-/** How many writes of a server run at once. With commits of transactions it is one more; no more wait for a standby. */
+/**
+ * How many writes of a server run at once. With commits of transactions it is one more; no more wait for a standby. By
+ * 32 callers, more of them made no difference to the rate; with two, two that wait for locks hold back all others.
+ */
 export const maxWrites = 4
 
 const tickMs = 100
