@@ -32,6 +32,7 @@ import { createInternalRoutes } from './http/internal/index.ts'
 import { createInternalNonces } from './http/internal/nonces.ts'
 import { createServiceOf } from './http/internal/service-of.ts'
 import { createAuthProblems } from './http/problems.ts'
+import type { AuthServices } from './http/services/auth-services.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
 import { createLogins } from './logins/create-logins.ts'
 import { verifyBasic } from './logins/verify-password.ts'
@@ -88,7 +89,7 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
   const authentication = createCallerAuthentication(config, parts)
   const { app, endpoints } = createAuthApp(config, {
     pipeline: { ...authentication, audit },
-    endpoints: endpointPorts(config, resources, { ...parts, ...authentication }),
+    services: servicesOf(config, { ...parts, ...authentication }),
     decisions: { serviceOf: createServiceOf(parts), inCatalogue: parts.inCatalogue },
     openRoutes: [
       ...healthRoutes(dependencies, resources.draining),
@@ -204,35 +205,21 @@ function openPublisher(resources: AuthResources): PrincipalPublisher {
   return publisher
 }
 
-/** Gathers the services that the public endpoints use. */
-function endpointPorts(
+/** Gathers the services behind the public endpoints. */
+function servicesOf(
   config: AuthConfig,
-  { database, clock, keyRing }: AuthResources,
   parts: Parts & Pick<ReturnType<typeof createCallerAuthentication>, 'findCredentials' | 'refuseCrossSite'>,
-) {
-  const { logins, tokens, users, apiKeys, audit, loginThrottle, secretsKeys } = parts
+): AuthServices {
+  const { database, logins, tokens, audit, secretsKeys } = parts
   const { publicOrigin: origin } = config
   const cursors = createCursors(secretsKeys.map((key) => key.derive(cursorPurpose)))
   return {
-    users,
-    roles: parts.roles,
-    resourceServers: parts.resourceServers,
-    apiKeys,
-    services: parts.services,
-    digestSecrets: parts.digestSecrets,
-    secondFactors: parts.secondFactors,
-    passwordResets: parts.passwordResets,
-    audit,
-    loginThrottle,
-    findCredentials: parts.findCredentials,
-    refuseCrossSite: parts.refuseCrossSite,
+    ...parts,
     ...logins,
     ...createOAuth(config, { ...parts, ...tokens, refreshTokenFamilies: logins.refreshTokenFamilies }),
-    keyRing,
     origin,
     origins: config,
     lists: createLists({ origin, cursors }),
-    clock,
     cookie: createSessionCookie(config),
     readEntries: async (page: Parameters<typeof readEntries>[1]) => {
       // Without writes nothing can get a number: what has one is still read.
@@ -245,46 +232,35 @@ function endpointPorts(
 /** Creates the routes for deal servers and other services. */
 function internalRoutesOf(config: AuthConfig, resources: AuthResources, parts: Parts): Route[] {
   const { serviceSecrets: secrets, database, cache, clock, keyRing } = resources
-  const { publisher, apiKeys, digestSecrets, logins, audit, services } = parts
-  const instanceId = () => publisher.instanceId()
+  const { publisher, logins, audit, services } = parts
   const nonces = { cache: config.redisUrl === undefined ? undefined : cache, clock }
   const history = createKnownHistory(database)
   const problems: ProblemTable = createAuthProblems(config.expiredTokenStatus)
-  return createInternalRoutes(
-    {
-      secrets,
-      clock,
-      services,
-      serviceOf: createServiceOf({ services }),
-      useNonce: createInternalNonces(nonces),
-      publishedKeys: () => keyRing.publishedKeys(),
-      instanceId,
+  return createInternalRoutes({
+    ...parts,
+    secrets,
+    serviceOf: createServiceOf({ services }),
+    useNonce: createInternalNonces(nonces),
+    publishedKeys: () => keyRing.publishedKeys(),
+    instanceId: () => publisher.instanceId(),
+    principal: (username) => publisher.fill(username),
+    catalogue: () => publisher.catalogue(),
+    feedStreams: config.feedStreams,
+    sightOf: async (resourceServer) => narrowCatalogue(await parts.catalogues.latest(), resourceServer),
+    describe: () => ({ ...descriptionOf(config), history: history.present() ?? null }),
+    statusOf: (code) => problems[code]?.status ?? 400,
+    ...createServiceCallers(config, { ...parts, history }),
+    sessions: logins.sessions,
+    requireRecentProof: logins.requireRecentProof,
+    verifyBasic: (received) => verifyBasic(parts, received),
+    noteRefusal: recordRefusals(audit),
+    declareRights: (rights, requestId) => {
+      const origin = { actor: null, scheme: null, address: null, requestId }
+      return audit.during(origin, undefined, () => parts.resourceServers.declareOwn(rights))
     },
-    {
-      principal: (username) => publisher.fill(username),
-      catalogue: () => publisher.catalogue(),
-      instanceId,
-      feedReader: parts.feedReader,
-      feedStreams: config.feedStreams,
-      apiKeys,
-      digestSecrets,
-      services,
-      sightOf: async (resourceServer) => narrowCatalogue(await parts.catalogues.latest(), resourceServer),
-      describe: () => ({ ...descriptionOf(config), history: history.present() ?? null }),
-      statusOf: (code) => problems[code]?.status ?? 400,
-      ...createServiceCallers(config, { ...parts, history }),
-      sessions: logins.sessions,
-      requireRecentProof: logins.requireRecentProof,
-      verifyBasic: (received) => verifyBasic(parts, received),
-      noteRefusal: recordRefusals(audit),
-      declareRights: (rights, requestId) => {
-        const origin = { actor: null, scheme: null, address: null, requestId }
-        return audit.during(origin, undefined, () => parts.resourceServers.declareOwn(rights))
-      },
-      noteWebhookPauses: recordWebhookPauses(audit),
-      noteWebhookChanges: recordWebhookChanges(audit),
-    },
-  )
+    noteWebhookPauses: recordWebhookPauses(audit),
+    noteWebhookChanges: recordWebhookChanges(audit),
+  })
 }
 
 /** What the settings say that services need. */

@@ -24,11 +24,12 @@ import type { AuthConsoleServer, Console } from '../../shared/server/pages/conso
 import { refuseElsewhere } from '../../shared/server/pages/elsewhere.ts'
 import { authzenConfigurationEndpoint } from './decisions/configuration.ts'
 import { type DecisionPorts, decisionEndpoints } from './decisions/evaluation.ts'
-import { createEndpoints, type EndpointPorts } from './endpoints/index.ts'
-import { type OAuthEndpointPorts, oauthEndpoints } from './oauth/index.ts'
+import { createEndpoints } from './endpoints/index.ts'
+import { oauthEndpoints } from './oauth/index.ts'
 import { oauthProblemForm } from './oauth/oauth-responses.ts'
 import { authOpenApiRoutes } from './openapi.ts'
 import { createAuthProblems } from './problems.ts'
+import type { AuthServices } from './services/auth-services.ts'
 
 /** The settings that the application reads. */
 export interface AuthAppSettings {
@@ -46,7 +47,7 @@ export interface AuthAppSettings {
 export interface AuthAppPorts {
   readonly console: Console<AuthConsoleServer>
   readonly pipeline: Pick<EndpointPipelinePorts, 'authenticate' | 'refuseCrossSite' | 'audit'>
-  readonly endpoints: EndpointPorts & OAuthEndpointPorts
+  readonly services: AuthServices
   readonly decisions: DecisionPorts
   /** Routes that both servers have: health, metrics, pages. They need no caller. */
   readonly openRoutes: readonly Route[]
@@ -70,8 +71,8 @@ export function createAuthApp(settings: AuthAppSettings, ports: AuthAppPorts) {
   const problems = createAuthProblems(settings.expiredTokenStatus)
   const serves = { keySigned: schemes.includes('key-signed'), session: schemes.includes('session') }
   const endpoints = [
-    ...createEndpoints(serves, ports.endpoints),
-    ...oauthEndpoints(settings, ports.endpoints),
+    ...createEndpoints(serves, ports.services),
+    ...oauthEndpoints(settings, ports.services),
     ...decisionEndpoints(ports.decisions),
     authzenConfigurationEndpoint(origin),
   ]

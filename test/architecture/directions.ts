@@ -140,7 +140,20 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     'shared',
     'zod',
   ],
+  'auth-server/http/services': [
+    'auth-server/access',
+    'auth-server/api-keys',
+    'auth-server/audit',
+    'auth-server/key-ring',
+    'auth-server/logins',
+    'auth-server/oauth',
+    'auth-server/second-factors',
+    'auth-server/services',
+    'auth-server/users',
+    'shared',
+  ],
   'auth-server/http/endpoints': [
+    'auth-server/http/services',
     'auth-server/access',
     'auth-server/http/request-parts',
     'auth-server/api-keys',
@@ -156,6 +169,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     'zod',
   ],
   'auth-server/http/oauth': [
+    'auth-server/http/services',
     'auth-server/http/request-parts',
     'auth-server/http/endpoints',
     'auth-server/api-keys',

@@ -3,27 +3,17 @@
  * (docs/contract/accounts.md#api-keys).
  */
 import * as z from 'zod'
-import type { Clock } from '../../../shared/platform/clock.ts'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
-import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import { foldUsername, isUsername } from '../../../shared/protocol/principal/record.ts'
 import { component, defineEndpoint, jsonBody } from '../../../shared/server/endpoints/endpoint.ts'
 import type { ApiKeyRequest } from '../../api-keys/api-key.ts'
 import type { OfOwner } from '../../api-keys/api-key-rows.ts'
-import type { ApiKeysForCallers } from '../../api-keys/api-keys.ts'
-import { factorRequired, type ProveRecently } from '../../logins/recent-proof.ts'
+import { factorRequired } from '../../logins/recent-proof.ts'
 import { proofOf, proofProblems, proofSchema } from '../request-parts/recent-proof-members.ts'
+import type { AuthServices } from '../services/auth-services.ts'
 import { apiKeySchema, creationSchema, newApiKeySchema, representApiKey, rotationSchema } from './api-key-schemas.ts'
-
-/** Services that the endpoints of API keys use. */
-export interface ApiKeysEndpointPorts {
-  readonly apiKeys: ApiKeysForCallers
-  readonly requireRecentProof: ProveRecently
-  readonly lists: Lists
-  readonly clock: Clock
-}
 
 const right = 'api-key.manage'
 const tag = 'api-keys'
@@ -38,7 +28,7 @@ const listParameters = pageParameters.extend({
     .meta({ description: 'The keys of this user; needs `api-key.manage` for another.' }),
 })
 
-const createApiKey = ({ apiKeys, requireRecentProof, clock }: ApiKeysEndpointPorts) =>
+const createApiKey = ({ apiKeys, requireRecentProof, clock }: AuthServices) =>
   defineEndpoint({
     method: 'POST',
     path: '/api-keys',
@@ -86,7 +76,7 @@ function requestedKey(
 const listedOwner = (caller: Caller, username: string | undefined): string | undefined =>
   username ?? (caller.rights.has(right) ? undefined : caller.username)
 
-const listApiKeys = ({ apiKeys, lists, clock }: ApiKeysEndpointPorts) =>
+const listApiKeys = ({ apiKeys, lists, clock }: AuthServices) =>
   defineEndpoint({
     method: 'GET',
     path: '/api-keys',
@@ -125,7 +115,7 @@ const ofOneKey = {
 
 const reachOf = ({ rights, username }: Caller): OfOwner => (rights.has(right) ? {} : { username })
 
-const getApiKey = ({ apiKeys, clock }: ApiKeysEndpointPorts) =>
+const getApiKey = ({ apiKeys, clock }: AuthServices) =>
   defineEndpoint({
     ...ofOneKey,
     method: 'GET',
@@ -141,7 +131,7 @@ const getApiKey = ({ apiKeys, clock }: ApiKeysEndpointPorts) =>
     }),
   })
 
-const rotateApiKey = ({ apiKeys, requireRecentProof, clock }: ApiKeysEndpointPorts) =>
+const rotateApiKey = ({ apiKeys, requireRecentProof, clock }: AuthServices) =>
   defineEndpoint({
     ...ofOneKey,
     method: 'POST',
@@ -169,7 +159,7 @@ const rotateApiKey = ({ apiKeys, requireRecentProof, clock }: ApiKeysEndpointPor
     },
   })
 
-const confirmApiKey = ({ apiKeys, requireRecentProof, clock }: ApiKeysEndpointPorts) =>
+const confirmApiKey = ({ apiKeys, requireRecentProof, clock }: AuthServices) =>
   defineEndpoint({
     ...ofOneKey,
     method: 'POST',
@@ -193,7 +183,7 @@ const confirmApiKey = ({ apiKeys, requireRecentProof, clock }: ApiKeysEndpointPo
     },
   })
 
-const revokeApiKey = ({ apiKeys }: ApiKeysEndpointPorts) =>
+const revokeApiKey = ({ apiKeys }: AuthServices) =>
   defineEndpoint({
     ...ofOneKey,
     method: 'DELETE',
@@ -208,11 +198,11 @@ const revokeApiKey = ({ apiKeys }: ApiKeysEndpointPorts) =>
   })
 
 /** Creates the endpoints of API keys. */
-export const apiKeysEndpoints = (ports: ApiKeysEndpointPorts) => [
-  createApiKey(ports),
-  listApiKeys(ports),
-  getApiKey(ports),
-  rotateApiKey(ports),
-  confirmApiKey(ports),
-  revokeApiKey(ports),
+export const apiKeysEndpoints = (services: AuthServices) => [
+  createApiKey(services),
+  listApiKeys(services),
+  getApiKey(services),
+  rotateApiKey(services),
+  confirmApiKey(services),
+  revokeApiKey(services),
 ]

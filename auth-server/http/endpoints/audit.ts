@@ -5,15 +5,8 @@ import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
 import { entryChangeSchema } from '../../../shared/protocol/entry-changes.ts'
 import { component, defineEndpoint, time } from '../../../shared/server/endpoints/endpoint.ts'
 import { auditFilterShape, isSpan } from '../../audit/audit-filter.ts'
-import type { AuditPage, AuditPageRequest } from '../../audit/read-entries.ts'
-
-/** Services and settings of the endpoint. */
-export interface AuditEndpointPorts {
-  /** The origin that clients see. */
-  readonly origin: string
-  /** Reads one page of entries. @throws Unavailable */
-  readEntries(page: AuditPageRequest): Promise<AuditPage>
-}
+import type { AuditPageRequest } from '../../audit/read-entries.ts'
+import type { AuthServices } from '../services/auth-services.ts'
 
 const entryNumber = z
   .string()
@@ -61,7 +54,7 @@ const entrySchema = z.object({
 })
 
 /** GET /audit. The number of the last entry is the cursor of the next page. */
-export const auditEndpoint = ({ origin, readEntries }: AuditEndpointPorts) =>
+export const auditEndpoint = ({ origin, readEntries }: AuthServices) =>
   defineEndpoint({
     method: 'GET',
     path: '/audit',

@@ -1,16 +1,9 @@
 /** PUT /users/{username}/digest-secret: a secret for HTTP Digest, shown once (docs/contract/accounts.md#users). */
 import * as z from 'zod'
-import type { RequireRecentProof } from '../../../shared/protocol/authentication/recent-proof.ts'
 import { realm } from '../../../shared/protocol/authentication/scheme.ts'
 import { component, defineEndpoint, jsonBody } from '../../../shared/server/endpoints/endpoint.ts'
-import type { DigestSecrets } from '../../users/digest-secrets.ts'
 import { proofOf, proofProblems, proofSchema } from '../request-parts/recent-proof-members.ts'
-
-/** Services that the endpoint uses. */
-export interface DigestSecretEndpointPorts {
-  readonly digestSecrets: Pick<DigestSecrets, 'renewFor'>
-  readonly requireRecentProof: RequireRecentProof
-}
+import type { AuthServices } from '../services/auth-services.ts'
 
 const response = component(
   'DigestSecret',
@@ -22,7 +15,7 @@ const response = component(
 )
 
 /** PUT /users/{username}/digest-secret. */
-export const digestSecretEndpoint = ({ digestSecrets, requireRecentProof }: DigestSecretEndpointPorts) =>
+export const digestSecretEndpoint = ({ digestSecrets, requireRecentProof }: AuthServices) =>
   defineEndpoint({
     method: 'PUT',
     path: '/users/:username/digest-secret',

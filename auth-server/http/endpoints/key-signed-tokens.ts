@@ -7,10 +7,11 @@ import {
   jsonBody,
   seconds,
 } from '../../../shared/server/endpoints/endpoint.ts'
-import { keySignedParts, type LogInKeySigned } from '../../logins/key-signed-login.ts'
+import { keySignedParts } from '../../logins/key-signed-login.ts'
 import type { Audiences } from '../../oauth/audiences.ts'
 import { nameCaller, password } from '../request-parts/own-credential.ts'
 import { chosenAudience, resource } from '../request-parts/resource-member.ts'
+import type { AuthServices } from '../services/auth-services.ts'
 
 const parts = z
   .array(z.enum(keySignedParts))
@@ -48,12 +49,6 @@ const bodyWith = (audiences: Audiences): BodyReader<Wanted> => {
   }
 }
 
-/** Services that the endpoint uses. */
-export interface KeySignedTokenPorts {
-  readonly logInKeySigned: LogInKeySigned
-  readonly audiences: Audiences
-}
-
 const response = component(
   'KeySignedToken',
   z.object({
@@ -66,7 +61,7 @@ const response = component(
 )
 
 /** POST /key-signed-tokens. */
-export const keySignedTokenEndpoint = ({ logInKeySigned, audiences }: KeySignedTokenPorts) =>
+export const keySignedTokenEndpoint = ({ logInKeySigned, audiences }: AuthServices) =>
   defineCredentialEndpoint({
     method: 'POST',
     path: '/key-signed-tokens',

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { noParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import { component, defineEndpoint, time } from '../../../shared/server/endpoints/endpoint.ts'
-import type { KeyRing } from '../../key-ring/key-ring.ts'
+import type { AuthServices } from '../services/auth-services.ts'
 
 const response = component(
   'KeyStatus',
@@ -27,7 +27,7 @@ const response = component(
 )
 
 /** The whole ring in one page: it never grows large. */
-export const keysEndpoint = ({ keyRing }: { readonly keyRing: Pick<KeyRing, 'status'> }) =>
+export const keysEndpoint = ({ keyRing }: AuthServices) =>
   defineEndpoint({
     method: 'GET',
     path: '/keys',

@@ -1,22 +1,13 @@
 /** POST /login: a login by user name and password (docs/contract/logins.md#login). */
 
 import { defineCredentialEndpoint } from '../../../shared/server/endpoints/endpoint.ts'
-import type { LogIn } from '../../logins/login.ts'
-import type { Audiences } from '../../oauth/audiences.ts'
-import type { AskAtLogin } from '../../second-factors/ask-at-login.ts'
 import { nameCaller, password } from '../request-parts/own-credential.ts'
+import type { AuthServices } from '../services/auth-services.ts'
 import { accountNameOf, factorProblems, loginProofBody } from './second-factors/login-proof.ts'
 import { noCache, tokenPair } from './tokens.ts'
 
-/** Services that the endpoint uses. */
-export interface LoginEndpointPorts {
-  readonly logIn: LogIn
-  readonly secondFactors: Pick<AskAtLogin, 'usernameOf'>
-  readonly audiences: Audiences
-}
-
 /** POST /login. */
-export const loginEndpoint = ({ logIn, secondFactors, audiences }: LoginEndpointPorts) =>
+export const loginEndpoint = ({ logIn, secondFactors, audiences }: AuthServices) =>
   defineCredentialEndpoint({
     method: 'POST',
     path: '/login',

@@ -1,19 +1,12 @@
 /** POST /logout: ends the login of an access token or a refresh token (docs/contract/logins.md#logout). */
 
 import { defineCredentialEndpoint } from '../../../shared/server/endpoints/endpoint.ts'
-import type { LogOut } from '../../logins/logout.ts'
-import type { RevokeToken } from '../../oauth/revoke-token.ts'
 import { token } from '../request-parts/own-credential.ts'
+import type { AuthServices } from '../services/auth-services.ts'
 import { noCache } from './tokens.ts'
 
-/** Services that the endpoint uses. */
-export interface LogoutEndpointPorts {
-  readonly logOut: LogOut
-  readonly revokeToken: RevokeToken
-}
-
 /** POST /logout. A token of an API key belongs to no login and is revoked alone. */
-export const logoutEndpoint = ({ logOut, revokeToken }: LogoutEndpointPorts) =>
+export const logoutEndpoint = ({ logOut, revokeToken }: AuthServices) =>
   defineCredentialEndpoint({
     method: 'POST',
     path: '/logout',

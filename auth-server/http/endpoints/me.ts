@@ -5,11 +5,7 @@ import { loginMethods } from '../../../shared/protocol/access-token/access-token
 import type { SchemeName, VerifiedCredential } from '../../../shared/protocol/authentication/scheme.ts'
 import { component, defineEndpoint, time } from '../../../shared/server/endpoints/endpoint.ts'
 import type { OwnFactors } from '../../second-factors/own-factors.ts'
-
-/** Services that the endpoint uses. */
-export interface MePorts {
-  readonly secondFactors: Pick<OwnFactors, 'methodOf'>
-}
+import type { AuthServices } from '../services/auth-services.ts'
 
 const response = component(
   'Me',
@@ -26,7 +22,7 @@ const response = component(
 )
 
 /** GET /me. */
-export const meEndpoint = ({ secondFactors }: MePorts) =>
+export const meEndpoint = ({ secondFactors }: AuthServices) =>
   defineEndpoint({
     method: 'GET',
     path: '/me',

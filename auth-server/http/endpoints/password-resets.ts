@@ -11,16 +11,8 @@ import {
   type OwnCredential,
   time,
 } from '../../../shared/server/endpoints/endpoint.ts'
-import type { Audit } from '../../audit/audit.ts'
-import type { PasswordResets, PasswordResetUse } from '../../users/password-resets.ts'
-
-/** Services and settings of the endpoints. */
-export interface PasswordResetPorts {
-  readonly passwordResets: PasswordResets
-  readonly audit: Audit
-  /** The origin that clients see. */
-  readonly origin: string
-}
+import type { PasswordResetUse } from '../../users/password-resets.ts'
+import type { AuthServices } from '../services/auth-services.ts'
 
 /** The path of the page that a link leads to. */
 export const resetPagePath = '/account/reset-password'
@@ -34,7 +26,7 @@ const resetComponent = component(
   }),
 )
 
-const createReset = ({ passwordResets, origin }: PasswordResetPorts) =>
+const createReset = ({ passwordResets, origin }: AuthServices) =>
   defineEndpoint({
     method: 'POST',
     path: '/users/:username/password-reset',
@@ -65,7 +57,7 @@ const resetCode: OwnCredential<undefined> = {
   security: [],
 }
 
-const useReset = ({ passwordResets, audit }: PasswordResetPorts) =>
+const useReset = (services: AuthServices) =>
   defineCredentialEndpoint({
     method: 'POST',
     path: '/password-resets',
@@ -78,7 +70,7 @@ const useReset = ({ passwordResets, audit }: PasswordResetPorts) =>
     status: 204,
     success: { description: 'The password is changed.' },
     handle: async ({ request, body }) => {
-      await usePasswordReset({ passwordResets, audit }, request, body)
+      await usePasswordReset(services, request, body)
     },
   })
 
@@ -87,7 +79,7 @@ const useReset = ({ passwordResets, audit }: PasswordResetPorts) =>
  * @throws ProblemError `invalid-reset-code`, `invalid-value`, `too-many-attempts`; Unavailable
  */
 export async function usePasswordReset(
-  { passwordResets, audit }: Pick<PasswordResetPorts, 'passwordResets' | 'audit'>,
+  { passwordResets, audit }: AuthServices,
   request: HttpRequest,
   use: Omit<PasswordResetUse, 'clientAddress'>,
 ): Promise<void> {
@@ -96,4 +88,4 @@ export async function usePasswordReset(
 }
 
 /** Creates the endpoints of links for forgotten passwords. */
-export const passwordResetEndpoints = (ports: PasswordResetPorts) => [createReset(ports), useReset(ports)]
+export const passwordResetEndpoints = (services: AuthServices) => [createReset(services), useReset(services)]

@@ -2,25 +2,16 @@
 
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import type { LoginThrottle } from '../../../shared/protocol/authentication/login-throttle.ts'
 import type { ChangeEntry } from '../../../shared/protocol/entry-changes.ts'
 import { defineCredentialEndpoint } from '../../../shared/server/endpoints/endpoint.ts'
-import type { Audit } from '../../audit/audit.ts'
 import type { TokenResponse } from '../../logins/issue-tokens.ts'
-import type { Refresh } from '../../logins/refresh.ts'
 import { eventAt } from '../request-parts/audited.ts'
 import { token } from '../request-parts/own-credential.ts'
+import type { AuthServices } from '../services/auth-services.ts'
 import { noCache, tokenPair } from './tokens.ts'
 
-/** Services that a refresh uses, here and at `/oauth/token`. */
-export interface RefreshEndpointPorts {
-  readonly refresh: Refresh
-  readonly audit: Audit
-  readonly loginThrottle: Pick<LoginThrottle, 'judge'>
-}
-
 /** POST /refresh. */
-export const refreshEndpoint = (ports: RefreshEndpointPorts) =>
+export const refreshEndpoint = (services: AuthServices) =>
   defineCredentialEndpoint({
     method: 'POST',
     path: '/refresh',
@@ -35,7 +26,10 @@ export const refreshEndpoint = (ports: RefreshEndpointPorts) =>
     security: ['refreshToken'],
     ...tokenPair,
     problems: ['invalid_grant', 'too-many-attempts'],
-    handle: async ({ request, caller }) => ({ body: await auditedRefresh(request, caller, ports), headers: noCache }),
+    handle: async ({ request, caller }) => ({
+      body: await auditedRefresh(request, caller, services),
+      headers: noCache,
+    }),
   })
 
 /**
@@ -48,8 +42,9 @@ export const refreshEndpoint = (ports: RefreshEndpointPorts) =>
 export async function auditedRefresh(
   request: HttpRequest,
   token: string,
-  { refresh, audit, loginThrottle }: RefreshEndpointPorts,
+  services: AuthServices,
 ): Promise<TokenResponse> {
+  const { refresh, audit } = services
   if (await request.hasClosed())
     throw new ProblemError('malformed-request', 'The client did not wait for the response.')
   let known: ChangeEntry | undefined
@@ -60,7 +55,7 @@ export async function auditedRefresh(
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error
     if (known) await audit.recordRefusal(eventAt(request, { ...known, outcome: error.code }))
-    await countFailure(request, { audit, loginThrottle })
+    await countFailure(request, services)
     throw error
   }
 }
@@ -68,10 +63,7 @@ export async function auditedRefresh(
 const action = 'token.refreshed'
 
 /** @throws ProblemError `too-many-attempts`; Unavailable */
-async function countFailure(
-  request: HttpRequest,
-  { audit, loginThrottle }: Pick<RefreshEndpointPorts, 'audit' | 'loginThrottle'>,
-) {
+async function countFailure(request: HttpRequest, { audit, loginThrottle }: AuthServices) {
   try {
     await loginThrottle.judge({ account: undefined, address: request.peer.address }, false)
   } catch (error) {

@@ -3,26 +3,15 @@
  * (docs/contract/services.md#administering-services).
  */
 import * as z from 'zod'
-import type { Clock } from '../../../shared/platform/clock.ts'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
-import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
 import { component, defineEndpoint, jsonBody, time } from '../../../shared/server/endpoints/endpoint.ts'
-import type { ProveRecently } from '../../logins/recent-proof.ts'
 import type { Service } from '../../services/service.ts'
-import type { Services } from '../../services/services.ts'
 import { lineText } from '../request-parts/line-text.ts'
 import { proofMembers, proofOf, proofProblems } from '../request-parts/recent-proof-members.ts'
+import type { AuthServices } from '../services/auth-services.ts'
 import { rotationSchema } from './api-key-schemas.ts'
-
-/** Services that the endpoints of services use. */
-export interface ServicesEndpointPorts {
-  readonly services: Pick<Services, 'create' | 'list' | 'read' | 'rotate' | 'delete'>
-  readonly requireRecentProof: ProveRecently
-  readonly lists: Lists
-  readonly clock: Clock
-}
 
 const resourceServerId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
 
@@ -68,7 +57,7 @@ const ofServices = { tag: 'services', caller: 'required', right: 'resource-serve
 /** Common members of the routes of one service. */
 const ofOneService = { ...ofServices, path: '/services/:id' } as const
 
-const createService = ({ services, requireRecentProof, clock }: ServicesEndpointPorts) =>
+const createService = ({ services, requireRecentProof, clock }: AuthServices) =>
   defineEndpoint({
     ...ofServices,
     method: 'POST',
@@ -93,7 +82,7 @@ const createService = ({ services, requireRecentProof, clock }: ServicesEndpoint
     },
   })
 
-const listServices = ({ services, lists, clock }: ServicesEndpointPorts) =>
+const listServices = ({ services, lists, clock }: AuthServices) =>
   defineEndpoint({
     ...ofServices,
     method: 'GET',
@@ -116,7 +105,7 @@ const listServices = ({ services, lists, clock }: ServicesEndpointPorts) =>
     },
   })
 
-const getService = ({ services, clock }: ServicesEndpointPorts) =>
+const getService = ({ services, clock }: AuthServices) =>
   defineEndpoint({
     ...ofOneService,
     method: 'GET',
@@ -132,7 +121,7 @@ const getService = ({ services, clock }: ServicesEndpointPorts) =>
     }),
   })
 
-const rotateService = ({ services, requireRecentProof, clock }: ServicesEndpointPorts) =>
+const rotateService = ({ services, requireRecentProof, clock }: AuthServices) =>
   defineEndpoint({
     ...ofOneService,
     method: 'POST',
@@ -155,7 +144,7 @@ const rotateService = ({ services, requireRecentProof, clock }: ServicesEndpoint
     },
   })
 
-const deleteService = ({ services }: ServicesEndpointPorts) =>
+const deleteService = ({ services }: AuthServices) =>
   defineEndpoint({
     ...ofOneService,
     method: 'DELETE',
@@ -170,10 +159,10 @@ const deleteService = ({ services }: ServicesEndpointPorts) =>
   })
 
 /** Creates the endpoints of services. */
-export const servicesEndpoints = (ports: ServicesEndpointPorts) => [
-  createService(ports),
-  listServices(ports),
-  getService(ports),
-  rotateService(ports),
-  deleteService(ports),
+export const servicesEndpoints = (services: AuthServices) => [
+  createService(services),
+  listServices(services),
+  getService(services),
+  rotateService(services),
+  deleteService(services),
 ]

@@ -7,13 +7,13 @@ import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { isOwnAccount, requireOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
 import { defineEndpoint, jsonBody } from '../../../shared/server/endpoints/endpoint.ts'
-import type { PasswordChanges } from '../../logins/change-password.ts'
 import { loginOf } from '../request-parts/login-of-caller.ts'
+import type { AuthServices } from '../services/auth-services.ts'
 
 const schema = z.strictObject({ newPassword: z.string(), oldPassword: z.string().optional() })
 
 /** PUT /users/{username}/password. */
-export const userPasswordEndpoint = ({ passwords }: { readonly passwords: PasswordChanges }) =>
+export const userPasswordEndpoint = ({ passwords }: AuthServices) =>
   defineEndpoint({
     method: 'PUT',
     path: '/users/:username/password',

@@ -2,21 +2,14 @@
 import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
-import type { Lists } from '../../../shared/platform/http/pagination/lists.ts'
 import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
 import { component, defineEndpoint, jsonBody, time } from '../../../shared/server/endpoints/endpoint.ts'
 import type { User } from '../../users/user.ts'
-import type { UsersForCallers } from '../../users/users.ts'
 import { requireMatch, tagged } from '../request-parts/entity-tag.ts'
+import type { AuthServices } from '../services/auth-services.ts'
 import { nameOfRole } from './access/roles.ts'
 import { representUser, userComponent } from './user.ts'
-
-/** Services that the endpoints use. */
-export interface UsersEndpointPorts {
-  readonly users: UsersForCallers
-  readonly lists: Lists
-}
 
 const right = 'user.manage'
 const tag = 'users'
@@ -52,7 +45,7 @@ const logoutParameters = z.strictObject({
   }),
 })
 
-const listUsers = ({ users, lists }: UsersEndpointPorts) =>
+const listUsers = ({ users, lists }: AuthServices) =>
   defineEndpoint({
     method: 'GET',
     path: '/users',
@@ -75,7 +68,7 @@ const listUsers = ({ users, lists }: UsersEndpointPorts) =>
       list.reply(await users.list({ ...list.page, q, role, enabled }), representUser),
   })
 
-const createUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
+const createUser = ({ users }: AuthServices) =>
   defineEndpoint({
     method: 'POST',
     path: '/users',
@@ -99,7 +92,7 @@ const createUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     },
   })
 
-const getUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
+const getUser = ({ users }: AuthServices) =>
   defineEndpoint({
     method: 'GET',
     path: '/users/:username',
@@ -116,7 +109,7 @@ const getUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     handle: async ({ path }) => tagged(representUser(await users.read(path.username))),
   })
 
-const patchUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
+const patchUser = ({ users }: AuthServices) =>
   defineEndpoint({
     method: 'PATCH',
     path: '/users/:username',
@@ -142,7 +135,7 @@ const patchUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     },
   })
 
-const deleteUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
+const deleteUser = ({ users }: AuthServices) =>
   defineEndpoint({
     method: 'DELETE',
     path: '/users/:username',
@@ -163,7 +156,7 @@ const deleteUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     },
   })
 
-const logOutUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
+const logOutUser = ({ users }: AuthServices) =>
   defineEndpoint({
     method: 'POST',
     path: '/users/:username/logout',
@@ -194,7 +187,7 @@ const lockComponent = component(
   }),
 )
 
-const getUserLock = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
+const getUserLock = ({ users }: AuthServices) =>
   defineEndpoint({
     method: 'GET',
     path: '/users/:username/lock',
@@ -214,7 +207,7 @@ const getUserLock = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
     },
   })
 
-const unlockUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
+const unlockUser = ({ users }: AuthServices) =>
   defineEndpoint({
     method: 'DELETE',
     path: '/users/:username/lock',
@@ -232,13 +225,13 @@ const unlockUser = ({ users }: Pick<UsersEndpointPorts, 'users'>) =>
   })
 
 /** Creates the endpoints for the administration of users. */
-export const usersEndpoints = (ports: UsersEndpointPorts) => [
-  listUsers(ports),
-  createUser(ports),
-  getUser(ports),
-  patchUser(ports),
-  deleteUser(ports),
-  logOutUser(ports),
-  getUserLock(ports),
-  unlockUser(ports),
+export const usersEndpoints = (services: AuthServices) => [
+  listUsers(services),
+  createUser(services),
+  getUser(services),
+  patchUser(services),
+  deleteUser(services),
+  logOutUser(services),
+  getUserLock(services),
+  unlockUser(services),
 ]

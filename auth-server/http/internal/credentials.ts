@@ -2,8 +2,6 @@
 
 import { openInternally, sealInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import type { BasicPorts } from '../../../shared/protocol/authentication/basic/basic.ts'
-import type { RequireRecentProof } from '../../../shared/protocol/authentication/recent-proof.ts'
 import {
   apiKeyExchange,
   apiKeySecretPurpose,
@@ -21,41 +19,25 @@ import {
   sealedProofSchema,
 } from '../../../shared/protocol/internal-api/recent-proof.ts'
 import { sessionExchange } from '../../../shared/protocol/internal-api/session.ts'
-import type { Catalogue } from '../../../shared/protocol/principal/catalogue.ts'
-import type { ApiKeys } from '../../api-keys/api-keys.ts'
-import type { StoredSessions } from '../../logins/use-session.ts'
 import { narrowRights } from '../../services/narrow.ts'
-import type { DigestSecrets } from '../../users/digest-secrets.ts'
 import { defineInternalEndpoint, type InternalEndpoint } from './endpoint.ts'
-
-/** Services that these endpoints use. */
-export interface CredentialEndpointPorts {
-  readonly apiKeys: Pick<ApiKeys, 'material' | 'noteUse'>
-  /** The catalogue as services of this resource server see it. @throws Unavailable */
-  sightOf(resourceServer: string): Promise<Catalogue>
-  readonly digestSecrets: Pick<DigestSecrets, 'find'>
-  readonly sessions: StoredSessions
-  readonly verifyBasic: BasicPorts['verify']
-  readonly requireRecentProof: RequireRecentProof
-  /** All accepted values of SERVICE_SECRET. */
-  readonly secrets: readonly string[]
-}
+import type { InternalServices } from './internal-services.ts'
 
 /** The endpoints about credentials. */
-export const credentialEndpoints = (ports: CredentialEndpointPorts): InternalEndpoint[] => [
-  apiKeyEndpoint(ports),
+export const credentialEndpoints = (services: InternalServices): InternalEndpoint[] => [
+  apiKeyEndpoint(services),
   defineInternalEndpoint(apiKeyUsedExchange, async ({ path }) => {
-    await ports.apiKeys.noteUse(path.id)
+    await services.apiKeys.noteUse(path.id)
     return { body: undefined }
   }),
-  digestSecretEndpoint(ports),
-  passwordEndpoint(ports),
-  sessionEndpoint(ports),
-  recentProofEndpoint(ports),
+  digestSecretEndpoint(services),
+  passwordEndpoint(services),
+  sessionEndpoint(services),
+  recentProofEndpoint(services),
 ]
 
 /** A service gets what it can check with and cannot sign with: no secret of a key, and of its rights those it sees. */
-const apiKeyEndpoint = ({ apiKeys, sightOf }: CredentialEndpointPorts) =>
+const apiKeyEndpoint = ({ apiKeys, sightOf }: InternalServices) =>
   defineInternalEndpoint(apiKeyExchange, async ({ path, client }) => {
     const material = await apiKeys.material(path.id)
     if (!material) throw new ProblemError('not-found', 'There is no such API key.')
@@ -71,7 +53,7 @@ const apiKeyEndpoint = ({ apiKeys, sightOf }: CredentialEndpointPorts) =>
     return { body: { ...body, rights: narrowRights(key.rights, sight) } }
   })
 
-const digestSecretEndpoint = ({ digestSecrets }: CredentialEndpointPorts) =>
+const digestSecretEndpoint = ({ digestSecrets }: InternalServices) =>
   defineInternalEndpoint(digestSecretExchange, async ({ query, client: { secret } }) => {
     const userhash = query.get('userhash')
     const found = await digestSecrets.find(userhash === null ? { username: query.get('username') ?? '' } : { userhash })
@@ -81,7 +63,7 @@ const digestSecretEndpoint = ({ digestSecrets }: CredentialEndpointPorts) =>
     return { body: { ...owner, ha1Sealed: sealInternally(ha1, sealing) } }
   })
 
-const passwordEndpoint = ({ verifyBasic, secrets }: CredentialEndpointPorts) =>
+const passwordEndpoint = ({ verifyBasic, secrets }: InternalServices) =>
   defineInternalEndpoint(passwordExchange, async ({ body: { credential, clientAddress } }) => {
     const opened = openInternally(credential, { secrets, purpose: passwordPurpose })
     if (opened === undefined) throw new ProblemError('invalid-body', 'The credential is not sealed as it should be.')
@@ -93,12 +75,12 @@ const passwordEndpoint = ({ verifyBasic, secrets }: CredentialEndpointPorts) =>
   })
 
 /** Stores the session in the cache too, where all deal servers find it. */
-const sessionEndpoint = ({ sessions }: CredentialEndpointPorts) =>
+const sessionEndpoint = ({ sessions }: InternalServices) =>
   defineInternalEndpoint(sessionExchange, async ({ body: { keyHash, isAction } }) => {
     return { body: { session: (await sessions.share(keyHash, isAction)) ?? null } }
   })
 
-const recentProofEndpoint = ({ requireRecentProof, secrets }: CredentialEndpointPorts) =>
+const recentProofEndpoint = ({ requireRecentProof, secrets }: InternalServices) =>
   defineInternalEndpoint(recentProofExchange, async ({ body }) => {
     const { username, userId, scheme, loginId, carriesPassword, proofSealed, clientAddress } = body
     const opened = openInternally(proofSealed, { secrets, purpose: recentProofPurpose })

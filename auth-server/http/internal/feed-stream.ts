@@ -1,10 +1,5 @@
-/**
- * GET /internal/feed/changes: the change feed as a stream of lines, for services, and for deal servers that Redis tells
- * nothing.
- */
-import type { Clock } from '../../../shared/platform/clock.ts'
 import type { BodyStream, StreamBody } from '../../../shared/platform/http/stream.ts'
-import { UserLimits, type UserLimitsOptions } from '../../../shared/platform/http/user-limits.ts'
+import { UserLimits } from '../../../shared/platform/http/user-limits.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import {
   type FeedLine,
@@ -15,35 +10,30 @@ import {
 import { catalogueName } from '../../../shared/protocol/principal/catalogue.ts'
 import { maxChangesInMessage } from '../../../shared/protocol/principal/change-feed.ts'
 import type { Announced } from '../../principals/announced-changes.ts'
-import type { FeedRead, FeedReader } from '../../principals/feed-reader.ts'
+import type { FeedRead } from '../../principals/feed-reader.ts'
 import type { Services } from '../../services/services.ts'
 import { defineInternalEndpoint, type InternalEndpoint } from './endpoint.ts'
 import type { InternalClient } from './internal-client.ts'
+import type { InternalServices } from './internal-services.ts'
 
-/** Services that the stream uses. */
-export interface FeedStreamPorts {
-  readonly feedReader: Pick<FeedReader, 'follow'>
-  readonly clock: Clock
+/** The services that the stream uses. */
+type StreamServices = Pick<InternalServices, 'feedReader' | 'clock' | 'feedStreams' | 'publishedKeys'> & {
   readonly services: Pick<Services, 'renewProof'>
-  /** How many streams one service, and all services, may have open at once. The pair's are not counted. */
-  readonly feedStreams: UserLimitsOptions
-  /** The published keys of the moment. */
-  publishedKeys(): string
 }
 
 /** A deal server that takes nothing is cut off when this many bytes wait for it: it turns to another auth server. */
 const maxWaitingBytes = 4_000_000
 
 /** The endpoint of the stream. */
-export function feedStreamEndpoint(ports: FeedStreamPorts): InternalEndpoint {
-  const limits = new UserLimits(ports.feedStreams, tooMany)
+export function feedStreamEndpoint(services: StreamServices): InternalEndpoint {
+  const limits = new UserLimits(services.feedStreams, tooMany)
   return defineInternalEndpoint(feedStreamExchange, async ({ request, query, client }) => {
     const asked = feedStreamQuery.safeParse(Object.fromEntries(query))
     if (!asked.success) throw new ProblemError('invalid-parameter', 'The stream begins after a version of an instance.')
     const { instance, after } = asked.data
     const known = { instanceId: instance, upTo: after }
     const headers = { 'content-type': 'application/x-ndjson', 'x-accel-buffering': 'no' }
-    const send = streamChanges(ports, known, client)
+    const send = streamChanges(services, known, client)
     // The response to HEAD has no body, which would release its place.
     if (!client.proven || request.method === 'HEAD') return { body: undefined, stream: send, headers }
     const release = limits.acquire(client.proven.service.id)
@@ -66,19 +56,19 @@ interface Known {
   readonly upTo: number | undefined
 }
 
-const streamChanges = (ports: FeedStreamPorts, first: Known, client: InternalClient): StreamBody => {
+const streamChanges = (services: StreamServices, first: Known, client: InternalClient): StreamBody => {
   // Everything that is read later is no older than the request.
-  const openedAt = ports.clock.monotonic()
+  const openedAt = services.clock.monotonic()
   return async function sendChanges(stream) {
     let known = first
     let index = 0
     let sent: Pick<Announced, 'changes' | 'readAt'> = { changes: [], readAt: openedAt }
-    const cutUnlessProven = checkClient(client, ports, stream)
+    const cutUnlessProven = checkClient(client, services, stream)
     const send = (line: FeedLine) => {
       stream.write(`${client.signed ? sealFeedLine(line, { ...client.signed, index }) : JSON.stringify(line)}\n`)
       index += 1
     }
-    const leave = ports.feedReader.follow({
+    const leave = services.feedReader.follow({
       knownUpTo: () => known.upTo,
       onRead: (read) => {
         const readMs = read.readAt - openedAt
@@ -90,7 +80,7 @@ const streamChanges = (ports: FeedStreamPorts, first: Known, client: InternalCli
         }
         const { instanceId } = read
         const lines = linesOf(read, known)
-        const rest = { readMs, keys: ports.publishedKeys() }
+        const rest = { readMs, keys: services.publishedKeys() }
         for (const { changes, end } of lines) send({ instanceId, changes, ...(end && { end: { ...end, ...rest } }) })
         if (lines.length > 0) known = { instanceId, upTo: read.counter }
       },
@@ -99,7 +89,7 @@ const streamChanges = (ports: FeedStreamPorts, first: Known, client: InternalCli
         const { instanceId, changes } = announced
         const catalogueVersion = changes.findLast(({ username }) => username === catalogueName)?.version
         cutUnlessProven({ instanceId, catalogueVersion })
-        const line = lineOfAnnounced(announced, { known, sent, openedAt, keys: ports.publishedKeys() })
+        const line = lineOfAnnounced(announced, { known, sent, openedAt, keys: services.publishedKeys() })
         if (!line) return
         send(line)
         sent = announced
@@ -117,7 +107,7 @@ const streamChanges = (ports: FeedStreamPorts, first: Known, client: InternalCli
  */
 function checkClient(
   { proven }: InternalClient,
-  { services, clock }: Pick<FeedStreamPorts, 'services' | 'clock'>,
+  { services, clock }: StreamServices,
   stream: BodyStream,
 ): (known: Pick<FeedRead, 'instanceId'> & { readonly catalogueVersion: number | undefined }) => void {
   if (!proven) return () => undefined

@@ -1,8 +1,3 @@
-/**
- * Who asks below `/internal`: the pair, which knows SERVICE_SECRET, or a service with its own secret. A signed request
- * says which one (`shared/protocol/internal-api/requests.ts`); the secret does not travel, so plain HTTP is enough.
- */
-import type { Clock } from '../../../shared/platform/clock.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { authorizationOf } from '../../../shared/protocol/authentication/scheme.ts'
 import {
@@ -12,9 +7,8 @@ import {
 } from '../../../shared/protocol/internal-api/requests.ts'
 import type { AnsweredInternalRequest } from '../../../shared/protocol/internal-api/responses.ts'
 import type { KnownService, ProvenService } from '../../services/service-secrets.ts'
-import type { Services } from '../../services/services.ts'
-import type { UseInternalNonce } from './nonces.ts'
-import { nameService, notProven, type ServiceOf } from './service-of.ts'
+import type { InternalServices } from './internal-services.ts'
+import { nameService, notProven } from './service-of.ts'
 
 /** Who asks. */
 export interface InternalClient {
@@ -26,21 +20,11 @@ export interface InternalClient {
   readonly signed: AnsweredInternalRequest | undefined
 }
 
-/** Other parts that tell who asks. */
-export interface InternalClientPorts {
-  /** All accepted values of SERVICE_SECRET. */
-  readonly secrets: readonly string[]
-  readonly clock: Clock
-  readonly services: Pick<Services, 'known'>
-  readonly serviceOf: ServiceOf
-  readonly useNonce: UseInternalNonce
-}
-
 /** Requires a proof, and a signed request that was not sent before. @throws ProblemError as `ServiceOf`; Unavailable */
-export async function requireClient(request: HttpRequest, ports: InternalClientPorts): Promise<InternalClient> {
+export async function requireClient(request: HttpRequest, services: InternalServices): Promise<InternalClient> {
   const credential = authorizationOf(request, internalSchemeName)
-  if (credential !== undefined) return requireSigner(request, credential, ports)
-  const proven = await ports.serviceOf(request)
+  if (credential !== undefined) return requireSigner(request, credential, services)
+  const proven = await services.serviceOf(request)
   return { proven, secret: proven.secret, signed: undefined }
 }
 
@@ -48,19 +32,19 @@ export async function requireClient(request: HttpRequest, ports: InternalClientP
 async function requireSigner(
   request: HttpRequest,
   credential: string,
-  ports: InternalClientPorts,
+  services: InternalServices,
 ): Promise<InternalClient> {
   const id = idOfInternalCredential(credential)
-  const service = id === undefined ? undefined : await ports.services.known(id)
+  const service = id === undefined ? undefined : await services.services.known(id)
   if (id !== undefined && !service) throw notProven(challenges)
-  const secrets = service ? service.secrets.map(({ secret }) => secret) : ports.secrets
+  const secrets = service ? service.secrets.map(({ secret }) => secret) : services.secrets
   const body = (await request.readBody()).toString('utf8')
   const target = request.rawQuery === '' ? request.path : `${request.path}?${request.rawQuery}`
   const signed = { method: request.method, target, body }
-  const caller = callerOfInternalRequest(signed, credential, { secrets, clock: ports.clock })
+  const caller = callerOfInternalRequest(signed, credential, { secrets, clock: services.clock })
   if (!caller) throw notProven(challenges)
   const { secret, nonce, time } = caller
-  if (!(await ports.useNonce({ nonce, time, service: service?.id }))) throw notProven(challenges)
+  if (!(await services.useNonce({ nonce, time, service: service?.id }))) throw notProven(challenges)
   if (!service) request.caller = dealServer
   const proven = service && nameService(request, provenWith(service, secret))
   return { proven, secret, signed: { secret, nonce } }

@@ -17,27 +17,20 @@ import {
   macOfInternalResponse,
 } from '../../../shared/protocol/internal-api/responses.ts'
 import type { InternalEndpoint } from './endpoint.ts'
-import { type InternalClient, type InternalClientPorts, requireClient } from './internal-client.ts'
-
-/** Other parts that all these routes use. */
-export interface InternalPorts extends InternalClientPorts {
-  /** The published keys of the moment. Every response carries them in a header field. */
-  publishedKeys(): string
-  /** The instance id of the database. Every success carries it in a header field. @throws Unavailable */
-  instanceId(): Promise<string>
-}
+import { type InternalClient, requireClient } from './internal-client.ts'
+import type { InternalServices } from './internal-services.ts'
 
 /** Makes the routes of these endpoints. */
-export function internalRoutes(ports: InternalPorts, endpoints: readonly InternalEndpoint[]): Route[] {
+export function internalRoutes(services: InternalServices, endpoints: readonly InternalEndpoint[]): Route[] {
   const clients = new WeakMap<HttpRequest, InternalClient>()
   const answer = async (request: HttpRequest, client: InternalClient, { exchange, handle }: InternalEndpoint) => {
-    request.addResponseHeader(keySetHeader, ports.publishedKeys())
+    request.addResponseHeader(keySetHeader, services.publishedKeys())
     requireOpen(exchange, client) // who asks: 403
     const { requestBody, responseBody } = exchange
     const body = requestBody && (await readBodyAs(request, requestBody)) // parse and schema: 400, 413, 415, 422
     const { pathParameters: path, query } = request
     // Read before the work: when another server takes over during it, the answer bears the former id.
-    const instance = { [instanceHeader]: await ports.instanceId() }
+    const instance = { [instanceHeader]: await services.instanceId() }
     const reply = await handle({ request, path, query, body, client }) // existence: 404; credential: 401, 429
     const headers = { ...noStore, ...instance, ...reply.headers }
     if (reply.stream) return { status: 200, headers, body: reply.stream }
@@ -50,7 +43,7 @@ export function internalRoutes(ports: InternalPorts, endpoints: readonly Interna
     ...(endpoint.exchange.requestBody === undefined && { maxBodyBytes: maxOpenBodyBytes }),
     handle: async (request) => {
       request.refuseLargeBody() // limits: 413
-      const client = await requireClient(request, ports) // transport: 403; proof, time and nonce: 400, 401
+      const client = await requireClient(request, services) // transport: 403; proof, time and nonce: 400, 401
       clients.set(request, client)
       return answer(request, client, endpoint)
     },

@@ -5,23 +5,9 @@ import { catalogueExchange } from '../../../shared/protocol/internal-api/catalog
 import { feedExchange } from '../../../shared/protocol/internal-api/feed.ts'
 import { principalExchange } from '../../../shared/protocol/internal-api/principal.ts'
 import { instanceHeader } from '../../../shared/protocol/internal-api/responses.ts'
-import type { Catalogue } from '../../../shared/protocol/principal/catalogue.ts'
-import type { InstancePrincipal } from '../../../shared/protocol/principal/record.ts'
-import type { InstanceCatalogue } from '../../principals/principal-record.ts'
 import { narrowCatalogue, narrowRecord } from '../../services/narrow.ts'
 import { defineInternalEndpoint, type InternalEndpoint } from './endpoint.ts'
-
-/** Services that these endpoints use. */
-export interface PrincipalEndpointPorts {
-  /** The catalogue as services of this resource server see it. @throws Unavailable */
-  sightOf(resourceServer: string): Promise<Catalogue>
-  /** The record as the database has it now. */
-  principal(username: string): Promise<InstancePrincipal>
-  /** The catalogue as the database has it now. */
-  catalogue(): Promise<InstanceCatalogue>
-  /** The instance id of the database, which names the change feed. */
-  instanceId(): Promise<string>
-}
+import type { InternalServices } from './internal-services.ts'
 
 /** The endpoints about principals. */
 export const principalEndpoints = ({
@@ -29,7 +15,7 @@ export const principalEndpoints = ({
   catalogue,
   instanceId,
   sightOf,
-}: PrincipalEndpointPorts): InternalEndpoint[] => [
+}: InternalServices): InternalEndpoint[] => [
   defineInternalEndpoint(principalExchange, async ({ path, client: { proven } }) => {
     const { instanceId, record } = await principal(path.username)
     const headers = { [instanceHeader]: instanceId }

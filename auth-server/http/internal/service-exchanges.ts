@@ -5,15 +5,9 @@ import { openInternally } from '../../../shared/platform/crypto/internal-sealing
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../../shared/platform/http/response.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import { maxSignatureTtlSeconds } from '../../../shared/protocol/authentication/signature-parameters.ts'
-import type { UseSignature } from '../../../shared/protocol/authentication/signed-request/used-signatures.ts'
 import { clockToleranceSeconds } from '../../../shared/protocol/clock-tolerance.ts'
-import {
-  internalApiVersion,
-  type ServiceDescription,
-  serviceExchange,
-} from '../../../shared/protocol/internal-api/service.ts'
+import { internalApiVersion, serviceExchange } from '../../../shared/protocol/internal-api/service.ts'
 import { usedSignaturesExchange } from '../../../shared/protocol/internal-api/used-signatures.ts'
 import {
   type ReceivedRequest,
@@ -22,49 +16,28 @@ import {
   verifyRequestExchange,
   verifyRequestPurpose,
 } from '../../../shared/protocol/internal-api/verify-request.ts'
-import type { Catalogue } from '../../../shared/protocol/principal/catalogue.ts'
 import { narrowRights } from '../../services/narrow.ts'
 import type { KnownService } from '../../services/service-secrets.ts'
 import { defineInternalEndpoint, type InternalEndpoint, serviceIn } from './endpoint.ts'
 import type { InternalClient } from './internal-client.ts'
+import type { InternalServices } from './internal-services.ts'
 import { type DescribedRequest, readDescribedRequest } from './received-request.ts'
 
-/** A caller of a service, and the version of the principal record that it was accepted by. */
-export interface VerifiedCaller {
-  readonly caller: Caller
-  readonly version: number
-}
-
-/** Services that these endpoints use. */
-export interface ServiceEndpointPorts {
-  readonly clock: Clock
-  /** What the auth server tells each service of itself. */
-  describe(): Omit<ServiceDescription, 'id' | 'version' | 'resourceServer'>
-  /** Verifies the credential of a request at this service. @throws ProblemError for a refusal; Unavailable */
-  verifyCaller(service: KnownService, request: DescribedRequest): Promise<VerifiedCaller>
-  /** Uses a signature at this service. */
-  useSignature(service: KnownService): UseSignature
-  /** The catalogue as services of this resource server see it. @throws Unavailable */
-  sightOf(resourceServer: string): Promise<Catalogue>
-  /** The status of a problem. */
-  statusOf(code: string): number
-}
-
 /** The endpoints. */
-export const serviceEndpoints = (ports: ServiceEndpointPorts): InternalEndpoint[] => [
+export const serviceEndpoints = (services: InternalServices): InternalEndpoint[] => [
   defineInternalEndpoint(serviceExchange, async (input) => {
     const { id, resourceServer } = serviceIn(input).service
-    return { body: { version: internalApiVersion, id, resourceServer, ...ports.describe() } }
+    return { body: { version: internalApiVersion, id, resourceServer, ...services.describe() } }
   }),
   defineInternalEndpoint(verifyRequestExchange, async (input) => {
     const { service } = serviceIn(input)
     const request = readDescribedRequest(receivedIn(input.body, input.client), input.request)
-    return { body: await verdictOn(service, request, ports) }
+    return { body: await verdictOn(service, request, services) }
   }),
   defineInternalEndpoint(usedSignaturesExchange, async (input) => {
     const { apiKey: keyId, signature: digest, expiresAt } = input.body
-    requireBounded(expiresAt, ports.clock)
-    const usedAt = await ports.useSignature(serviceIn(input).service)({ keyId, digest, expiresAt })
+    requireBounded(expiresAt, services.clock)
+    const usedAt = await services.useSignature(serviceIn(input).service)({ keyId, digest, expiresAt })
     return { body: { usedAt: usedAt ?? null } }
   }),
 ]
@@ -99,11 +72,11 @@ function parseJson(text: string): unknown {
 async function verdictOn(
   service: KnownService,
   request: DescribedRequest,
-  ports: ServiceEndpointPorts,
+  services: InternalServices,
 ): Promise<RequestVerdict> {
   try {
-    const { caller, version } = await ports.verifyCaller(service, request)
-    const sight = await ports.sightOf(service.resourceServer.id)
+    const { caller, version } = await services.verifyCaller(service, request)
+    const sight = await services.sightOf(service.resourceServer.id)
     const { username, userId, scheme, credential } = caller
     const { generation = null, loginId = null, expiresAt = null, rights, carriesPassword = false } = credential
     const narrowed = rights === undefined ? null : narrowRights(rights, sight)
@@ -123,7 +96,7 @@ async function verdictOn(
     const { code, message: detail, members, headers, retryAfterSeconds } = error
     const later = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
     const lines = linesOf({ ...later, ...headers }, request.described)
-    return { refusal: { status: ports.statusOf(code), code, detail, members, headers: lines } }
+    return { refusal: { status: services.statusOf(code), code, detail, members, headers: lines } }
   }
 }
 

@@ -1,18 +1,16 @@
 /** The endpoints of OAuth (docs/contract/accounts.md#oauth). */
 
 import type { Endpoint } from '../../../shared/server/endpoints/endpoint.ts'
-import { introspectEndpoint, type OAuthIntrospectPorts } from './introspect.ts'
+import type { AuthServices } from '../services/auth-services.ts'
+import { introspectEndpoint } from './introspect.ts'
 import { metadataEndpoints, type OAuthMetadataSettings } from './metadata.ts'
-import { type OAuthRevokePorts, revokeEndpoint } from './revoke.ts'
-import { type OAuthTokenPorts, tokenEndpoint } from './token.ts'
-
-/** Services that the endpoints of OAuth use. */
-export type OAuthEndpointPorts = OAuthTokenPorts & OAuthRevokePorts & OAuthIntrospectPorts
+import { revokeEndpoint } from './revoke.ts'
+import { tokenEndpoint } from './token.ts'
 
 /** Creates the endpoints of OAuth. */
-export const oauthEndpoints = (settings: OAuthMetadataSettings, ports: OAuthEndpointPorts): Endpoint[] => [
-  tokenEndpoint(ports),
-  revokeEndpoint(ports),
-  introspectEndpoint(ports),
+export const oauthEndpoints = (settings: OAuthMetadataSettings, services: AuthServices): Endpoint[] => [
+  tokenEndpoint(services),
+  revokeEndpoint(services),
+  introspectEndpoint(services),
   ...metadataEndpoints(settings),
 ]

@@ -11,22 +11,11 @@ import {
 } from '../../../shared/server/endpoints/endpoint.ts'
 import { isApiKeyId } from '../../api-keys/api-key-rows.ts'
 import type { Client } from '../../oauth/clients.ts'
-import type { ActiveToken } from '../../oauth/inspect-token.ts'
 import { noCache } from '../endpoints/tokens.ts'
+import type { AuthServices } from '../services/auth-services.ts'
 import { type OAuthForm, oauthBody, oauthDefaults, readOAuthForm, text } from './oauth-endpoint.ts'
 import { responseToRefusal } from './oauth-responses.ts'
-import {
-  authenticateAt,
-  type ClientAtEndpointPorts,
-  decodedBasic,
-  readClientCredentials,
-} from './read-client-credentials.ts'
-
-/** Services that the endpoint uses. */
-export interface OAuthIntrospectPorts extends ClientAtEndpointPorts {
-  /** Undefined when no server would accept the token now. */
-  readActiveToken(token: string): Promise<ActiveToken | undefined>
-}
+import { authenticateAt, decodedBasic, readClientCredentials } from './read-client-credentials.ts'
 
 const response = component(
   'Introspection',
@@ -50,19 +39,19 @@ const response = component(
 )
 
 /** POST /oauth/introspect. */
-export const introspectEndpoint = (ports: OAuthIntrospectPorts) =>
+export const introspectEndpoint = (services: AuthServices) =>
   defineCredentialEndpoint({
     ...oauthDefaults,
     path: '/oauth/introspect',
     id: 'oauthIntrospect',
     summary: 'Ask what a token is worth',
     description: "Shown are tokens of the caller's own user, with the right `token.introspect` those of all.",
-    caller: clientOrCaller(ports),
+    caller: clientOrCaller(services),
     body: oauthBody({ token: z.string(), token_type_hint: text }),
     success: { description: 'RFC 7662 §2.2.' },
     response,
     handle: async ({ caller: inspector, body: form }) => {
-      const token = await ports.readActiveToken(form.required('token'))
+      const token = await services.readActiveToken(form.required('token'))
       const isShown = token !== undefined && (inspector.seesAll || token.owner.userId === inspector.userId)
       return { body: isShown ? { active: true, ...token.members } : { active: false }, headers: noCache }
     },
@@ -75,7 +64,7 @@ interface Inspector {
 }
 
 /** A client, or a caller of any scheme. The caller is authenticated before an invalid form is refused. */
-const clientOrCaller = (ports: ClientAtEndpointPorts): OwnCredential<Inspector> => ({
+const clientOrCaller = (services: AuthServices): OwnCredential<Inspector> => ({
   kind: 'client',
   refusal: responseToRefusal,
   problems: [],
@@ -85,7 +74,7 @@ const clientOrCaller = (ports: ClientAtEndpointPorts): OwnCredential<Inspector> 
       throw error
     })
     const credentials = isOfClient(request, form) ? readClientCredentials(request, form) : undefined
-    if (credentials) return inspectorOf(await authenticateAt(request, credentials, ports))
+    if (credentials) return inspectorOf(await authenticateAt(request, credentials, services))
     const { userId, rights } = await authenticate(request)
     return { userId, seesAll: rights.has('token.introspect') }
   },

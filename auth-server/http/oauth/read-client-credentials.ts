@@ -5,9 +5,10 @@ import { loginClientId } from '../../../shared/protocol/access-token/access-toke
 import { authorizationOf } from '../../../shared/protocol/authentication/scheme.ts'
 import type { Audit } from '../../audit/audit.ts'
 import { assertionType } from '../../oauth/client-assertion.ts'
-import type { AuthenticateClient, Client, ClientCredentials } from '../../oauth/clients.ts'
+import type { Client, ClientCredentials } from '../../oauth/clients.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
 import { eventAt } from '../request-parts/audited.ts'
+import type { AuthServices } from '../services/auth-services.ts'
 import type { OAuthForm } from './oauth-endpoint.ts'
 
 /**
@@ -62,14 +63,6 @@ function formText(text: string): string {
   }
 }
 
-/** Services that client authentication at an endpoint uses. */
-export interface ClientAtEndpointPorts {
-  readonly authenticateClient: AuthenticateClient
-  readonly audit: Audit
-  /** The origin that clients see. */
-  readonly origin: string
-}
-
 /**
  * Authenticates a client at the endpoint of the request. A refusal gets an audit entry.
  *
@@ -78,7 +71,7 @@ export interface ClientAtEndpointPorts {
 export async function authenticateAt(
   request: HttpRequest,
   credentials: ClientCredentials,
-  { authenticateClient, audit, origin }: ClientAtEndpointPorts,
+  { authenticateClient, audit, origin }: AuthServices,
 ): Promise<Client> {
   const of = { address: request.peer.address, endpoint: origin + request.path }
   const client = await notingRefusal(request, { credentials, audit }, () => authenticateClient(credentials, of))

@@ -3,24 +3,14 @@ import * as z from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { loginClientId } from '../../../shared/protocol/access-token/access-token.ts'
 import { defineCredentialEndpoint } from '../../../shared/server/endpoints/endpoint.ts'
-import type { LogOut } from '../../logins/logout.ts'
-import type { TokenIssue } from '../../oauth/inspect-token.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
-import type { RevokeToken } from '../../oauth/revoke-token.ts'
 import { noCache } from '../endpoints/tokens.ts'
+import type { AuthServices } from '../services/auth-services.ts'
 import { client, type OAuthForm, oauthBody, oauthDefaults, text } from './oauth-endpoint.ts'
-import { authenticateAt, type ClientAtEndpointPorts, readClientCredentials } from './read-client-credentials.ts'
-
-/** Services that the endpoint uses. */
-export interface OAuthRevokePorts extends ClientAtEndpointPorts {
-  readonly logOut: LogOut
-  readonly revokeToken: RevokeToken
-  /** Undefined for a text that is no token. */
-  issueOfToken(token: string): Promise<TokenIssue | undefined>
-}
+import { authenticateAt, readClientCredentials } from './read-client-credentials.ts'
 
 /** POST /oauth/revoke. */
-export const revokeEndpoint = (ports: OAuthRevokePorts) =>
+export const revokeEndpoint = (services: AuthServices) =>
   defineCredentialEndpoint({
     ...oauthDefaults,
     path: '/oauth/revoke',
@@ -33,7 +23,7 @@ export const revokeEndpoint = (ports: OAuthRevokePorts) =>
     success: { description: 'It is no token, or none any more.' },
     response: { schema: z.object({}) },
     handle: async ({ request, body: form }) => {
-      await revoke(request, form, ports)
+      await revoke(request, form, services)
       return { body: {}, headers: noCache }
     },
   })
@@ -43,15 +33,15 @@ export const revokeEndpoint = (ports: OAuthRevokePorts) =>
  * The same client may revoke a key-signed token. A key-signed token and a token of an API key are revoked alone. A text
  * that is no token and a token that was revoked before are no error (RFC 7009 §2.2).
  */
-async function revoke(request: HttpRequest, form: OAuthForm, ports: OAuthRevokePorts): Promise<void> {
+async function revoke(request: HttpRequest, form: OAuthForm, services: AuthServices): Promise<void> {
   const credentials = readClientCredentials(request, form)
   const token = form.required('token')
-  const client = credentials && (await authenticateAt(request, credentials, ports))
+  const client = credentials && (await authenticateAt(request, credentials, services))
   const clientId = client?.key.id ?? loginClientId
-  const issue = await ports.issueOfToken(token)
+  const issue = await services.issueOfToken(token)
   if (issue === undefined) return
   if (issue.clientId !== clientId) {
     throw client ? new OAuthError('unauthorized_client', 'The token was issued to another client.') : invalidClient()
   }
-  await (issue.ends === 'login' ? ports.logOut(token) : ports.revokeToken(token))
+  await (issue.ends === 'login' ? services.logOut(token) : services.revokeToken(token))
 }

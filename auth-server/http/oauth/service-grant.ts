@@ -1,20 +1,11 @@
 /** The grant `client_credentials` for services (docs/contract/services.md#tokens-of-services). */
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
-import type { LoginThrottle } from '../../../shared/protocol/authentication/login-throttle.ts'
-import type { Audit } from '../../audit/audit.ts'
 import type { ClientCredentials } from '../../oauth/clients.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
-import type { Services } from '../../services/services.ts'
 import { eventAt } from '../request-parts/audited.ts'
+import type { AuthServices } from '../services/auth-services.ts'
 import type { OAuthForm } from './oauth-endpoint.ts'
 import { notingRefusal } from './read-client-credentials.ts'
-
-/** Services that the grant uses. */
-export interface ServiceGrantPorts {
-  readonly services: Pick<Services, 'known' | 'bySecret' | 'issueToken'>
-  readonly loginThrottle: Pick<LoginThrottle, 'judge'>
-  readonly audit: Audit
-}
 
 /** The client credentials and the form of a request. */
 interface TokenRequest {
@@ -30,9 +21,8 @@ interface TokenRequest {
 export async function grantToService(
   request: HttpRequest,
   { credentials, form }: TokenRequest,
-  ports: ServiceGrantPorts,
+  { services, loginThrottle, audit }: AuthServices,
 ) {
-  const { services, loginThrottle, audit } = ports
   if (credentials.method === 'private_key_jwt') return undefined
   const { clientId: id, secret, method: scheme } = credentials
   if (!(await services.known(id))) return undefined

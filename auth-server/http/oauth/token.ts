@@ -2,23 +2,13 @@
 import * as z from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { component, defineCredentialEndpoint, seconds } from '../../../shared/server/endpoints/endpoint.ts'
-import type { GrantClientCredentials } from '../../oauth/client-credentials.ts'
-import type { OAuth } from '../../oauth/oauth.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
-import { auditedRefresh, type RefreshEndpointPorts } from '../endpoints/refresh.ts'
+import { auditedRefresh } from '../endpoints/refresh.ts'
 import { noCache } from '../endpoints/tokens.ts'
+import type { AuthServices } from '../services/auth-services.ts'
 import { client, type OAuthForm, oauthBody, oauthDefaults, text } from './oauth-endpoint.ts'
-import { authenticateAt, type ClientAtEndpointPorts, readClientCredentials } from './read-client-credentials.ts'
-import { grantToService, type ServiceGrantPorts } from './service-grant.ts'
-
-/** Services that the endpoint uses. */
-export interface OAuthTokenPorts
-  extends ClientAtEndpointPorts,
-    RefreshEndpointPorts,
-    ServiceGrantPorts,
-    Pick<OAuth, 'audiences' | 'requireSameAudience'> {
-  readonly grantClientCredentials: GrantClientCredentials
-}
+import { authenticateAt, readClientCredentials } from './read-client-credentials.ts'
+import { grantToService } from './service-grant.ts'
 
 const response = component(
   'OAuthTokens',
@@ -37,11 +27,11 @@ const response = component(
 type Grant = (
   request: HttpRequest,
   form: OAuthForm,
-  ports: OAuthTokenPorts,
+  services: AuthServices,
 ) => Promise<z.output<typeof response.schema>>
 
 /** POST /oauth/token. */
-export const tokenEndpoint = (ports: OAuthTokenPorts) =>
+export const tokenEndpoint = (services: AuthServices) =>
   defineCredentialEndpoint({
     ...oauthDefaults,
     path: '/oauth/token',
@@ -67,7 +57,7 @@ export const tokenEndpoint = (ports: OAuthTokenPorts) =>
     response,
     handle: async ({ request, body: form }) => {
       const grant = grants.get(form.required('grant_type'))
-      if (grant) return { body: await grant(request, form, ports), headers: noCache }
+      if (grant) return { body: await grant(request, form, services), headers: noCache }
       throw new OAuthError(
         'unsupported_grant_type',
         'grant_type: Expected refresh_token or client_credentials. Users log in with their password at /login.',
@@ -75,36 +65,36 @@ export const tokenEndpoint = (ports: OAuthTokenPorts) =>
     },
   })
 
-const refreshToken: Grant = async (request, form, ports) => {
+const refreshToken: Grant = async (request, form, services) => {
   const credentials = readClientCredentials(request, form)
   const token = form.required('refresh_token')
   if (credentials) {
-    await authenticateAt(request, credentials, ports)
+    await authenticateAt(request, credentials, services)
     throw new OAuthError('invalid_grant', 'The refresh token was not issued to this client.')
   }
   if (form.get('scope') !== undefined) {
     throw new OAuthError('invalid_scope', 'A refresh takes no scope: the new token may do what the user may.')
   }
-  const audience = await audienceIn(form, ports)
-  if (form.get('resource') !== undefined) ports.requireSameAudience(token, audience)
-  return auditedRefresh(request, token, ports)
+  const audience = await audienceIn(form, services)
+  if (form.get('resource') !== undefined) services.requireSameAudience(token, audience)
+  return auditedRefresh(request, token, services)
 }
 
 /** The audience that `resource` chooses; null: that of the pair. @throws OAuthError `invalid_target`; Unavailable */
-async function audienceIn(form: OAuthForm, { audiences }: OAuthTokenPorts): Promise<string | null> {
+async function audienceIn(form: OAuthForm, { audiences }: AuthServices): Promise<string | null> {
   const audience = await audiences.choose(form.get('resource'))
   if (audience !== undefined) return audience
   throw new OAuthError('invalid_target', 'resource: No resource server has this audience.')
 }
 
-const clientCredentials: Grant = async (request, form, ports) => {
+const clientCredentials: Grant = async (request, form, services) => {
   const credentials = readClientCredentials(request, form)
   if (!credentials) throw invalidClient()
-  const ofService = await grantToService(request, { credentials, form }, ports)
+  const ofService = await grantToService(request, { credentials, form }, services)
   if (ofService) return ofService
-  const client = await authenticateAt(request, credentials, ports)
-  const audience = await audienceIn(form, ports)
-  return ports.grantClientCredentials(client, { scope: form.get('scope'), audience, method: credentials.method })
+  const client = await authenticateAt(request, credentials, services)
+  const audience = await audienceIn(form, services)
+  return services.grantClientCredentials(client, { scope: form.get('scope'), audience, method: credentials.method })
 }
 
 const grants: ReadonlyMap<string, Grant> = new Map([

@@ -2,14 +2,10 @@
 import * as z from 'zod'
 import { rfc3339 } from '../../../../shared/platform/clock.ts'
 import { component, defineEndpoint, jsonBody, time } from '../../../../shared/server/endpoints/endpoint.ts'
-import type { ResourceServer, ResourceServers } from '../../../access/resource-servers.ts'
+import type { ResourceServer } from '../../../access/resource-servers.ts'
 import { requireMatch, tagged } from '../../request-parts/entity-tag.ts'
 import { lineText } from '../../request-parts/line-text.ts'
-
-/** Services that the endpoints use. */
-export interface ResourceServersPorts {
-  readonly resourceServers: ResourceServers
-}
+import type { AuthServices } from '../../services/auth-services.ts'
 
 const right = 'resource-server.manage'
 const tag = 'access'
@@ -67,7 +63,7 @@ const represent = ({ id, audience, name, rights, createdAt, updatedAt }: Resourc
   updatedAt: rfc3339(updatedAt),
 })
 
-const listServers = ({ resourceServers }: ResourceServersPorts) =>
+const listServers = ({ resourceServers }: AuthServices) =>
   defineEndpoint({
     method: 'GET',
     path: '/resource-servers',
@@ -83,7 +79,7 @@ const listServers = ({ resourceServers }: ResourceServersPorts) =>
     handle: async () => ({ body: { items: (await resourceServers.list()).map(represent) } }),
   })
 
-const createServer = ({ resourceServers }: ResourceServersPorts) =>
+const createServer = ({ resourceServers }: AuthServices) =>
   defineEndpoint({
     method: 'POST',
     path: '/resource-servers',
@@ -106,7 +102,7 @@ const createServer = ({ resourceServers }: ResourceServersPorts) =>
     }),
   })
 
-const getServer = ({ resourceServers }: ResourceServersPorts) =>
+const getServer = ({ resourceServers }: AuthServices) =>
   defineEndpoint({
     method: 'GET',
     path: '/resource-servers/:id',
@@ -123,7 +119,7 @@ const getServer = ({ resourceServers }: ResourceServersPorts) =>
     handle: async ({ path }) => tagged(represent(await resourceServers.read(path.id))),
   })
 
-const patchServer = ({ resourceServers }: ResourceServersPorts) =>
+const patchServer = ({ resourceServers }: AuthServices) =>
   defineEndpoint({
     method: 'PATCH',
     path: '/resource-servers/:id',
@@ -155,7 +151,7 @@ const patchServer = ({ resourceServers }: ResourceServersPorts) =>
     },
   })
 
-const deleteServer = ({ resourceServers }: ResourceServersPorts) =>
+const deleteServer = ({ resourceServers }: AuthServices) =>
   defineEndpoint({
     method: 'DELETE',
     path: '/resource-servers/:id',
@@ -176,10 +172,10 @@ const deleteServer = ({ resourceServers }: ResourceServersPorts) =>
   })
 
 /** Creates the endpoints for resource servers. */
-export const resourceServersEndpoints = (ports: ResourceServersPorts) => [
-  listServers(ports),
-  createServer(ports),
-  getServer(ports),
-  patchServer(ports),
-  deleteServer(ports),
+export const resourceServersEndpoints = (services: AuthServices) => [
+  listServers(services),
+  createServer(services),
+  getServer(services),
+  patchServer(services),
+  deleteServer(services),
 ]

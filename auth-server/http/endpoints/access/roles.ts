@@ -2,14 +2,10 @@
 import * as z from 'zod'
 import { rfc3339 } from '../../../../shared/platform/clock.ts'
 import { component, defineEndpoint, jsonBody, time } from '../../../../shared/server/endpoints/endpoint.ts'
-import type { Role, Roles } from '../../../access/roles.ts'
+import type { Role } from '../../../access/roles.ts'
 import { requireMatch, tagged } from '../../request-parts/entity-tag.ts'
 import { lineText } from '../../request-parts/line-text.ts'
-
-/** Services that the endpoints use. */
-export interface RolesEndpointPorts {
-  readonly roles: Roles
-}
+import type { AuthServices } from '../../services/auth-services.ts'
 
 const right = 'user.manage'
 const tag = 'access'
@@ -45,7 +41,7 @@ const represent = ({ name, description, rights, createdAt, updatedAt }: Role) =>
   updatedAt: rfc3339(updatedAt),
 })
 
-const listRoles = ({ roles }: RolesEndpointPorts) =>
+const listRoles = ({ roles }: AuthServices) =>
   defineEndpoint({
     method: 'GET',
     path: '/roles',
@@ -61,7 +57,7 @@ const listRoles = ({ roles }: RolesEndpointPorts) =>
     handle: async () => ({ body: { items: (await roles.list()).map(represent) } }),
   })
 
-const createRole = ({ roles }: RolesEndpointPorts) =>
+const createRole = ({ roles }: AuthServices) =>
   defineEndpoint({
     method: 'POST',
     path: '/roles',
@@ -83,7 +79,7 @@ const createRole = ({ roles }: RolesEndpointPorts) =>
     },
   })
 
-const getRole = ({ roles }: RolesEndpointPorts) =>
+const getRole = ({ roles }: AuthServices) =>
   defineEndpoint({
     method: 'GET',
     path: '/roles/:name',
@@ -100,7 +96,7 @@ const getRole = ({ roles }: RolesEndpointPorts) =>
     handle: async ({ path }) => tagged(represent(await roles.read(path.name))),
   })
 
-const replaceRole = ({ roles }: RolesEndpointPorts) =>
+const replaceRole = ({ roles }: AuthServices) =>
   defineEndpoint({
     method: 'PUT',
     path: '/roles/:name',
@@ -125,7 +121,7 @@ const replaceRole = ({ roles }: RolesEndpointPorts) =>
     },
   })
 
-const deleteRole = ({ roles }: RolesEndpointPorts) =>
+const deleteRole = ({ roles }: AuthServices) =>
   defineEndpoint({
     method: 'DELETE',
     path: '/roles/:name',
@@ -148,10 +144,10 @@ const deleteRole = ({ roles }: RolesEndpointPorts) =>
   })
 
 /** Creates the endpoints for roles. */
-export const rolesEndpoints = (ports: RolesEndpointPorts) => [
-  listRoles(ports),
-  createRole(ports),
-  getRole(ports),
-  replaceRole(ports),
-  deleteRole(ports),
+export const rolesEndpoints = (services: AuthServices) => [
+  listRoles(services),
+  createRole(services),
+  getRole(services),
+  replaceRole(services),
+  deleteRole(services),
 ]

@@ -4,19 +4,10 @@ import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
 import { narrowed, refuseAnonymous, requireRights } from '../../../../shared/protocol/authentication/authenticate.ts'
 import { originOf } from '../../../../shared/protocol/entry-changes.ts'
 import { defineCredentialEndpoint } from '../../../../shared/server/endpoints/endpoint.ts'
-import type { Audit } from '../../../audit/audit.ts'
 import { eventOf } from '../../../audit/change-entries.ts'
-import type { Audiences } from '../../../oauth/audiences.ts'
-import type { IssueProxyToken } from '../../../oauth/proxy-token.ts'
+import type { AuthServices } from '../../services/auth-services.ts'
 import { forwardedCredential } from './forwarded-credential.ts'
 import { identityHeaders } from './identity-headers.ts'
-
-/** Services that the endpoint uses. */
-export interface VerifyPorts {
-  readonly audiences: Pick<Audiences, 'chooseServer'>
-  readonly issueProxyToken: IssueProxyToken
-  readonly audit: Pick<Audit, 'recordRefusal'>
-}
 
 /** More rights than any request needs. */
 const maxDemanded = 32
@@ -45,7 +36,7 @@ const question = z.strictObject({
 })
 
 /** GET /verify. OPTIONS is refused: its 204 would be a permission to a proxy that asks by the method of its client. */
-export const verifyEndpoint = ({ audiences, issueProxyToken, audit }: VerifyPorts) =>
+export const verifyEndpoint = ({ audiences, issueProxyToken, audit }: AuthServices) =>
   defineCredentialEndpoint({
     method: 'GET',
     path: '/verify',

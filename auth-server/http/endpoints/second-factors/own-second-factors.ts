@@ -3,19 +3,12 @@ import * as z from 'zod'
 import { rfc3339 } from '../../../../shared/platform/clock.ts'
 import type { HttpRequest } from '../../../../shared/platform/http/request.ts'
 import type { Caller } from '../../../../shared/protocol/authentication/authenticate.ts'
-import type { RequireRecentProof } from '../../../../shared/protocol/authentication/recent-proof.ts'
 import { component, defineEndpoint, jsonBody, time } from '../../../../shared/server/endpoints/endpoint.ts'
 import type { FactorState } from '../../../second-factors/factor-state.ts'
-import type { OwnFactors } from '../../../second-factors/own-factors.ts'
 import { loginOf } from '../../request-parts/login-of-caller.ts'
 import { proofOf, proofProblems, proofSchema } from '../../request-parts/recent-proof-members.ts'
+import type { AuthServices } from '../../services/auth-services.ts'
 import { confirmPasskeyBody, confirmTotpBody } from './set-up-bodies.ts'
-
-/** Services that the endpoints use. */
-export interface OwnSecondFactorsPorts {
-  readonly secondFactors: OwnFactors
-  readonly requireRecentProof: RequireRecentProof
-}
 
 const factor = z.object({
   id: z.string().meta({ format: 'uuid' }),
@@ -67,20 +60,20 @@ const audited =
 const ownerOf = (caller: Caller) => ({ userId: caller.userId, username: caller.username, login: loginOf(caller) })
 
 /** Creates the endpoints. */
-export const ownSecondFactorsEndpoints = (ports: OwnSecondFactorsPorts) => [
-  readEndpoint(ports),
-  ...totpEndpoints(ports),
-  ...passkeyEndpoints(ports),
-  removeEndpoint(ports),
-  recoveryCodesEndpoint(ports),
+export const ownSecondFactorsEndpoints = (services: AuthServices) => [
+  readEndpoint(services),
+  ...totpEndpoints(services),
+  ...passkeyEndpoints(services),
+  removeEndpoint(services),
+  recoveryCodesEndpoint(services),
 ]
 
 const prove = (
-  { requireRecentProof }: OwnSecondFactorsPorts,
+  { requireRecentProof }: AuthServices,
   { request, caller, body }: { request: HttpRequest; caller: Caller; body: z.output<typeof proofSchema> },
 ) => requireRecentProof(caller, proofOf(request, body))
 
-const readEndpoint = ({ secondFactors }: OwnSecondFactorsPorts) =>
+const readEndpoint = ({ secondFactors }: AuthServices) =>
   defineEndpoint({
     ...own,
     method: 'GET',
@@ -94,7 +87,7 @@ const readEndpoint = ({ secondFactors }: OwnSecondFactorsPorts) =>
     handle: async ({ caller }) => ({ body: represent(await secondFactors.read(ownerOf(caller))) }),
   })
 
-const totpEndpoints = (ports: OwnSecondFactorsPorts) => [
+const totpEndpoints = (services: AuthServices) => [
   defineEndpoint({
     ...own,
     method: 'POST',
@@ -115,8 +108,8 @@ const totpEndpoints = (ports: OwnSecondFactorsPorts) => [
     ),
     problems: proofProblems,
     handle: async (input) => {
-      await prove(ports, input)
-      return { body: ports.secondFactors.beginTotp(ownerOf(input.caller)) }
+      await prove(services, input)
+      return { body: services.secondFactors.beginTotp(ownerOf(input.caller)) }
     },
   }),
   defineEndpoint({
@@ -130,12 +123,12 @@ const totpEndpoints = (ports: OwnSecondFactorsPorts) => [
     body: confirmTotpBody,
     audit: audited('added'),
     handle: async ({ caller, body }) => ({
-      body: represent(await ports.secondFactors.confirmTotp(ownerOf(caller), body)),
+      body: represent(await services.secondFactors.confirmTotp(ownerOf(caller), body)),
     }),
   }),
 ]
 
-const passkeyEndpoints = (ports: OwnSecondFactorsPorts) => [
+const passkeyEndpoints = (services: AuthServices) => [
   defineEndpoint({
     ...own,
     method: 'POST',
@@ -155,8 +148,8 @@ const passkeyEndpoints = (ports: OwnSecondFactorsPorts) => [
     ),
     problems: proofProblems,
     handle: async (input) => {
-      await prove(ports, input)
-      const { publicKey, challenge: sealed } = await ports.secondFactors.beginPasskey(ownerOf(input.caller))
+      await prove(services, input)
+      const { publicKey, challenge: sealed } = await services.secondFactors.beginPasskey(ownerOf(input.caller))
       return { body: { publicKey: { ...publicKey }, challenge: sealed } }
     },
   }),
@@ -171,12 +164,12 @@ const passkeyEndpoints = (ports: OwnSecondFactorsPorts) => [
     body: confirmPasskeyBody,
     audit: audited('added'),
     handle: async ({ caller, body }) => ({
-      body: represent(await ports.secondFactors.confirmPasskey(ownerOf(caller), body)),
+      body: represent(await services.secondFactors.confirmPasskey(ownerOf(caller), body)),
     }),
   }),
 ]
 
-const removeEndpoint = (ports: OwnSecondFactorsPorts) =>
+const removeEndpoint = (services: AuthServices) =>
   defineEndpoint({
     ...own,
     method: 'DELETE',
@@ -190,12 +183,12 @@ const removeEndpoint = (ports: OwnSecondFactorsPorts) =>
     problems: [...proofProblems, 'not-found'],
     audit: audited('removed'),
     handle: async (input) => {
-      await prove(ports, input)
-      await ports.secondFactors.remove(ownerOf(input.caller), input.path.id)
+      await prove(services, input)
+      await services.secondFactors.remove(ownerOf(input.caller), input.path.id)
     },
   })
 
-const recoveryCodesEndpoint = (ports: OwnSecondFactorsPorts) =>
+const recoveryCodesEndpoint = (services: AuthServices) =>
   defineEndpoint({
     ...own,
     method: 'POST',
@@ -210,7 +203,7 @@ const recoveryCodesEndpoint = (ports: OwnSecondFactorsPorts) =>
     problems: [...proofProblems, 'second-factor-missing'],
     audit: audited('recovery-codes-made'),
     handle: async (input) => {
-      await prove(ports, input)
-      return { body: { codes: await ports.secondFactors.renewRecoveryCodes(ownerOf(input.caller)) } }
+      await prove(services, input)
+      return { body: { codes: await services.secondFactors.renewRecoveryCodes(ownerOf(input.caller)) } }
     },
   })

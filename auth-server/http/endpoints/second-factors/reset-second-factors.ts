@@ -1,18 +1,11 @@
 /** DELETE /users/{username}/second-factors: for a user who has lost them (docs/contract/logins.md#second-factor). */
 
-import type { RequireRecentProof } from '../../../../shared/protocol/authentication/recent-proof.ts'
 import { defineEndpoint, jsonBody } from '../../../../shared/server/endpoints/endpoint.ts'
-import type { OwnFactors } from '../../../second-factors/own-factors.ts'
 import { proofOf, proofProblems, proofSchema } from '../../request-parts/recent-proof-members.ts'
-
-/** Services that the endpoint uses. */
-export interface ResetSecondFactorsPorts {
-  readonly secondFactors: Pick<OwnFactors, 'reset'>
-  readonly requireRecentProof: RequireRecentProof
-}
+import type { AuthServices } from '../../services/auth-services.ts'
 
 /** DELETE /users/{username}/second-factors. */
-export const resetSecondFactorsEndpoint = ({ secondFactors, requireRecentProof }: ResetSecondFactorsPorts) =>
+export const resetSecondFactorsEndpoint = ({ secondFactors, requireRecentProof }: AuthServices) =>
   defineEndpoint({
     method: 'DELETE',
     path: '/users/:username/second-factors',

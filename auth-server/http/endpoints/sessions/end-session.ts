@@ -6,10 +6,8 @@
 import type { HttpRequest } from '../../../../shared/platform/http/request.ts'
 import { clearSiteData, type HttpResponse } from '../../../../shared/platform/http/response.ts'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
-import type { Authenticate, Authentication, Caller } from '../../../../shared/protocol/authentication/authenticate.ts'
-import type { RefuseCrossSite } from '../../../../shared/protocol/authentication/cross-site.ts'
+import type { Authenticate, Caller } from '../../../../shared/protocol/authentication/authenticate.ts'
 import { requireOwnAccount } from '../../../../shared/protocol/authentication/own-account.ts'
-import type { SessionCookie } from '../../../../shared/protocol/authentication/session/session-cookie.ts'
 import { isSessionKey, sessionKeyHash } from '../../../../shared/protocol/authentication/session/session-times.ts'
 import { originOf } from '../../../../shared/protocol/entry-changes.ts'
 import {
@@ -17,24 +15,11 @@ import {
   type OwnCredential,
   type Redirect,
 } from '../../../../shared/server/endpoints/endpoint.ts'
-import type { Audit } from '../../../audit/audit.ts'
 import type { SessionOwner } from '../../../logins/session-store.ts'
+import type { AuthServices } from '../../services/auth-services.ts'
 import { noSuchLogin } from './login-view.ts'
-import { endingBody, isOverriddenDelete, type ReturnOrigins } from './session-forms.ts'
+import { endingBody, isOverriddenDelete } from './session-forms.ts'
 import { redirected } from './sessions.ts'
-
-/** Services that the endpoints use. */
-export interface EndSessionPorts {
-  readonly findCredentials: Authentication['findCredentials']
-  readonly refuseCrossSite: RefuseCrossSite
-  /** The session with this key and its user, also after its end while it is stored. */
-  ownerOf(keyHash: string): Promise<SessionOwner | undefined>
-  /** `revoked-before` when the login had ended before. Undefined when the id is no login of this user. */
-  revokeLogin(ending: SessionOwner & { reason: 'logout' }): Promise<'revoked' | 'revoked-before' | undefined>
-  readonly audit: Audit
-  readonly cookie: SessionCookie
-  readonly origins: ReturnOrigins
-}
 
 /** The session or login to end. */
 interface Target extends SessionOwner {
@@ -49,7 +34,7 @@ const description =
 const formDescription = 'For browsers: with the field `_method=DELETE`, or with `X-HTTP-Method-Override: DELETE`.'
 
 /** Common members of both endpoints. */
-const ending = (ports: EndSessionPorts) =>
+const ending = (services: AuthServices) =>
   ({
     path: '/sessions/:key',
     tag: 'sessions',
@@ -60,8 +45,8 @@ const ending = (ports: EndSessionPorts) =>
       if (target.caller) requireOwnAccount(target.caller)
     },
     handle: async ({ request, caller: target, body }: EndingRequest) => {
-      await end(request, target, ports)
-      return replyTo(request, target, { ...body, ports })
+      await end(request, target, services)
+      return replyTo(request, target, { ...body, services })
     },
   }) as const
 
@@ -72,36 +57,38 @@ interface EndingRequest {
 }
 
 /** Creates the endpoints: DELETE, and POST instead of it. */
-export const endSessionEndpoints = (ports: EndSessionPorts) => [
+export const endSessionEndpoints = (services: AuthServices) => [
   defineCredentialEndpoint({
-    ...ending(ports),
+    ...ending(services),
     method: 'DELETE',
     id: 'signOut',
     summary: 'End a session or token login',
     description,
-    caller: sessionToEnd(ports),
+    caller: sessionToEnd(services),
     problems: ['not-found', 'narrowed-credential'],
   }),
   defineCredentialEndpoint({
-    ...ending(ports),
+    ...ending(services),
     method: 'POST',
     id: 'signOutByForm',
     summary: 'End a session or token login from a form',
     description: `${formDescription} ${description}`,
-    caller: ofOverriddenDelete(sessionToEnd(ports)),
-    body: endingBody(ports.origins),
+    caller: ofOverriddenDelete(sessionToEnd(services)),
+    body: endingBody(services.origins),
     problems: ['not-found', 'narrowed-credential', 'method-not-allowed'],
   }),
 ]
 
 /** The credential: the session key in the path or the cookie, or else the credential of a caller of any scheme. */
-const sessionToEnd = (ports: EndSessionPorts): OwnCredential<Target> => ({
+const sessionToEnd = (services: AuthServices): OwnCredential<Target> => ({
   kind: 'session',
   problems: ['unauthenticated', 'invalid-session', 'cross-site'],
   find: async (request, authenticate) => {
     const key = request.pathParameters.key ?? ''
-    if (isSessionKey(key)) return targetOfKey(request, key, ports)
-    return (key === 'current' && (await targetOfCookie(request, ports))) || targetOfCaller(request, key, authenticate)
+    if (isSessionKey(key)) return targetOfKey(request, key, services)
+    return (
+      (key === 'current' && (await targetOfCookie(request, services))) || targetOfCaller(request, key, authenticate)
+    )
   },
 })
 
@@ -117,24 +104,24 @@ const ofOverriddenDelete = ({ find, ...credential }: OwnCredential<Target>): Own
 })
 
 /** The session key in the path is the credential. The request may carry the same key as its cookie. */
-async function targetOfKey(request: HttpRequest, key: string, ports: EndSessionPorts): Promise<Target> {
-  const { schemes, isForeign, refuseSeveral } = ports.findCredentials(request)
+async function targetOfKey(request: HttpRequest, key: string, services: AuthServices): Promise<Target> {
+  const { schemes, isForeign, refuseSeveral } = services.findCredentials(request)
   const hasCookie = schemes.includes('session')
-  const isSame = hasCookie && ports.cookie.read(request)[0] === key
+  const isSame = hasCookie && services.cookie.read(request)[0] === key
   if (isForeign || schemes.length > (isSame ? 1 : 0)) throw await refuseSeveral()
-  if (hasCookie) ports.refuseCrossSite(request)
-  const owner = await ports.ownerOf(sessionKeyHash(key))
+  if (hasCookie) services.refuseCrossSite(request)
+  const owner = await services.ownerOf(sessionKeyHash(key))
   if (!owner) throw noSuchLogin('of yours')
   return { ...owner, caller: undefined }
 }
 
 /** Takes the cookie for the session key when it is the only credential: ending a session that is over is no error. */
-async function targetOfCookie(request: HttpRequest, ports: EndSessionPorts): Promise<Target | undefined> {
-  const { schemes, isForeign } = ports.findCredentials(request)
+async function targetOfCookie(request: HttpRequest, services: AuthServices): Promise<Target | undefined> {
+  const { schemes, isForeign } = services.findCredentials(request)
   if (isForeign || schemes.length !== 1 || schemes[0] !== 'session') return undefined
-  const owner = await ports.ownerOf(sessionKeyHash(ports.cookie.read(request)[0] ?? ''))
+  const owner = await services.ownerOf(sessionKeyHash(services.cookie.read(request)[0] ?? ''))
   if (!owner) return undefined
-  ports.refuseCrossSite(request)
+  services.refuseCrossSite(request)
   return { ...owner, caller: undefined }
 }
 
@@ -145,9 +132,9 @@ async function targetOfCaller(request: HttpRequest, param: string, authenticate:
   return { id, username: caller.username, caller }
 }
 
-async function end(request: HttpRequest, { caller, id, username }: Target, ports: EndSessionPorts): Promise<void> {
-  const revoke = () => ports.revokeLogin({ id, username, reason: 'logout' })
-  const was = await ports.audit.during(originOf(request, caller), undefined, revoke)
+async function end(request: HttpRequest, { caller, id, username }: Target, services: AuthServices): Promise<void> {
+  const revoke = () => services.revokeLogin({ id, username, reason: 'logout' })
+  const was = await services.audit.during(originOf(request, caller), undefined, revoke)
   if (was === undefined) throw noSuchLogin('of yours')
 }
 
@@ -155,11 +142,11 @@ async function end(request: HttpRequest, { caller, id, username }: Target, ports
 async function replyTo(
   request: HttpRequest,
   { id }: Target,
-  { returnTo, ports }: { readonly returnTo?: string | undefined; readonly ports: EndSessionPorts },
+  { returnTo, services }: { readonly returnTo?: string | undefined; readonly services: AuthServices },
 ): Promise<Redirect | { readonly headers: HttpResponse['headers'] }> {
-  const [key] = ports.cookie.read(request)
-  const isOfCookie = key !== undefined && (await ports.ownerOf(sessionKeyHash(key)))?.id === id
-  const forgotten = isOfCookie && { 'set-cookie': [ports.cookie.expire(request)], ...clearSiteData }
+  const [key] = services.cookie.read(request)
+  const isOfCookie = key !== undefined && (await services.ownerOf(sessionKeyHash(key)))?.id === id
+  const forgotten = isOfCookie && { 'set-cookie': [services.cookie.expire(request)], ...clearSiteData }
   const headers = { ...forgotten }
   return returnTo === undefined ? { headers } : { status: 303, headers: { ...headers, location: returnTo } }
 }

@@ -8,12 +8,8 @@ import { checkValue, invalidValue } from '../../../../shared/platform/problems/c
 import type { BodyReader } from '../../../../shared/server/endpoints/endpoint.ts'
 import type { Audiences } from '../../../oauth/audiences.ts'
 import { resource } from '../../request-parts/resource-member.ts'
+import type { ReturnOrigins } from '../../services/auth-services.ts'
 import { challengeProof, type LoginProof, loginProof, passwordProof } from '../second-factors/login-proof.ts'
-
-/** The origins that a form may lead back to. */
-export interface ReturnOrigins {
-  readonly publicOrigins: { readonly auth: string; readonly deal: string }
-}
 
 const returnTo = z.string().optional().meta({
   description: 'Where the browser goes on: an absolute URL on the public origin of either server.',

@@ -2,23 +2,18 @@
 import * as z from 'zod'
 import { rfc3339 } from '../../../../shared/platform/clock.ts'
 import { pageParameters } from '../../../../shared/platform/http/content/query-parameters.ts'
-import type { Lists } from '../../../../shared/platform/http/pagination/lists.ts'
 import { maxOpenBodyBytes } from '../../../../shared/platform/http/request.ts'
-import type { SessionCookie } from '../../../../shared/protocol/authentication/session/session-cookie.ts'
 import {
   component,
   defineCredentialEndpoint,
   defineEndpoint,
   time,
 } from '../../../../shared/server/endpoints/endpoint.ts'
-import type { LoginLists } from '../../../logins/list-logins.ts'
-import type { StartSession } from '../../../logins/start-session.ts'
-import type { Audiences } from '../../../oauth/audiences.ts'
-import type { AskAtLogin } from '../../../second-factors/ask-at-login.ts'
 import { nameCaller, passwordOfForm } from '../../request-parts/own-credential.ts'
+import type { AuthServices } from '../../services/auth-services.ts'
 import { accountNameOf, factorProblems } from '../second-factors/login-proof.ts'
 import { loginPage, representLogin } from './login-view.ts'
-import { type ReturnOrigins, sessionLoginBody } from './session-forms.ts'
+import { sessionLoginBody } from './session-forms.ts'
 
 const tag = 'sessions'
 
@@ -34,17 +29,8 @@ const session = component(
 /** The response to a form with `return_to`. */
 export const redirected = { description: 'The browser goes on to `return_to`.', headers: ['Location', 'Set-Cookie'] }
 
-/** Services that signing in uses. */
-export interface SignInPorts {
-  readonly startSession: StartSession
-  readonly secondFactors: Pick<AskAtLogin, 'usernameOf'>
-  readonly cookie: SessionCookie
-  readonly origins: ReturnOrigins
-  readonly audiences: Audiences
-}
-
 /** POST /sessions. */
-export const signInEndpoint = ({ startSession, secondFactors, cookie, origins, audiences }: SignInPorts) =>
+export const signInEndpoint = ({ startSession, secondFactors, cookie, origins, audiences }: AuthServices) =>
   defineCredentialEndpoint({
     method: 'POST',
     path: '/sessions',
@@ -75,14 +61,8 @@ export const signInEndpoint = ({ startSession, secondFactors, cookie, origins, a
     },
   })
 
-/** Services that the list of the caller's logins uses. */
-export interface OwnLoginsPorts {
-  readonly loginLists: LoginLists
-  readonly lists: Lists
-}
-
 /** GET /sessions. */
-export const ownLoginsEndpoint = ({ loginLists, lists }: OwnLoginsPorts) =>
+export const ownLoginsEndpoint = ({ loginLists, lists }: AuthServices) =>
   defineEndpoint({
     method: 'GET',
     path: '/sessions',

@@ -1,27 +1,14 @@
 /** /users/{username}/sessions: the logins of a user, for administrators (docs/contract/logins.md#logout). */
 
 import { pageParameters } from '../../../../shared/platform/http/content/query-parameters.ts'
-import type { Lists } from '../../../../shared/platform/http/pagination/lists.ts'
 import { defineEndpoint } from '../../../../shared/server/endpoints/endpoint.ts'
-import type { LoginLists } from '../../../logins/list-logins.ts'
-import type { SessionOwner } from '../../../logins/session-store.ts'
-import type { Users } from '../../../users/users.ts'
+import type { AuthServices } from '../../services/auth-services.ts'
 import { loginComponent, loginPage, noSuchLogin, representLogin } from './login-view.ts'
-
-/** Services that the endpoints use. */
-export interface UserSessionsPorts {
-  readonly users: Pick<Users, 'read'>
-  readonly loginLists: LoginLists
-  readonly lists: Lists
-  /** `revoked-before` when the login had ended before. Undefined when the id is no login of this user. */
-  revokeLogin(ending: SessionOwner & { reason: 'administrator' }): Promise<'revoked' | 'revoked-before' | undefined>
-  revokeAllLogins(ending: { username: string; reason: 'administrator' }): Promise<void>
-}
 
 const right = 'session.manage'
 const tag = 'sessions'
 
-const listLogins = ({ users, loginLists, lists }: UserSessionsPorts) =>
+const listLogins = ({ users, loginLists, lists }: AuthServices) =>
   defineEndpoint({
     method: 'GET',
     path: '/users/:username/sessions',
@@ -42,7 +29,7 @@ const listLogins = ({ users, loginLists, lists }: UserSessionsPorts) =>
     },
   })
 
-const endLogins = ({ revokeAllLogins }: UserSessionsPorts) =>
+const endLogins = ({ revokeAllLogins }: AuthServices) =>
   defineEndpoint({
     method: 'DELETE',
     path: '/users/:username/sessions',
@@ -59,7 +46,7 @@ const endLogins = ({ revokeAllLogins }: UserSessionsPorts) =>
     handle: ({ path }) => revokeAllLogins({ username: path.username, reason: 'administrator' }),
   })
 
-const getLogin = ({ users, loginLists }: UserSessionsPorts) =>
+const getLogin = ({ users, loginLists }: AuthServices) =>
   defineEndpoint({
     method: 'GET',
     path: '/users/:username/sessions/:id',
@@ -81,7 +68,7 @@ const getLogin = ({ users, loginLists }: UserSessionsPorts) =>
     },
   })
 
-const endLogin = ({ revokeLogin }: UserSessionsPorts) =>
+const endLogin = ({ revokeLogin }: AuthServices) =>
   defineEndpoint({
     method: 'DELETE',
     path: '/users/:username/sessions/:id',
@@ -101,9 +88,9 @@ const endLogin = ({ revokeLogin }: UserSessionsPorts) =>
   })
 
 /** Creates the endpoints for the administration of a user's logins. */
-export const userSessionsEndpoints = (ports: UserSessionsPorts) => [
-  listLogins(ports),
-  endLogins(ports),
-  getLogin(ports),
-  endLogin(ports),
+export const userSessionsEndpoints = (services: AuthServices) => [
+  listLogins(services),
+  endLogins(services),
+  getLogin(services),
+  endLogin(services),
 ]
