@@ -83,8 +83,7 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
   const housekeeping = createAuthHousekeeping(resources)
   const dependencies = dependenciesOf(parts)
   observeServer(metrics, 'auth', { dependencies, housekeeping, hashing: () => hashing.withPermit.load() })
-  const { keyRules } = config
-  observeAuthServer(metrics, { keyRing: resources.keyRing, publisher, audit, apiKeys, clock, keyRules })
+  observeAuthServer(parts, config.keyRules)
   const keyOperations = createKeyOperationRecording({ ...resources, audit })
   const authentication = createCallerAuthentication(config, parts)
   const { app, endpoints } = createAuthApp(config, {

@@ -1,22 +1,17 @@
 /** The composition root of the deal server: only this file knows all parts, in production and in tests. */
 
-import type { Cache } from '../shared/platform/cache/cache.ts'
-import type { Clock } from '../shared/platform/clock.ts'
 import { createHashingPermits } from '../shared/platform/crypto/hashing-permits.ts'
-import type { Database } from '../shared/platform/database/database.ts'
 import { createHousekeeping, type Housekeeping } from '../shared/platform/database/housekeeping.ts'
 import { createCors } from '../shared/platform/http/cors.ts'
 import { createCursors, cursorKeyOf } from '../shared/platform/http/pagination/cursors.ts'
 import type { Draining } from '../shared/platform/http/server/drain.ts'
 import { type Dependency, healthRoutes } from '../shared/platform/http/server/health.ts'
 import type { Route } from '../shared/platform/http/server/routes.ts'
-import type { IdSource } from '../shared/platform/ids.ts'
-import type { Log } from '../shared/platform/log/log.ts'
-import { createMetrics, type Metrics } from '../shared/platform/metrics/metrics.ts'
+import type { Metrics } from '../shared/platform/metrics/metrics.ts'
 import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
 import { projectVersion } from '../shared/platform/project-folder.ts'
-import type { Tracing } from '../shared/platform/tracing/tracing.ts'
+import type { Systems } from '../shared/platform/systems/systems.ts'
 import type { Principals } from '../shared/protocol/authentication/authenticate.ts'
 import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
@@ -56,17 +51,8 @@ import { countCommands, countDeliveries, observeDealServer } from './wiring/metr
 import { createDealAuthentication } from './wiring/schemes.ts'
 
 /** The parts that differ between production and tests. */
-export interface DealResources {
+export interface DealResources extends Systems {
   readonly console: Console
-  readonly database: Database
-  readonly cache: Cache
-  readonly clock: Clock
-  readonly ids: IdSource
-  readonly log: Log
-  /** The metrics of the process; new ones when left out. */
-  readonly metrics?: Metrics
-  /** The traces of this server; none when left out. */
-  readonly tracing?: Tracing | undefined
   /** Shows that the process is about to end. */
   readonly draining?: Pick<Draining, 'hasBegun'>
   /** The current SERVICE_SECRET. */
@@ -87,7 +73,7 @@ export type DealServer = ReturnType<typeof createDealServer>
 export function createDealServer(config: DealConfig, given: DealResources) {
   const { tracing } = given
   const resources = { ...given, database: tracing?.database(given.database) ?? given.database }
-  const { database, clock, ids, log, serviceSecret, metrics = createMetrics() } = resources
+  const { database, clock, ids, log, serviceSecret, metrics } = resources
   const serviceSecrets = config.serviceSecrets ?? [serviceSecret]
   const withPermit = createHashingPermits({ concurrency: config.hashConcurrency })
   const authentication = createDealAuthentication(config, {
@@ -106,10 +92,10 @@ export function createDealServer(config: DealConfig, given: DealResources) {
   const { events, wakeUps } = createLiveEvents(config, resources, { feed, eventLog, webhooks })
   const jobs = [...dealHousekeepingJobs, createPurgedEventsJob({ keptDays: config.purgedEventsDays })]
   const housekeeping = createHousekeeping({ database, clock, log, name: 'deals', jobs })
-  const followedFeed = config.hasFeed ? feed : undefined
-  const dependencies = dependenciesOf({ ...resources, keys, feed: followedFeed, events })
+  const watched = { keys, feed: config.hasFeed ? feed : undefined, events, webhooks }
+  const dependencies = dependenciesOf(resources, watched)
   observeServer(metrics, 'deal', { dependencies, housekeeping, hashing: () => withPermit.load() })
-  observeDealServer(metrics, { keys, feed: followedFeed, events, webhooks })
+  observeDealServer(metrics, watched)
   const repository = createDealRepository(database, () => wakeUps.send())
   const findAssignableUsers = createFindAssignableUsers(principals)
   const { defaultCurrency } = config

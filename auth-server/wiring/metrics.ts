@@ -1,32 +1,29 @@
-import type { Clock } from '../../shared/platform/clock.ts'
 import type { Metrics } from '../../shared/platform/metrics/metrics.ts'
 import { outcomeOfError } from '../../shared/platform/metrics/outcomes.ts'
 import { countPairs } from '../../shared/platform/metrics/pair-counts.ts'
+import type { ApiKeys } from '../api-keys/api-keys.ts'
 import type { ChainedLog } from '../audit/chained-log.ts'
 import type { KeyRing } from '../key-ring/key-ring.ts'
 import { keyUses } from '../key-ring/keyring-file.ts'
 import { type LifeCycleRules, nextSteps } from '../key-ring/life-cycle.ts'
 import type { Logins } from '../logins/create-logins.ts'
-import type { PrincipalPublisher } from '../principals/principal-publisher.ts'
 import { maxServices } from '../services/service.ts'
+import type { AuthSystems } from '../systems/auth-systems.ts'
 
-/** The parts of the auth server that its own metrics read. */
-export interface AuthMetricsParts {
-  readonly keyRing: Pick<KeyRing, 'status' | 'problem'>
-  readonly publisher: Pick<PrincipalPublisher, 'health'>
-  readonly audit: Pick<ChainedLog, 'head'>
-  /** The operations on API keys. */
-  readonly apiKeys: { countExpiringSoon(): Promise<number> }
-  readonly clock: Clock
-  /** When keys are replaced. */
-  readonly keyRules: LifeCycleRules
+/** What the metrics of the auth server look at. */
+interface WatchedServices extends AuthSystems {
+  readonly keyRing: KeyRing
+  readonly audit: ChainedLog
+  readonly apiKeys: ApiKeys
 }
 
 const states = ['pending', 'active', 'retired'] as const
 
 /** Adds gauges of the key ring, the change feed of principals and the audit log. */
-export function observeAuthServer(metrics: Metrics, parts: AuthMetricsParts): void {
-  const { keyRing, publisher, audit, apiKeys, clock, keyRules } = parts
+export function observeAuthServer(
+  { metrics, clock, publisher, keyRing, audit, apiKeys }: WatchedServices,
+  keyRules: LifeCycleRules,
+): void {
   metrics.gauge(
     { name: 'key_ring_problem', help: '1 while what is in KEYS_DIR cannot be used, and the former ring stays.' },
     'auth',

@@ -1,23 +1,12 @@
-import type { Cache } from '../../shared/platform/cache/cache.ts'
 import { argon2 } from '../../shared/platform/crypto/argon2-threads.ts'
-import { type Database, databaseWrites } from '../../shared/platform/database/database.ts'
+import { databaseWrites } from '../../shared/platform/database/database.ts'
 import type { Dependency } from '../../shared/platform/http/server/health.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { KeyStores } from '../../verify/src/keys/key-stores.ts'
-import type { PrincipalFeed } from '../../verify/src/principals/principal-feed.ts'
-import type { EventStreams } from '../events/event-streams.ts'
-
-interface DependencyPorts {
-  readonly database: Pick<Database, 'ping' | 'checkWrites'>
-  readonly cache: Pick<Cache, 'ping'>
-  readonly keys: KeyStores
-  /** Undefined where no feed can be followed. */
-  readonly feed: Pick<PrincipalFeed, 'isCurrent'> | undefined
-  readonly events: Pick<EventStreams, 'check'>
-}
+import type { Systems } from '../../shared/platform/systems/systems.ts'
+import type { WatchedServices } from './metrics.ts'
 
 /** The dependencies that `/readyz` reports. */
-export const dependenciesOf = ({ database, cache, keys, feed, events }: DependencyPorts): Dependency[] => [
+export const dependenciesOf = ({ database, cache }: Systems, { keys, feed, events }: WatchedServices): Dependency[] => [
   { name: 'database', required: true, check: () => database.ping() },
   { name: databaseWrites, required: false, check: () => database.checkWrites() },
   { name: 'cache', required: false, check: () => cache.ping() },

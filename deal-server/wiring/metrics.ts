@@ -10,12 +10,12 @@ import type { EventStreams } from '../events/event-streams.ts'
 import type { Dispatcher } from '../webhooks/dispatcher.ts'
 import type { Attempt } from '../webhooks/ports.ts'
 
-/** The parts that the metrics of the deal server read. */
-export interface DealMetricsParts {
+/** What readiness and metrics of the deal server look at. */
+export interface WatchedServices {
   readonly keys: KeyStores
   /** Undefined where no feed can be heard. */
-  readonly feed: Pick<PrincipalFeed, 'ageMs'> | undefined
-  readonly events: Pick<EventStreams, 'health'>
+  readonly feed: Pick<PrincipalFeed, 'ageMs' | 'isCurrent'> | undefined
+  readonly events: Pick<EventStreams, 'health' | 'check'>
   readonly webhooks: Pick<Dispatcher, 'health'>
 }
 
@@ -51,7 +51,7 @@ const outcomeOf = ({ replayed, changed }: ShownCommand, validateOnly: boolean): 
   replayed ? 'replayed' : validateOnly ? 'dry-run' : changed ? 'succeeded' : 'unchanged'
 
 /** Registers the gauges that only deal servers have: public keys, change feed and event streams. */
-export function observeDealServer(metrics: Metrics, { keys, feed, events, webhooks }: DealMetricsParts): void {
+export function observeDealServer(metrics: Metrics, { keys, feed, events, webhooks }: WatchedServices): void {
   const stores = [
     ['jwt', keys.jwt],
     ['key-signed', keys.keySigned],
