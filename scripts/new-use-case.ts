@@ -155,6 +155,6 @@ insert(model, `| \`deal.${state}\` | \`reason\` |`, { within: /^## Events/, afte
 process.stdout.write(`Made ${source} and ${test}. See its lines in other files with git diff. Then:
   npm run migrations
   npx biome check --write .
-  npx vitest run test/client/documents.e2e.test.ts --update
+  npx vitest run test/client/documents.e2e.test.ts test/docs/routes-page.test.ts --update
   npm test
 `)

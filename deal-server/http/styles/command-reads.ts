@@ -13,6 +13,7 @@ import type { CommandRecord } from '../../commands/ports.ts'
 import { noSuchDeal } from '../../commands/presence.ts'
 import { readingRight } from '../../domain/sight.ts'
 import type { DealReader } from '../../queries/ports.ts'
+import { dealHistoryQuery } from '../../queries/queries.ts'
 import { mayReadPast } from '../../queries/read-past.ts'
 import { idOfCommand, idOfDeal } from '../openapi/parameters.ts'
 import { describeList, describeRead } from '../openapi/read-operations.ts'
@@ -45,6 +46,7 @@ export interface CommandReadOptions {
 export const describeCommandRead = (id: string, style: string): Operation =>
   describeRead({
     id,
+    right: readingRight,
     tags: [style],
     summary: 'Read the outcome of a command of your own',
     description: 'What it asked for, and how it ended. When the outcome is no longer kept, the state is `expired`.',
@@ -56,6 +58,7 @@ export const describeCommandRead = (id: string, style: string): Operation =>
 export const describeCommandList = (style: string): Operation =>
   describeList({
     id: 'listDealCommands',
+    right: dealHistoryQuery.right,
     tags: [style],
     summary: 'List the commands of a deal',
     description: 'The commands that had an id, of all users. Needs the right `deal.history.read`.',
@@ -92,7 +95,7 @@ export function decodeCommandList(request: HttpRequest, { renderProblem, lists }
   const list = lists.open(request, commandsScope(dealId), readQuery(request, pageParameters))
   return {
     kind: 'query',
-    rights: () => ['deal.history.read'],
+    rights: () => [dealHistoryQuery.right],
     answer: async (reader, caller) => {
       const [page, mayRead] = await Promise.all([
         reader.listCommands(dealId, list.page),

@@ -36,6 +36,7 @@ or filter reads all deals that match the rest. With \`fields\`, each deal has on
 
 const listOperation = describeList({
   id: 'listDeals',
+  right: dealsQuery.right,
   summary: dealsQuery.summary,
   description: walk,
   tags: [style],
@@ -46,6 +47,7 @@ const listOperation = describeList({
 
 const summaryOperation = describeRead({
   id: 'summarizeDeals',
+  right: dealSummaryQuery.right,
   summary: dealSummaryQuery.summary,
   description: `The number and the value of the deals that match now, in groups, the largest group first. The filters
 are those of the list. At most 1,000 groups: \`otherCount\` says how many deals are in groups that are left out.`,

@@ -52,6 +52,7 @@ const received = z.preprocess((query: object) => {
 
 const operation: Operation = {
   id: 'streamEvents',
+  right: dealHistoryQuery.right,
   summary: 'Follow the events of deals as they happen',
   description: `Each event has its position as \`id\`, its type as \`event\`, and an \`Event\` in one line as \`data\`.
 A position is a number, a hyphen and a mark. Clients bring it back as it is. The event \`reset\` says that another

@@ -37,6 +37,7 @@ export const dealReadParameters = z.strictObject({ expand: z.enum(['allowed']).o
 const readOperation = describeRead({
   isTagged: true,
   id: 'getDeal',
+  right: dealQuery.right,
   summary: dealQuery.summary,
   description: 'With its tasks. `expand=allowed` adds what the caller may do with it now, and why not the rest.',
   tags: [style],
@@ -47,6 +48,7 @@ const readOperation = describeRead({
 
 const historyOperation = describeList({
   id: 'getHistory',
+  right: dealHistoryQuery.right,
   summary: dealHistoryQuery.summary,
   description: 'Needs the right `deal.history.read`. The events, folded in their order, are the deal.',
   tags: [style],

@@ -29,6 +29,7 @@ const below = (segment: string) => `/rest/v1/deals/:id/${segment}`
 const holdOperation = describeRead({
   isTagged: true,
   id: 'getHold',
+  right: dealQuery.right,
   summary: 'Read why, since when and by whom a deal is held',
   description: 'The hold as a resource of its own: PUT makes it, DELETE ends it.',
   tags: [style],

@@ -55,6 +55,8 @@ export interface Operation {
   readonly problems: readonly string[]
   /** The security schemes that are accepted; empty if no caller is needed. Those of the document when left out. */
   readonly security?: readonly string[]
+  /** The right that a caller needs, of operations that only read; for the page of all routes. */
+  readonly right?: string
 }
 
 /** Describes the operations of one method of a route. */

@@ -34,7 +34,7 @@ const internalApiKeySchema = z.object({
 /** What deal servers verify signed requests with. */
 export type InternalApiKey = z.infer<typeof internalApiKeySchema>
 
-/** Reads a key. */
+/** Reads an API key. */
 export const apiKeyExchange = defineExchange({
   method: 'GET',
   path: '/api-keys/:id',
@@ -43,7 +43,7 @@ export const apiKeyExchange = defineExchange({
   responseBody: internalApiKeySchema,
 })
 
-/** Reports that it was used just now. */
+/** Reports that an API key was used just now. */
 export const apiKeyUsedExchange = defineExchange({
   method: 'POST',
   path: '/api-keys/:id/used',

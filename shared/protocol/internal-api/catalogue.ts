@@ -2,7 +2,7 @@
 import { catalogueSchema } from '../principal/catalogue.ts'
 import { defineExchange } from './exchange.ts'
 
-/** The header field `instanceHeader` of the answer says of which instance it is true. */
+/** Reads the catalogue. The header field `instanceHeader` of the answer says of which instance it is true. */
 export const catalogueExchange = defineExchange({
   method: 'GET',
   path: '/catalogue',

@@ -12,7 +12,7 @@ import { instanceIdSchema } from '../principal/instance-id.ts'
 import { defineExchange } from './exchange.ts'
 import type { AnsweredInternalRequest } from './responses.ts'
 
-/** Opens the stream. */
+/** Opens the stream of changes. */
 export const feedStreamExchange = defineExchange({
   method: 'GET',
   path: '/feed/changes',

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { instanceIdSchema } from '../principal/instance-id.ts'
 import { defineExchange } from './exchange.ts'
 
-/** Reads the id of the instance. */
+/** Reads the id of the instance of the auth server. */
 export const feedExchange = defineExchange({
   method: 'GET',
   path: '/feed',

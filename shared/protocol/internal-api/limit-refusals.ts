@@ -24,7 +24,7 @@ export type LimitRefusal = z.infer<typeof limitRefusalSchema>
 /** At most this many are sent at once. */
 export const maxRefusalsAtOnce = 200
 
-/** Reports refusals, 1 to `maxRefusalsAtOnce`. */
+/** Reports refusals by a limit, 1 to `maxRefusalsAtOnce`. */
 export const limitRefusalsExchange = defineExchange({
   method: 'POST',
   path: '/limit-refusals',

@@ -8,7 +8,7 @@ export const passwordPurpose = 'verify-password'
 /** What is sealed, as JSON. */
 export const receivedPasswordSchema = z.object({ username: z.string(), password: z.string() })
 
-/** The answer is a `ProvedUser`. */
+/** Verifies a password. The answer is a `ProvedUser`. */
 export const passwordExchange = defineExchange({
   method: 'POST',
   path: '/verify-password',

@@ -2,7 +2,7 @@
 import { storedPrincipalSchema } from '../principal/record.ts'
 import { defineExchange } from './exchange.ts'
 
-/** The header field `instanceHeader` of the answer, also of a 404, says of which instance it is true. */
+/** Reads a principal record. `instanceHeader` of the answer, also of a 404, says of which instance it is true. */
 export const principalExchange = defineExchange({
   method: 'GET',
   path: '/principals/:username',

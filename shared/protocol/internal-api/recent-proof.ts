@@ -9,7 +9,7 @@ export const recentProofPurpose = 'recent-proof'
 /** What is sealed. */
 export const sealedProofSchema = z.object({ password: z.string().optional(), code: z.string().optional() })
 
-/** Asks for one caller. */
+/** Asks whether a caller has recent proof. */
 export const recentProofExchange = defineExchange({
   method: 'POST',
   path: '/recent-proof',

@@ -32,7 +32,7 @@ const serviceDescriptionSchema = z.object({
 /** What the auth server tells a service. */
 export type ServiceDescription = z.infer<typeof serviceDescriptionSchema>
 
-/** Reads it. */
+/** Reads what the auth server tells a service of itself. */
 export const serviceExchange = defineExchange({
   method: 'GET',
   path: '/service',

@@ -13,7 +13,7 @@ const pauseSchema = z.object({
 /** Notes webhooks that were paused. @throws Unavailable */
 export type NoteWebhookPauses = (pauses: readonly z.infer<typeof pauseSchema>[]) => Promise<void>
 
-/** Reports pauses, 1 to 100. */
+/** Reports pauses of webhooks, 1 to 100. */
 export const webhookPausesExchange = defineExchange({
   method: 'POST',
   path: '/webhook-pauses',
