@@ -7,6 +7,7 @@ const isolated = [
   'test/verify/{auth-client,principals,keys,credentials}/*.test.ts',
   'test/deal-server/{auth-client,events}/*.test.ts',
   'test/shared/platform/process/process.test.ts',
+  'test/docs/routes-page.test.ts',
 ]
 
 const all = ['test/**/*.test.ts']
