@@ -63,13 +63,20 @@ describe('the source', () => {
 
   it('keeps HTTP out of what the deal server decides and carries out', () => {
     const below = files.filter(({ path }) => /^deal-server\/(domain|use-cases|commands|queries)\//.test(path))
-    const ofHttp = /(^|\/)http\/(answer|app|call|cookie|cors|json-body|lists|pipeline|routes|transport)\.ts$/
+    const ofHttp = /(^|\/)http\//
     const imports = below.flatMap(({ path, imports: found }) => found.map((imported) => `${path} imports ${imported}`))
     expect(below.length).toBeGreaterThan(30)
     expect(imports.filter((line) => ofHttp.test(line))).toEqual([])
     const naming = /'(etag|location|retry-after|idempotent-\w+|if-match|if-none-match|www-authenticate|cache-control)'/i
     const text = below.filter(({ lines }) => lines.some((line) => naming.test(line)))
     expect(text.map(({ path }) => path)).toEqual([])
+  })
+
+  it('compares rights of deals in both widths: the exact comparison is of the auth server and of services', () => {
+    const exact = /import\s*\{[^}]*\brequireRights\b[^}]*\}/
+    const importing = files.filter(({ lines }) => exact.test(lines.join('\n'))).map(({ path }) => path)
+    expect(importing.length).toBeGreaterThan(0)
+    expect(importing.filter((path) => path.startsWith('deal-server/'))).toEqual([])
   })
 
   it(`has no file over ${maxFileLines} lines`, () => {
