@@ -125,7 +125,9 @@ async function killAll(world: World, kills: number, waiting: () => Promise<numbe
   let waited = 0
   for (let kill = 0; kill < kills; kill += 1) {
     const { server, child } = await world.start()
+    const before = acknowledged.size
     const loaded = load(server, acknowledged).catch(onlyGone)
+    await expect.poll(() => acknowledged.size, { timeout: 30_000 }).toBeGreaterThan(before)
     await pause(600 + Math.random() * 400)
     await child.end('SIGKILL')
     await loaded
