@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Database } from '../../../shared/platform/database/database.ts'
+import { type Backend, describeBackends } from '../../support/stores/backends.ts'
+import { migrateBoth } from '../../support/stores/migrate-both.ts'
+
+const migration = readFileSync(
+  join(import.meta.dirname, '../../../deal-server/store/migrations/0001_text_index.sql'),
+  'utf8',
+)
+const isValidSql = "select indisvalid as valid from pg_index where indexrelid = to_regclass('deals.deals_by_text')"
+
+describeBackends('the index for searches', (openBackend) => {
+  let backend: Backend
+  let database: Database
+  beforeAll(async () => {
+    backend = await openBackend()
+    database = backend.openDatabase()
+    await migrateBoth(database)
+  })
+  afterAll(async () => {
+    await database.close()
+    await backend.close()
+  })
+
+  it('is made by a migration', async () => {
+    expect(await database.query(isValidSql)).toEqual([{ valid: true }])
+  })
+
+  it('is made again where a server of release 0.3.0 left it unfinished', async () => {
+    await database.write("update pg_index set indisvalid = false where indexrelid = to_regclass('deals.deals_by_text')")
+    expect(await database.query(isValidSql)).toEqual([{ valid: false }])
+    await database.write(migration)
+    expect(await database.query(isValidSql)).toEqual([{ valid: true }])
+  })
+})
