@@ -8,6 +8,7 @@ import type { LoggedEvent } from './event-log.ts'
  * is new, but no past events.
  */
 export function seenBy({ user, deals, deleted }: Sight, event: LoggedEvent): LoggedEvent | undefined {
+  if (deals === undefined) return undefined
   const isOwn = event.owner != null && owns(user, event.owner)
   if (deals === 'own' && !isOwn) {
     if (event.type !== 'deal.owner-assigned' || event.data.oldUserId !== user.userId) return undefined

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isForeign, onlyOwnerOf, sees, seesDeleted, sightOf } from '../../../deal-server/domain/sight.ts'
+import { seenBy } from '../../../deal-server/events/own-events.ts'
 
 const viewer = (...rights: string[]) => ({ username: 'sam', userId: 'sam-1', rights: new Set(rights) })
 const dealOf = (ownerUserId: string) => ({ ownerId: 'sam', ownerUserId, createdAt: '2026-01-01T00:00:00.000Z' })
@@ -47,5 +48,11 @@ describe('the sight of a user', () => {
     expect(ofHolder('deal.read', 'deal.hold:own')).toBe(false)
     expect(ofHolder('deal.hold')).toBe(false)
     expect(isForeign(viewer('deal.read:own'), own, ['deal.hold'])).toBe(false)
+  })
+
+  it('shows no event to who sees no deal', () => {
+    const event = { type: 'deal.held', data: {}, owner: own } as never
+    expect(seenBy(sightOf(viewer('deal.read:own')), event)).toBe(event)
+    expect(seenBy(sightOf(viewer()), event)).toBeUndefined()
   })
 })
