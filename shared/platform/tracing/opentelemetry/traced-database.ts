@@ -20,7 +20,7 @@ export function traceDatabase(database: Database, spans: Spans): Database {
     query: (text, parameters) => spans.within(statement, () => database.query(text, parameters)),
     queryAll: (statements) => spans.within(statement, () => database.queryAll(statements)),
     write: (text, parameters) => spans.within(statement, () => database.write(text, parameters)),
-    readWithin: (sql, timeoutMs) => database.readWithin(sql, timeoutMs),
+    readWithin: (sql, timeoutMs) => spans.within(statement, () => database.readWithin(sql, timeoutMs)),
     transaction: (work) => spans.within(transaction, () => database.transaction((drizzle) => work(traced(drizzle)))),
     exclusively: (name, work, options) => database.exclusively(name, work, options),
     exclusivelyIfFree: (name, work) => database.exclusivelyIfFree(name, work),
