@@ -153,7 +153,7 @@ const patchServer = (systems: AuthSystems, id: string, { patch, grantor }: Serve
     if (id === ownResourceServer) requireOwnKept(audience, after)
     refuseOtherReading(rights, after.rights)
     const updatedAt = new Date(systems.clock.now())
-    // Logins for this audience that began before were for another resource server (`logins/accepted.ts`).
+    // Logins for this audience that began before were for another resource server (`principals/accepted-logins.ts`).
     const createdAt = after.audience === audience ? undefined : updatedAt
     const values = { audience: after.audience, name: after.name, createdAt, updatedAt }
     await transaction.update(resourceServers).set(values).where(eq(resourceServers.id, id))

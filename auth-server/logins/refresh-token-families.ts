@@ -13,11 +13,11 @@ import type { HousekeepingJob } from '../../shared/platform/database/housekeepin
 import { namesOf, parameters } from '../../shared/platform/database/statement.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
+import { acceptedFamilySql, acceptedSqlOf } from '../principals/accepted-logins.ts'
 import { demandSql } from '../principals/demand-sql.ts'
 import { type ReadPrincipal, readPrincipalSql, tokensAliveSince, toPrincipal } from '../principals/principal-record.ts'
 import { f, p, s, u } from '../store/aliases.ts'
 import { loginExpiry, loginFamilies, principals, sessions, users } from '../store/schema.ts'
-import { acceptedFamilySql, acceptedSqlOf } from './accepted.ts'
 import type { RefreshTokenFamily, TokenTimes } from './refresh-token-family.ts'
 import { createRotate, type Rotate, type Rotated, refreshEntries } from './rotate-families.ts'
 

@@ -10,11 +10,11 @@ import type { InstancePrincipal } from '../../shared/protocol/principal/record.t
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import type { Pending } from '../audit/journal.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
+import { acceptedFamilySql } from '../principals/accepted-logins.ts'
 import { type ReadPrincipal, readPrincipalSql, tokensAliveSince, toPrincipal } from '../principals/principal-record.ts'
 import { f, p, u } from '../store/aliases.ts'
 import { loginFamilies, principals, users } from '../store/schema.ts'
 import type { LoginProof } from '../tokens/access-tokens.ts'
-import { acceptedFamilySql } from './accepted.ts'
 import type { TokenLogin } from './issue-tokens.ts'
 import type { TokenTimes } from './refresh-token-family.ts'
 

@@ -12,12 +12,12 @@ import { requirePrimary } from '../../shared/platform/history/history.ts'
 import type { KnownSession } from '../../shared/protocol/authentication/session/session-times.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
+import { hasAudienceSqlOf } from '../principals/accepted-logins.ts'
 import { instanceIdSql } from '../principals/change-counter.ts'
 import { demandSql } from '../principals/demand-sql.ts'
 import { tokensAliveSince } from '../principals/principal-record.ts'
 import { c, p, s, u } from '../store/aliases.ts'
 import { principalChangeCounter, principals, sessions, users } from '../store/schema.ts'
-import { hasAudienceSqlOf } from './accepted.ts'
 import { foreignKeyViolation, milliseconds } from './refresh-token-families.ts'
 
 /** A new session. Times in milliseconds. */

@@ -1,10 +1,10 @@
 /** SQL conditions on logins: whether their users, principals and resource servers accept them. */
 import { type SQL, sql } from 'drizzle-orm'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
-import { demandSql } from '../principals/demand-sql.ts'
-import { ownResourceServer } from '../principals/rights.ts'
 import { resourceServers } from '../store/access-tables.ts'
 import { f, p, r, type s, u } from '../store/aliases.ts'
+import { demandSql } from './demand-sql.ts'
+import { ownResourceServer } from './rights.ts'
 
 /** User `u` is enabled, and principal `p` accepts the generation of this family or session. */
 export const acceptedSqlOf = (login: typeof f | typeof s): SQL => sql`${u.enabled} and ${p.userId} = ${login.userId}
