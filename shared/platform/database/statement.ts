@@ -10,7 +10,7 @@ import type { Drizzle, Parameter, Statement } from './database.ts'
 
 const dialect = new PgDialect()
 
-/** The query builder without a database: what it builds is for `textOf` and `statementOf`. */
+/** The query builder without a database: what it builds is for `sqlTextOf` and `statementOf`. */
 export const build: Drizzle = drizzle(() => Promise.reject(new TypeError('a statement was built, and never sent')))
 
 /** A statement with values: its text and its parameters, for `query` and `write`. */
