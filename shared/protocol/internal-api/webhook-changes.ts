@@ -36,7 +36,7 @@ export type ReportedChange = z.infer<typeof changeSchema>
 /** Notes changes. @throws Unavailable */
 export type NoteWebhookChanges = (changes: readonly ReportedChange[]) => Promise<void>
 
-/** Reports what users did with webhooks, 1 to `maxChangesAtOnce`. */
+/** Reports what users did with webhooks, 1 to 100. */
 export const webhookChangesExchange = defineExchange({
   method: 'POST',
   path: '/webhook-changes',
