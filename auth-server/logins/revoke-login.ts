@@ -79,6 +79,9 @@ const outcomes = {
   reuse: 'refresh-token-reused',
   replaced: 'replaced',
   displaced: 'displaced',
+  'code-reuse': 'code-reused',
+  'consent-withdrawn': 'consent-withdrawn',
+  'session-ended': 'session-ended',
 } as const satisfies Record<Revocation['reason'], string>
 
 interface RevokedRow {

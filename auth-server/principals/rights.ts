@@ -13,6 +13,7 @@ export const administrationRights = [
   'token.introspect',
   'webhook.manage',
   'resource-server.manage',
+  'client.manage',
 ] as const
 
 /** The rights of one deal. Each has a narrower form for the deals that the user owns: `deal.read:own`. */

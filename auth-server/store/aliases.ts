@@ -1,6 +1,7 @@
 /** The tables of the auth server under the names that statements give them: `from ${users} ${u} where ${u.id} = …`. */
 import { alias } from 'drizzle-orm/pg-core'
 import { resourceServers } from './access-tables.ts'
+import { clients } from './client-tables.ts'
 import { apiKeys, loginFamilies, principalChangeCounter, principals, sessions, users } from './schema.ts'
 
 /** A user. */
@@ -17,3 +18,5 @@ export const s = alias(sessions, 's')
 export const k = alias(apiKeys, 'k')
 /** A resource server. */
 export const r = alias(resourceServers, 'r')
+/** A client. */
+export const l = alias(clients, 'l')

@@ -5,8 +5,8 @@
  * All transactions lock in the same order, so that there is no deadlock: the row in `principals`, then `users`, then
  * `login_families`, `sessions`, `api_keys`, `digest_secrets`, `password_resets` and `second_factors`, then
  * `principal_change_counter`. The row `:catalogue` in `principals` comes before other rows: it is the lock of
- * `resource_servers`, `rights`, `roles` and `services`. `audit_head` and `audit_archive` are locked in transactions of
- * their own; `audit_head` comes before `audit_journal`.
+ * `resource_servers`, `rights`, `roles`, `services` and `clients`. `audit_head` and `audit_archive` are locked in
+ * transactions of their own; `audit_head` comes before `audit_journal`.
  */
 import { sql } from 'drizzle-orm'
 import {
@@ -38,7 +38,15 @@ export const users = authSchema.table(
     /** The name as created; `username_folded` is the form for lookups. */
     username: text().notNull(),
     usernameFolded: text('username_folded').notNull(),
-    /** Argon2id in PHC form; null for a principal that cannot log in. */
+    /** The name that people read, of the claim `name`; null: none. */
+    displayName: text('display_name'),
+    email: text(),
+    /** An administrator has checked the address. */
+    emailVerified: boolean('email_verified').notNull().default(false),
+    /**
+     * Argon2id in PHC form, or the hash of another system until the first login; null for a principal that cannot log
+     * in.
+     */
     passwordHash: text('password_hash'),
     roles: text().array().notNull(),
     /** Direct rights only, without those of the roles. */
@@ -53,7 +61,8 @@ export const users = authSchema.table(
     unique('users_username_folded').on(table.usernameFolded),
     check('users_username_form', sql`${table.username} ~ '^[A-Za-z0-9._@-]{1,64}$'`),
     check('users_username_fold', sql`${table.usernameFolded} = lower(${table.username} collate "C")`),
-    check('users_password_hash', sql`${table.passwordHash} like '$argon2id$%'`),
+    check('users_password_hash', sql`${table.passwordHash} ~ '^[$](argon2id|2[aby]|scrypt|pbkdf2-sha(1|256|512))[$]'`),
+    check('users_email_verified', sql`${table.email} is not null or not ${table.emailVerified}`),
   ],
 )
 
@@ -154,11 +163,24 @@ export const loginFamilies = authSchema.table(
     secondFactor: text('second_factor'),
     /** The audience of its credentials; null: that of the pair (AUDIENCE). */
     audience: text(),
+    /** The client that it signs in to; null for a login at `/login`. The login ends with the client. */
+    clientId: uuid('client_id'),
+    /** The session that it ends with; null for a login at `/login`, and with `offline_access`. */
+    sessionId: uuid('session_id'),
+    /** The rights of its tokens, of those that the user has; null: all of them. */
+    rights: text().array(),
+    /** The scopes of OpenID Connect; null for a login at `/login`. */
+    scopes: text().array(),
+    /** When the user signed in; null: when the login began. */
+    authenticatedAt: time('authenticated_at'),
     endedAt: time('ended_at'),
-    endedReason: text('ended_reason', { enum: ['logout', 'reuse', 'administrator', 'displaced'] }),
+    endedReason: text('ended_reason', {
+      enum: ['logout', 'reuse', 'administrator', 'displaced', 'code-reuse', 'consent-withdrawn', 'session-ended'],
+    }),
   },
   (table) => [
     index('login_families_user_id').on(table.userId),
+    index('login_families_session_id').on(table.sessionId).where(sql`${table.endedAt} is null`),
     index('login_families_ended').on(table.userId, table.tokensExpireAt).where(sql`${table.endedAt} is not null`),
     index('login_families_expired').on(sql`(${loginExpiry})`),
     check('login_families_counter', sql`${table.counter} >= 0`),

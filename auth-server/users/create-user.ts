@@ -36,6 +36,9 @@ export async function insertUser(
 ): Promise<Changed<User>> {
   const now = new Date(systems.clock.now())
   const row = {
+    displayName: null,
+    email: null,
+    emailVerified: false,
     ...user,
     madeByDemo: user.madeByDemo ?? false,
     id: systems.ids.uuid(),

@@ -13,6 +13,7 @@ const rights: Readonly<Record<string, string>> = {
   'token.introspect': 'Introspect tokens',
   'webhook.manage': 'Manage webhooks',
   'resource-server.manage': 'Manage resource servers and services',
+  'client.manage': 'Manage clients that sign people in',
 }
 
 /** What an action of the audit log means, beginning with its verb. */
