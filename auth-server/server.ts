@@ -26,6 +26,7 @@ import { createApiKeys } from './api-keys/api-keys.ts'
 import { recordRefusals, recordWebhookChanges, recordWebhookPauses } from './audit/audit.ts'
 import { createChainedLog } from './audit/chained-log.ts'
 import { readEntries } from './audit/read-entries.ts'
+import { createClients } from './clients/clients.ts'
 import type { AuthConfig } from './config.ts'
 import { createAuthApp } from './http/app.ts'
 import { createInternalRoutes } from './http/internal/index.ts'
@@ -189,6 +190,7 @@ function createParts(config: AuthConfig, resources: AuthResources) {
     passwordResets: createPasswordResets(systems),
     digestSecrets: createDigestSecrets(systems),
     services: createServices(config, systems),
+    clients: createClients(config, systems),
     apiKeys: createApiKeys(config, systems),
     logins: countLogins(metrics, createLogins(config, { ...systems, ...tokens, secondFactors })),
     principal: principals.record,

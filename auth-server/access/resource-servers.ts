@@ -1,5 +1,5 @@
 /** Resource servers: the services whose rights are granted here. Each has an audience, and rights of its own. */
-import { asc, eq, type SQL } from 'drizzle-orm'
+import { asc, eq, type SQL, sql } from 'drizzle-orm'
 import { type Database, type Drizzle, violates } from '../../shared/platform/database/database.ts'
 import { OperatorError } from '../../shared/platform/operator-error.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
@@ -7,6 +7,7 @@ import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { whenPublished } from '../principals/principal-publisher.ts'
 import { builtInRights, ownResourceServer } from '../principals/rights.ts'
 import { accessRights, resourceServers } from '../store/access-tables.ts'
+import { clients } from '../store/client-tables.ts'
 import type { AuthSystems } from '../systems/auth-systems.ts'
 import type { Grantor } from '../users/granting-rights.ts'
 import { refuseProblems } from '../users/user.ts'
@@ -195,6 +196,7 @@ const deleteServer = (systems: AuthSystems, id: string, { grantor, requires }: S
     const names = rights.map(({ name }) => name)
     const outcome = await withdrawRights(transaction, before, { names, grantor })
     await transaction.delete(resourceServers).where(eq(resourceServers.id, id))
+    await transaction.update(clients).set({ resourceServers: sql`array_remove(${clients.resourceServers}, ${id})` })
     const differences = differenceOf(auditedOf({ audience, name: title, rights }), {})
     return { result: undefined, isChanged: true, ...outcome, differences }
   })

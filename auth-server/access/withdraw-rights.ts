@@ -1,14 +1,15 @@
 import { inArray, type SQLWrapper, sql } from 'drizzle-orm'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { accessRights, roles } from '../store/access-tables.ts'
+import { clients, consents } from '../store/client-tables.ts'
 import { apiKeys, users } from '../store/schema.ts'
 import { type Grantor, mayTake } from '../users/granting-rights.ts'
 import { type CatalogueBefore, type CatalogueOutcome, lockRecords } from './change-catalogue.ts'
 
 /**
- * Withdraws these rights: from the catalogue, from roles, users and API keys. The records of users who needed a second
- * factor because of them, and of owners of API keys that name them, change too. `verify` throws ProblemError
- * `missing-right` when `grantor` lacks one of them.
+ * Withdraws these rights: from the catalogue, from roles, users, API keys, clients and consents. The records of users
+ * who needed a second factor because of them, and of owners of API keys that name them, change too. `verify` throws
+ * ProblemError `missing-right` when `grantor` lacks one of them.
  */
 export async function withdrawRights(
   transaction: Drizzle,
@@ -43,7 +44,7 @@ export async function withdrawRights(
 }
 
 async function takeFromHolders(transaction: Drizzle, names: readonly string[]): Promise<void> {
-  for (const table of [users, apiKeys]) {
+  for (const table of [users, apiKeys, clients, consents]) {
     await transaction
       .update(table)
       .set({ rights: without(table.rights, names) })

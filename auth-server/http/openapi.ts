@@ -25,6 +25,7 @@ const tags = {
   users: 'Users and their rights.',
   access: 'Roles, and the services whose rights are granted here.',
   'api-keys': 'Keys that sign requests and identify OAuth clients.',
+  clients: 'Applications that sign people in.',
   services: 'Other programs that check callers with this server.',
   keys: 'The public keys, for everybody.',
   ...documentationTag,

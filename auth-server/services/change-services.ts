@@ -1,10 +1,11 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { changeCatalogue } from '../access/change-catalogue.ts'
 import type { Changed } from '../principals/principal-change.ts'
 import { resourceServers, services } from '../store/access-tables.ts'
+import { formerAfter } from '../store/overlapping-secrets.ts'
 import type { AuthSystems } from '../systems/auth-systems.ts'
 import { refuseProblems } from '../users/user.ts'
 import { maxServices, type NewService, type ServiceRequest } from './service.ts'
@@ -62,18 +63,12 @@ export async function rotateService(
   const secret = ids.secret(secretBytes)
   const secretSealed = sealing.seal(secret, serviceSecretData(id))
   return changeCatalogue(database, async (transaction) => {
-    const former =
-      overlapSeconds === 0
-        ? { formerSecretSealed: null, formerUntil: null }
-        : {
-            formerSecretSealed: sql`${services.secretSealed}`,
-            formerUntil: new Date(clock.now() + overlapSeconds * 1000),
-          }
-    const [stored] = await transaction
-      .update(services)
-      .set({ ...former, secretSealed })
-      .where(eq(services.id, id))
-      .returning()
+    const ofService = eq(services.id, id)
+    const [row] = await transaction.select().from(services).where(ofService)
+    if (!row) throw noSuchService()
+    const former = formerAfter(row.secretSealed, { overlapSeconds, now: clock.now() })
+    const values = { ...former, secretSealed }
+    const [stored] = await transaction.update(services).set(values).where(ofService).returning()
     if (!stored) throw noSuchService()
     return { result: { service: toService(stored), secret }, isChanged: true }
   })

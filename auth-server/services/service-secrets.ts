@@ -1,29 +1,21 @@
 /** How a service proves itself: by its secret, by a signature under it (`http/internal`), or by a token. */
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
 import { resourceServers, services } from '../store/access-tables.ts'
+import { type AcceptedSecrets, matchingSecret, openSecrets, type SealedSecrets } from '../store/overlapping-secrets.ts'
 import type { AssociatedData } from '../store/sealing.ts'
 import type { AuthSystems } from '../systems/auth-systems.ts'
 import { isServiceId } from './service-rows.ts'
-
-/** A secret of a service that is accepted now. */
-export interface ServiceSecret {
-  readonly secret: string
-  /** The end of a former one, in milliseconds; null for the present one. */
-  readonly until: number | null
-}
 
 /** A service as the database has it now. */
 export interface KnownService {
   readonly id: string
   readonly name: string
   readonly resourceServer: { readonly id: string; readonly audience: string }
-  /** The present one first. */
-  readonly secrets: readonly [ServiceSecret, ...ServiceSecret[]]
+  readonly secrets: AcceptedSecrets
 }
 
 /** A service that has proved itself. */
@@ -66,11 +58,7 @@ const readSql = read.statement(sql`select ${v.id}::text as id, ${v.name}, ${v.se
   cross join lateral (select * from ${services} where ${services.id} = i.id::uuid limit 1) v
   join ${resourceServers} ${r} on ${r.id} = ${v.resourceServer}`)
 
-interface Row extends Pick<KnownService, 'id' | 'name' | 'resourceServer'> {
-  readonly sealed: string
-  /** Null when none is accepted now. */
-  readonly former: { readonly sealed: string; readonly until: number } | null
-}
+type Row = Omit<KnownService, 'secrets'> & SealedSecrets
 
 /** Reads a service; undefined when there is none. @throws Unavailable */
 export type ReadService = (id: string) => Promise<KnownService | undefined>
@@ -87,25 +75,18 @@ export function createReadService({ database, clock, sealing }: AuthSystems): Re
   return async function readService(id) {
     const row = isServiceId(id) ? await readRow(id) : undefined
     if (!row) return undefined
-    const open = (sealed: string) => sealing.open(sealed, serviceSecretData(id))
-    const { sealed, former, name, resourceServer } = row
-    const present = { secret: open(sealed), until: null }
-    const secrets: KnownService['secrets'] = former
-      ? [present, { secret: open(former.sealed), until: former.until }]
-      : [present]
-    return { id, name, resourceServer, secrets }
+    const { name, resourceServer } = row
+    return {
+      id,
+      name,
+      resourceServer,
+      secrets: openSecrets(row, (sealed) => sealing.open(sealed, serviceSecretData(id))),
+    }
   }
 }
 
-const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
-const dummySecret: ServiceSecret = { secret: 'no service has this secret', until: null }
-
-/**
- * The service, when `secret` is one of its secrets. An unknown service and a wrong secret take the same time.
- */
+/** The service, when `secret` is one of its secrets. An unknown service and a wrong secret take the same time. */
 export function provenBy(service: KnownService | undefined, secret: string): ProvenService | undefined {
-  const sent = sha256(secret)
-  const matches = (service?.secrets ?? [dummySecret]).filter((one) => timingSafeEqual(sha256(one.secret), sent))
-  const [found] = matches
+  const found = matchingSecret(service?.secrets, secret)
   return service && found ? { service, secret: found.secret, until: found.until } : undefined
 }

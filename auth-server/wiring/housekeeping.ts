@@ -6,6 +6,7 @@ import {
 } from '../../shared/protocol/authentication/credential-expiry.ts'
 import { createApiKeyExpiry } from '../api-keys/key-use.ts'
 import { cutAuditLog } from '../audit/partitions.ts'
+import { clientExpiries } from '../clients/expiry.ts'
 import { createLoginExpiry } from '../logins/refresh-token-families.ts'
 import { createSessionExpiry } from '../logins/session-store.ts'
 import { createRevokedTokenExpiry } from '../oauth/revoke-token.ts'
@@ -25,6 +26,7 @@ export const createAuthHousekeeping = ({ database, clock, log }: Systems): House
       createPasswordResetExpiry(),
       createApiKeyExpiry(clock),
       createRevokedTokenExpiry(clock),
+      ...clientExpiries(clock),
       createUsedSignatureExpiry(usedSignatures),
       createDigestCountExpiry(digestCounts),
     ],

@@ -9,10 +9,12 @@ import type { Clock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { parameters } from '../../../shared/platform/database/statement.ts'
 import { apiKeySecretData } from '../../api-keys/key-material.ts'
+import { clientSecretData } from '../../clients/client-secrets.ts'
 import { refreshTokenData } from '../../logins/refresh.ts'
 import { totpSecretData } from '../../second-factors/factor-state.ts'
 import { serviceSecretData } from '../../services/service-secrets.ts'
 import { services } from '../../store/access-tables.ts'
+import { clients } from '../../store/client-tables.ts'
 import { apiKeys, digestSecrets, loginFamilies } from '../../store/schema.ts'
 import { type AssociatedData, createSealing, type Sealing } from '../../store/sealing.ts'
 import { secondFactors } from '../../store/second-factor-tables.ts'
@@ -70,6 +72,20 @@ const columns: readonly EncryptedColumn[] = [
     column: services.formerSecretSealed,
     id: services.id,
     associatedData: (id) => serviceSecretData(id),
+  },
+  {
+    name: 'secrets of clients',
+    table: clients,
+    column: clients.secretSealed,
+    id: clients.id,
+    associatedData: (id) => clientSecretData(id),
+  },
+  {
+    name: 'former secrets of clients',
+    table: clients,
+    column: clients.formerSecretSealed,
+    id: clients.id,
+    associatedData: (id) => clientSecretData(id),
   },
   {
     name: 'Digest secrets',

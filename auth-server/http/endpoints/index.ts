@@ -4,6 +4,7 @@ import { resourceServersEndpoints } from './access/resource-servers.ts'
 import { rolesEndpoints } from './access/roles.ts'
 import { apiKeysEndpoints } from './api-keys.ts'
 import { auditEndpoint } from './audit.ts'
+import { clientsEndpoints } from './clients.ts'
 import { digestSecretEndpoint } from './digest-secret.ts'
 import { verifyEndpoint } from './forward-auth/verify.ts'
 import { keyDocumentEndpoints } from './key-documents.ts'
@@ -54,6 +55,7 @@ export const createEndpoints = (serves: ServedSchemes, services: AuthServices) =
   ...userSessionsEndpoints(services),
   ...apiKeysEndpoints(services),
   ...servicesEndpoints(services),
+  ...clientsEndpoints(services),
   keysEndpoint(services),
   auditEndpoint(services),
   ...keyDocumentEndpoints(services.keyRing),

@@ -9,6 +9,7 @@ import type { Roles } from '../../access/roles.ts'
 import type { ApiKeysForCallers } from '../../api-keys/api-keys.ts'
 import type { Audit } from '../../audit/audit.ts'
 import type { AuditPage, AuditPageRequest } from '../../audit/read-entries.ts'
+import type { Clients } from '../../clients/clients.ts'
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import type { Logins } from '../../logins/create-logins.ts'
 import type { OAuth } from '../../oauth/oauth.ts'
@@ -27,6 +28,7 @@ export interface ReturnOrigins {
 export interface AuthServices extends Logins, OAuth {
   readonly apiKeys: ApiKeysForCallers
   readonly audit: Audit
+  readonly clients: Clients
   readonly clock: Clock
   readonly cookie: SessionCookie
   readonly digestSecrets: DigestSecrets

@@ -180,6 +180,24 @@ export const authProblems = {
     meaning: 'There may be 1,000 services.',
     remedy: 'Delete services that are no longer used, then try again.',
   },
+  'client-exists': {
+    status: 409,
+    title: 'There is a client of this name already',
+    meaning: 'Each client has another name, so that users know which one asks them.',
+    remedy: 'Choose another name. If the answer with the secret was lost, rotate the secret of the client that exists.',
+  },
+  'too-many-clients': {
+    status: 409,
+    title: 'There are as many clients as there can be',
+    meaning: 'There may be 1,000 clients.',
+    remedy: 'Delete clients that are no longer used, then try again.',
+  },
+  'client-without-secret': {
+    status: 409,
+    title: 'The client has no secret',
+    meaning: 'A public client cannot keep a secret, and a client with a key proves itself by the key.',
+    remedy: 'Change the key by PATCH, or make a confidential client without a key.',
+  },
   'user-disabled': {
     status: 409,
     title: 'The user is disabled',

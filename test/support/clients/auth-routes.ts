@@ -121,6 +121,29 @@ function ofServices(): [string, AuthEntry][] {
   ]
 }
 
+/** Who makes a client must have each right of its tokens: only one without rights is made by `client.manage` alone. */
+function ofClients(): [string, AuthEntry][] {
+  const managed = (route: string, allowed: string, ask: Ask): [string, AuthEntry] => [
+    route,
+    others('client.manage', allowed, ask),
+  ]
+  const path = `/clients/${unknownId}`
+  const redirectUris = ['https://app.example/callback']
+  return [
+    managed('GET /clients', '200', () => ({})),
+    managed('POST /clients', '201', ({ newName: name, password }) => ({
+      sent: { json: { name, kind: 'public', redirectUris, rights: [], password } },
+    })),
+    managed('GET /clients/{id}', '404 not-found', () => ({ path })),
+    managed('PATCH /clients/{id}', '404 not-found', ({ password }) => ({ path, sent: { json: { password } } })),
+    managed('POST /clients/{id}/rotate', '404 not-found', ({ password }) => ({
+      path: `${path}/rotate`,
+      sent: { json: { password } },
+    })),
+    managed('DELETE /clients/{id}', '404 not-found', () => ({ path })),
+  ]
+}
+
 function ofCatalogue(): [string, AuthEntry][] {
   const roles = (route: string, allowed: string, ask: Ask): [string, AuthEntry] => [
     route,
@@ -187,6 +210,7 @@ export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEn
     })),
   ],
   ...ofServices(),
+  ...ofClients(),
   ...ofCatalogue(),
   ['GET /keys', others('key.read', '200', () => ({}))],
   ['GET /audit', others('audit.read', '200', () => ({}))],
