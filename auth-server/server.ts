@@ -26,6 +26,7 @@ import { createApiKeys } from './api-keys/api-keys.ts'
 import { recordRefusals, recordWebhookChanges, recordWebhookPauses } from './audit/audit.ts'
 import { createChainedLog } from './audit/chained-log.ts'
 import { readEntries } from './audit/read-entries.ts'
+import { createSignIn } from './authorization/sign-in.ts'
 import { createClients } from './clients/clients.ts'
 import type { AuthConfig } from './config.ts'
 import { createAuthApp } from './http/app.ts'
@@ -37,7 +38,7 @@ import type { AuthServices } from './http/services/auth-services.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
 import { createLogins } from './logins/create-logins.ts'
 import { verifyBasic } from './logins/verify-password.ts'
-import { createOAuth } from './oauth/oauth.ts'
+import { createOAuth, createOAuthSystems } from './oauth/oauth.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
 import { createCatalogues } from './principals/catalogue.ts'
 import { createFeedReader } from './principals/feed-reader.ts'
@@ -213,11 +214,13 @@ function servicesOf(
 ): AuthServices {
   const { database, logins, tokens, audit, secretsKeys } = parts
   const { publicOrigin: origin } = config
+  const oauth = createOAuthSystems(config, { ...parts, ...tokens, ...logins })
   const cursors = createCursors(secretsKeys.map((key) => key.derive(cursorPurpose)))
   return {
     ...parts,
     ...logins,
-    ...createOAuth(config, { ...parts, ...tokens, refreshTokenFamilies: logins.refreshTokenFamilies }),
+    ...createOAuth(oauth),
+    ...createSignIn(oauth),
     origin,
     origins: config,
     lists: createLists({ origin, cursors }),

@@ -19,6 +19,8 @@ import { allKeys, ownKeys } from './api-keys/api-key.ts'
 import { apiKeyListPage } from './api-keys/list.tsx'
 import { newApiKeyPage } from './api-keys/new.tsx'
 import { apiKeyPage } from './api-keys/one.tsx'
+import { consentPage } from './authorization/consent.tsx'
+import { withRefusedRequests } from './authorization/refused-request.ts'
 import type { AuthPage, AuthRoutes, OpenAuthPage } from './frame/auth-api.ts'
 import { consoleRoutes } from './frame/console.tsx'
 import { createDownloads } from './frame/downloads.ts'
@@ -60,10 +62,11 @@ const apiKeyPages = [ownKeys, allKeys].flatMap((place) => [
 export const authConsole: Console<AuthConsoleServer> = (server) => {
   const hasRoute = (path: string) => server.routes.some((route) => route.path === path)
   return [
-    ...withSignInPage(server.routes, server, server.answer),
+    ...withRefusedRequests(withSignInPage(server.routes, server, server.answer), server, server.answer),
     ...consoleRoutes<AuthRoutes>(server, [
       signInPage(),
       resetPasswordPage(),
+      consentPage(),
       ...accountPages(hasRoute),
       ...apiKeyPages,
       ...administrationPages(server),

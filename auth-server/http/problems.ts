@@ -8,6 +8,7 @@ import { type SharedProblemCode, sharedProblems } from '../../shared/protocol/pr
 export type AuthProblemCode =
   | 'body-not-forwarded'
   | 'invalid-original-request'
+  | 'invalid-authorization-request'
   | 'invalid-reset-code'
   | 'exchange-not-open'
   | 'client-exists'

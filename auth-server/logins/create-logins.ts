@@ -7,6 +7,7 @@ import { createLoginLists } from './list-logins.ts'
 import { createLogIn } from './login.ts'
 import type { LoginSystems, LoginsSettings } from './login-systems.ts'
 import { createLogOut } from './logout.ts'
+import { makeRoom, type NewLogin } from './make-room.ts'
 import { createRecentProof } from './recent-proof.ts'
 import { createRefresh } from './refresh.ts'
 import { createRefreshTokenFamilies } from './refresh-token-families.ts'
@@ -54,6 +55,7 @@ export function createLogins(settings: LoginsSettings, given: LoginSources) {
     loginLists: createLoginLists(systems),
     ownerOf: sessionStore.ownerOf,
     revokeLogin,
+    makeRoom: (started: NewLogin) => makeRoom(systems, started),
     revokeAllLogins: (ending: Parameters<typeof revokeAllLogins>[1]) => revokeAllLogins(systems, ending),
   }
 }

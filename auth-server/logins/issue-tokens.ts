@@ -1,5 +1,7 @@
 import { loginClientId } from '../../shared/protocol/access-token/access-token.ts'
-import type { IssueAccessToken, LoginProof } from '../tokens/access-tokens.ts'
+import type { LoginProof } from '../tokens/access-tokens.ts'
+import type { Tokens } from '../tokens/create-tokens.ts'
+import type { ClientLogin } from '../tokens/id-tokens.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
 import type { TokenTimes } from './refresh-token-family.ts'
 
@@ -10,6 +12,10 @@ export interface TokenResponse {
   readonly token_type: 'Bearer'
   readonly expires_in: number
   readonly refresh_expires_in: number
+  /** Of a client with the scope `openid` (OpenID Connect Core §3.1.3.3). */
+  readonly id_token?: string
+  /** Of a client: what was granted, scopes of OpenID Connect and rights. */
+  readonly scope?: string
 }
 
 /** A login whose tokens are issued. */
@@ -20,31 +26,52 @@ export interface TokenLogin {
   readonly generation: number
   /** The audience of its access tokens; null: that of the pair. */
   readonly audience: string | null
+  /** The client that it is of; null: a login at `/login`. */
+  readonly clientId: string | null
+}
+
+/** What the tokens of one answer are made with. */
+export interface AnsweredTokens {
+  readonly refreshToken: string
+  readonly times: TokenTimes
+  readonly proof: LoginProof
+  /** Null for a login at `/login`. */
+  readonly client: ClientLogin | null
+  /** That of the authorization request; absent in the answer to a refresh. */
+  readonly nonce?: string | undefined
 }
 
 /** Issues a new access token for a login, and makes the response with it and the refresh token. */
 export async function tokenResponse(
-  issueAccessToken: IssueAccessToken,
+  { issueAccessToken, issueIdToken }: Pick<Tokens, 'issueAccessToken' | 'issueIdToken'>,
   login: TokenLogin,
-  { refreshToken, times, proof }: { refreshToken: string; times: TokenTimes; proof: LoginProof },
+  { refreshToken, times, proof, client, nonce }: AnsweredTokens,
 ): Promise<TokenResponse> {
+  const { issuedAt, accessExpiresAt: expiresAt } = times
   const accessToken = await issueAccessToken({
     username: login.username,
     loginId: login.id,
     generation: login.generation,
-    clientId: loginClientId,
+    clientId: login.clientId ?? loginClientId,
     audience: login.audience,
-    issuedAt: times.issuedAt,
-    expiresAt: times.accessExpiresAt,
+    rights: client?.rights ?? undefined,
+    issuedAt,
+    expiresAt,
     proof,
   })
-  return {
+  const response = {
     access_token: accessToken,
     refresh_token: refreshToken,
     token_type: 'Bearer',
-    expires_in: times.accessExpiresAt - times.issuedAt,
-    refresh_expires_in: times.refreshExpiresAt - times.issuedAt,
-  }
+    expires_in: expiresAt - issuedAt,
+    refresh_expires_in: times.refreshExpiresAt - issuedAt,
+  } as const
+  if (client === null) return response
+  const scope = [...client.scopes, ...(client.rights ?? [])].join(' ')
+  const answer = scope === '' ? response : { ...response, scope }
+  if (!client.scopes.includes('openid')) return answer
+  const ofLogin = { ...client, loginId: login.id }
+  return { ...answer, id_token: await issueIdToken({ login: ofLogin, proof, nonce, accessToken, issuedAt, expiresAt }) }
 }
 
 /** Issues the refresh token with this counter in the login's family. */
@@ -59,6 +86,7 @@ export const issueRefreshToken = (
     counter,
     generation: login.generation,
     audience: login.audience,
+    clientId: login.clientId,
     issuedAt: times.issuedAt,
     expiresAt: times.refreshExpiresAt,
   })

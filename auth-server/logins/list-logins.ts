@@ -4,7 +4,7 @@ import { validate as isUuid } from 'uuid'
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
-import { acceptedSqlOf, hasAudienceSqlOf } from '../principals/accepted-logins.ts'
+import { acceptedSqlOf, hasAudienceSqlOf, hasClientSql } from '../principals/accepted-logins.ts'
 import { f, p, s, u } from '../store/aliases.ts'
 import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import type { LoginSystems } from './login-systems.ts'
@@ -55,7 +55,7 @@ const listSql = page.statement(sql`select l.view from ${users} ${u}
       ${viewSql(f, 'login')} from ${loginFamilies} ${f}
       where ${f.userId} = ${u.id} and ${f.endedAt} is null
         and greatest(${f.tokensExpireAt}, ${f.refreshExpiresAt}) > ${page.now} and ${acceptedSqlOf(f)}
-        and ${hasAudienceSqlOf(f)}
+        and ${hasAudienceSqlOf(f)} and ${hasClientSql}
     ) l
   where ${u.id} = ${page.userId} and (${page.after} is null or l.id < ${page.after})
     and (${page.id} is null or l.id = ${page.id})

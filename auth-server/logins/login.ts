@@ -126,10 +126,11 @@ async function startLogin(
     userAgent: storedUserAgent(userAgent),
   })
   if (!started) return undefined
-  const login = { id, username: holder.username, generation: started.generation, audience }
+  const login = { id, username: holder.username, generation: started.generation, audience, clientId: null }
   const refreshToken = issueRefreshToken(systems.refreshTokens, login, { counter: 0, times })
   const proof = { at: issuedAt, factor: holder.factor }
-  return { login, result: await tokenResponse(systems.issueAccessToken, login, { refreshToken, times, proof }) }
+  const result = await tokenResponse(systems, login, { refreshToken, times, proof, client: null })
+  return { login, result }
 }
 
 async function refuseTooManyLogins(

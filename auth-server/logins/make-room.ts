@@ -7,7 +7,7 @@ import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
 import { stepMs } from '../../shared/protocol/authentication/session/session-times.ts'
-import { acceptedSqlOf, hasAudienceSqlOf } from '../principals/accepted-logins.ts'
+import { acceptedSqlOf, hasAudienceSqlOf, hasClientSql } from '../principals/accepted-logins.ts'
 import { changePrincipal, isLoginCurrent, type LoginGeneration } from '../principals/principal-change.ts'
 import { whenPublished } from '../principals/principal-publisher.ts'
 import { f, p, s, u } from '../store/aliases.ts'
@@ -69,6 +69,7 @@ const aliveSql = sql`${usersWithPrincipals}
     select ${f.id}, ${f.lastUsedAt} as last_used_at, 'login' as kind, ${f.lastUsedAt} > ${f.createdAt} as moves
     from ${loginFamilies} ${f}
     where ${f.userId} = ${u.id} and ${f.endedAt} is null and ${acceptedSqlOf(f)} and ${hasAudienceSqlOf(f)}
+      and ${hasClientSql}
       and greatest(${f.tokensExpireAt}, ${f.refreshExpiresAt}) > given.now
     union all
     select ${s.id}, ${s.lastUsedAt}, 'session', true from ${sessions} ${s}

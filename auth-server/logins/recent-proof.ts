@@ -10,7 +10,10 @@ import { loginFamilies, sessions, users } from '../store/schema.ts'
 import type { LoginSystems } from './login-systems.ts'
 import { verifyPassword } from './verify-password.ts'
 
-/** The age up to which a login counts as recent proof, in milliseconds. A refresh does not make a login younger. */
+/**
+ * The age up to which a sign-in counts as recent proof, in milliseconds. Neither a refresh nor the exchange of a code
+ * makes a sign-in younger.
+ */
 export const recentLoginMs = 300_000
 
 /**
@@ -56,7 +59,7 @@ const wrongCode = 'The code is not right, was used before, or came too late.'
 
 const recent = parameters({ loginId: 'uuid | null', userId: 'uuid', since: 'timestamptz' })
 const recentSql = recent.statement(sql`select 1 as recent from ${loginFamilies} ${f}
-    where ${f.id} = ${recent.loginId} and ${f.userId} = ${recent.userId} and ${f.createdAt} > ${recent.since}
+    where ${f.id} = ${recent.loginId} and ${f.userId} = ${recent.userId} and coalesce(${f.authenticatedAt}, ${f.createdAt}) > ${recent.since}
   union all select 1 from ${sessions} ${s}
     where ${s.id} = ${recent.loginId} and ${s.userId} = ${recent.userId} and ${s.createdAt} > ${recent.since}`)
 

@@ -19,7 +19,7 @@ import { type ReadPrincipal, readPrincipalSql, tokensAliveSince, toPrincipal } f
 import { f, p, s, u } from '../store/aliases.ts'
 import { loginExpiry, loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import type { RefreshTokenFamily, TokenTimes } from './refresh-token-family.ts'
-import { createRotate, type Rotate, type Rotated, refreshEntries } from './rotate-families.ts'
+import { clientLoginSql, createRotate, proofSql, type Rotate, type Rotated, refreshEntries } from './rotate-families.ts'
 
 /** A new refresh token family. `times` and `expiresAt` are in seconds since the epoch. */
 export interface NewRefreshTokenFamily {
@@ -116,7 +116,7 @@ const startSql = started.statement(sql`with started as (insert into ${loginFamil
 const found = parameters({ id: 'uuid' })
 const findSql =
   found.statement(sql`select json_build_object('id', ${f.id}, 'username', ${u.username}, 'generation', ${f.generation},
-    'audience', ${f.audience}, 'counter', ${f.counter}, 'rotatedAgoMs', ${millisecondsSince(f.rotatedAt)},
+    'audience', ${f.audience}, 'clientId', ${f.clientId}, 'counter', ${f.counter}, 'rotatedAgoMs', ${millisecondsSince(f.rotatedAt)},
     'formerRotatedAgoMs', ${millisecondsSince(f.formerRotatedAt)}, 'expiresAt', ${milliseconds(f.expiresAt)},
     'refreshExpiresAt', ${milliseconds(f.refreshExpiresAt)},
     'alive', ${f.endedAt} is null and ${acceptedFamilySql}) as family
@@ -139,7 +139,7 @@ const repeatSql = repeated.statement(sql`with repeated as (update ${loginFamilie
     and ${millisecondsSince(f.rotatedAt)} <= ${repeated.withinMs}
     and ${u.id} = ${f.userId} and ${p.usernameFolded} = ${f.usernameFolded} and ${acceptedFamilySql}
   returning json_build_object('sealed', ${f.successorSealed},
-    'proof', json_build_object('at', floor(extract(epoch from ${f.createdAt})), 'factor', ${f.secondFactor}),
+    'proof', ${proofSql}, 'client', ${clientLoginSql},
     'refreshExpiresAt', ${milliseconds(f.refreshExpiresAt)},
     'principal', ${readPrincipalSql(repeated.aliveSince)}) as repeated),
   noted as (${insertEntriesSql(repeated.entries, sql`repeated`)})

@@ -11,6 +11,8 @@ export interface RefreshTokenFamily {
   readonly generation: number
   /** The audience of its access tokens; null: that of the pair. */
   readonly audience: string | null
+  /** The client that it is of; null: a login at `/login`. */
+  readonly clientId: string | null
   /** Counter of the one unused refresh token. */
   readonly counter: number
   /** How long ago the token before it was used; null before the first rotation. */
@@ -23,7 +25,7 @@ export interface RefreshTokenFamily {
   readonly refreshExpiresAt: number
   /**
    * True when the family is not revoked, its user is enabled, the principal accepts its generation, and the resource
-   * server of its audience exists.
+   * server of its audience exists, and so do its client and the session that it hangs on.
    */
   readonly alive: boolean
 }

@@ -22,7 +22,14 @@ import type { Rotated } from './rotate-families.ts'
  *   after the retry window also revokes its login.
  * @throws Unavailable
  */
-export type Refresh = (refreshToken: string, found?: LoginFound) => Promise<TokenResponse>
+export type Refresh = (refreshToken: string, refreshing?: Refreshing) => Promise<TokenResponse>
+
+/** Who refreshes. */
+export interface Refreshing {
+  /** The client that has authenticated; left out: the public client of logins at `/login`. */
+  readonly clientId?: string
+  readonly found?: LoginFound
+}
 
 /** Called when the login of a token that is not rotated at once is stored, even if it is revoked. */
 export type LoginFound = (login: { readonly id: string; readonly username: string }) => void
@@ -40,10 +47,10 @@ interface ReceivedToken extends Omit<RefreshTime, 'waitedMs'> {
 /** Creates the refresh over these systems. */
 export function createRefresh(systems: LoginSystems): Refresh {
   const retryWindowMs = systems.settings.refreshRetryWindowSeconds * 1000
-  return async function refreshTokens(refreshToken, found) {
+  return async function refreshTokens(refreshToken, { clientId = null, found } = {}) {
     const now = systems.clock.now()
     const token = systems.refreshTokens.read(refreshToken)
-    if (!token) throw invalidGrant()
+    if (token?.clientId !== clientId) throw invalidGrant()
     const received = { token, now, retryWindowMs, arrivedMs: systems.clock.monotonic() }
     const atOnce = await rotateAtOnce(systems, received)
     if (atOnce) return atOnce
@@ -66,8 +73,8 @@ export function createRefresh(systems: LoginSystems): Refresh {
 async function rotateAtOnce(systems: LoginSystems, received: ReceivedToken): Promise<TokenResponse | undefined> {
   const { token, now } = received
   if (token.expiresAt * 1000 <= now) return undefined
-  const { loginId: id, username, generation, audience, counter } = token
-  const login = { id, username, generation, audience, counter, expiresAt: Number.POSITIVE_INFINITY }
+  const { loginId: id, username, generation, audience, clientId, counter } = token
+  const login = { id, username, generation, audience, clientId, counter, expiresAt: Number.POSITIVE_INFINITY }
   const rotated = await rotate(systems, login)
   return rotated && answer(systems, { ...rotated, login })
 }
@@ -102,7 +109,7 @@ interface NewTokens extends Rotated {
   readonly times: TokenTimes
 }
 
-type Family = Pick<RefreshTokenFamily, 'id' | 'username' | 'generation' | 'audience' | 'counter' | 'expiresAt'>
+type Family = TokenLogin & Pick<RefreshTokenFamily, 'counter' | 'expiresAt'>
 
 async function rotate(systems: LoginSystems, family: Family): Promise<NewTokens | undefined> {
   const now = systems.clock.now()
@@ -129,8 +136,8 @@ async function repeat(
   if (!repeated) return undefined
   const refreshToken = systems.sealing.open(repeated.sealed, refreshTokenData(family.id, counter + 1))
   const refreshExpiresAt = unixSeconds(repeated.refreshExpiresAt)
-  const { proof, principal } = repeated
-  return { refreshToken, times: { ...times, refreshExpiresAt }, proof, principal }
+  const { proof, client, principal } = repeated
+  return { refreshToken, times: { ...times, refreshExpiresAt }, proof, client, principal }
 }
 
 /** The response after the decision: signs the access token while the record is compared, and waits for both. */
@@ -139,7 +146,7 @@ async function answer(
   { login, ...tokens }: NewTokens & { login: TokenLogin },
 ): Promise<TokenResponse> {
   const [response] = await Promise.all([
-    tokenResponse(systems.issueAccessToken, login, tokens),
+    tokenResponse(systems, login, tokens),
     publishIfOther(systems, tokens.principal, login),
   ])
   return response

@@ -15,6 +15,7 @@ import { type ReadPrincipal, readPrincipalSql, tokensAliveSince, toPrincipal } f
 import { f, p, u } from '../store/aliases.ts'
 import { loginFamilies, principals, users } from '../store/schema.ts'
 import type { LoginProof } from '../tokens/access-tokens.ts'
+import type { ClientLogin } from '../tokens/id-tokens.ts'
 import type { TokenLogin } from './issue-tokens.ts'
 import type { TokenTimes } from './refresh-token-family.ts'
 
@@ -42,11 +43,26 @@ export type Rotate = (rotation: Rotation) => Promise<Rotated | undefined>
 /** What a rotation reads. */
 export interface Rotated {
   readonly proof: LoginProof
+  /** Null for a login at `/login`. */
+  readonly client: ClientLogin | null
   readonly principal: InstancePrincipal
 }
 
 /** SQL for a time in seconds since the epoch. */
-const secondsOf = (column: SQLWrapper) => sql`floor(extract(epoch from ${column}))`
+export const secondsOf = (column: SQLWrapper) => sql`floor(extract(epoch from ${column}))`
+
+/** SQL for the `LoginProof` of a family `f`. */
+export const proofSql = sql`json_build_object('at', ${secondsOf(sql`coalesce(${f.authenticatedAt}, ${f.createdAt})`)},
+  'factor', ${f.secondFactor})`
+
+/** SQL for the `Person` of a row `u` of auth.users. */
+export const personSql = sql`json_build_object('userId', ${u.id}, 'username', ${u.username},
+  'displayName', ${u.displayName}, 'email', ${u.email}, 'emailVerified', ${u.emailVerified},
+  'updatedAt', ${secondsOf(u.updatedAt)}, 'roles', to_json(${u.roles}))`
+
+/** SQL for the `ClientLogin` of a family `f` of user `u`; null for a login at `/login`. */
+export const clientLoginSql = sql`case when ${f.clientId} is not null then json_build_object('clientId', ${f.clientId},
+  'rights', to_json(${f.rights}), 'scopes', to_json(${f.scopes}), 'sessionId', ${f.sessionId}, 'person', ${personSql}) end`
 
 const given = parameters({ input: 'json', aliveSince: 'timestamptz' })
 /**
@@ -74,14 +90,15 @@ const rotateSql = given.statement(sql`with input as (
     and ${f.audience} is not distinct from i.audience
     and ${p.usernameFolded} = ${f.usernameFolded} and ${acceptedFamilySql}
   returning ${f.id}::text as id,
-    json_build_object('at', ${secondsOf(f.createdAt)}, 'factor', ${f.secondFactor}) as proof,
+    ${proofSql} as proof, ${clientLoginSql} as client,
     ${readPrincipalSql(given.aliveSince)} as principal),
   noted as (${insertEntriesSql(sql`i.entries`, sql`rotated r join input i on i.id = r.id::uuid`)})
-  select id, proof, principal from rotated`)
+  select id, proof, client, principal from rotated`)
 
 interface RotatedRow {
   readonly id: string
   readonly proof: LoginProof
+  readonly client: ClientLogin | null
   readonly principal: ReadPrincipal
 }
 
@@ -93,7 +110,7 @@ export function createRotate(database: Pick<Database, 'write'>): Rotate {
       const aliveSince = tokensAliveSince({ now: () => Math.min(...rotations.map(({ now }) => now)) })
       const rows = await database.write<RotatedRow>(...rotateSql({ input: rotations.map(inputOf), aliveSince }))
       const rotated = new Map(
-        rows.map(({ id, proof, principal }) => [id, { proof, principal: toPrincipal(principal) }]),
+        rows.map(({ id, proof, client, principal }) => [id, { proof, client, principal: toPrincipal(principal) }]),
       )
       return rotations.map(({ login }) => rotated.get(login.id))
     },

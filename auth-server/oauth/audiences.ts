@@ -8,6 +8,7 @@ import { r } from '../store/aliases.ts'
 
 /** A resource server other than that of the pair. */
 export interface OtherServer {
+  readonly id: string
   readonly audience: string
   /** The names of its rights. */
   readonly rights: readonly string[]
@@ -62,7 +63,7 @@ export function createAudiences(settings: AudiencesSettings, database: Pick<Data
 }
 
 /** The row of the pair does not count: its audience is the setting. */
-const others = sql`select ${r.audience}, to_json(array(select ${accessRights.name} from ${accessRights}
+const others = sql`select ${r.id}, ${r.audience}, to_json(array(select ${accessRights.name} from ${accessRights}
   where ${accessRights.resourceServer} = ${r.id})) as rights from ${resourceServers} ${r}
   where ${r.id} <> ${sql.raw(`'${ownResourceServer}'`)}`
 

@@ -5,8 +5,10 @@ import { refusalOf } from '../../shared/protocol/authentication/authenticate.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
+import type { KnownClient } from '../clients/client-secrets.ts'
+import { matchingSecret } from '../store/overlapping-secrets.ts'
 import { usedSignatures } from '../store/schema.ts'
-import { type ClientAssertion, readClientAssertion } from './client-assertion.ts'
+import { type ClientAssertion, readClientAssertion, subjectOf } from './client-assertion.ts'
 import { invalidClient } from './oauth-error.ts'
 import type { OAuthSystems } from './oauth-systems.ts'
 
@@ -14,7 +16,13 @@ import type { OAuthSystems } from './oauth-systems.ts'
 export const clientAuthenticationMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 
 /** Client credentials of a request, not yet checked. */
-export type ClientCredentials = SecretCredentials | AssertionCredentials
+export type ClientCredentials = SecretCredentials | AssertionCredentials | NoCredentials
+
+/** A public client only says who it is. */
+interface NoCredentials {
+  readonly method: 'none'
+  readonly clientId: string
+}
 
 interface SecretCredentials {
   readonly method: 'client_secret_basic' | 'client_secret_post'
@@ -26,6 +34,12 @@ interface AssertionCredentials {
   readonly method: 'private_key_jwt'
   readonly clientId: string | undefined
   readonly assertion: string
+}
+
+/** The client that the credentials name; empty when they name none. */
+export function namedClient(credentials: ClientCredentials): string {
+  if (credentials.method !== 'private_key_jwt') return credentials.clientId
+  return credentials.clientId ?? subjectOf(credentials.assertion) ?? ''
 }
 
 /** An authenticated client: an API key, and its owner as the database has it now. */
@@ -43,22 +57,74 @@ export interface ClientRequest {
 }
 
 /** Authenticates a client. @throws OAuthError `invalid_client`; ProblemError `too-many-attempts`; Unavailable */
-export type AuthenticateClient = (credentials: ClientCredentials, request: ClientRequest) => Promise<Client>
+type Authenticate<Found> = (credentials: ClientCredentials, request: ClientRequest) => Promise<Found>
+
+/** The authentication of clients, each kind by its own table. */
+export interface ClientAuthentication {
+  /** An API key as a client of `client_credentials`. */
+  readonly authenticateClient: Authenticate<Client>
+  /** An application that signs people in. A public one only says who it is. */
+  readonly authenticateApplication: Authenticate<KnownClient>
+}
+
+/** Finds a client that has the secret, or whose key signed the assertion. */
+interface Prover<Found> {
+  bySecret(clientId: string, secret: string): Promise<Found | undefined>
+  /** The keys (SPKI PEM) that may have signed, and the client if one has. */
+  keysOf(
+    clientId: string,
+  ): Promise<{ readonly pems: readonly (string | null | undefined)[]; found(): Promise<Found | undefined> }>
+}
 
 /**
  * Creates client authentication. The login throttle counts its failures: a client counts as an account. A secret is
  * too long to be guessed, so it is compared before it is counted, as a Digest response is, and apart from passwords.
  * An assertion works once: it is counted first, so that a refusal by a limit does not use it up.
  */
-export function createClientAuthentication(systems: OAuthSystems): AuthenticateClient {
-  const { issuer, publicOrigin } = systems.settings
+export function createClientAuthentication(systems: OAuthSystems): ClientAuthentication {
+  const { apiKeys, clients } = systems
   const ownerOf = async (key: StoredSigningKey | undefined): Promise<Client | undefined> => {
     const owner = key && (await systems.principal(key.username))
     if (!key || owner?.userId !== key.userId) return undefined
     return refusalOf(owner, { generation: undefined, loginId: key.id, tokenId: undefined }) ? undefined : { key, owner }
   }
+  const byKey = proverAuthentication<Client>(systems, {
+    bySecret: async (id, secret) => ownerOf(await apiKeys.authenticateClient(id, secret)),
+    keysOf: async (id) => {
+      const key = await apiKeys.material(id)
+      return { pems: [key?.publicKeyPem, key?.former?.publicKeyPem], found: () => ownerOf(key) }
+    },
+  })
+  const byClient = proverAuthentication<KnownClient>(systems, {
+    bySecret: async (id, secret) => {
+      const client = await clients.known(id)
+      return matchingSecret(client?.secrets, secret) && client
+    },
+    keysOf: async (id) => {
+      const client = await clients.known(id)
+      return { pems: [client?.publicKeyPem], found: async () => client }
+    },
+  })
+  return {
+    authenticateClient: async (credentials, request) => {
+      const client = await byKey(credentials, request)
+      await apiKeys.noteUse(client.key.id)
+      return client
+    },
+    authenticateApplication: async (credentials, request) => {
+      if (credentials.method !== 'none') return byClient(credentials, request)
+      const client = await clients.known(credentials.clientId)
+      if (client?.kind !== 'public') throw invalidClient()
+      return client
+    },
+  }
+}
+
+/** Authenticates by a secret or an assertion. */
+function proverAuthentication<Found extends object>(systems: OAuthSystems, prover: Prover<Found>): Authenticate<Found> {
+  const { issuer, publicOrigin } = systems.settings
   const bySecret = async ({ clientId, secret }: SecretCredentials, address: string) => {
-    const client = await ownerOf(await systems.apiKeys.authenticateClient(clientId, secret))
+    const client = await prover.bySecret(clientId, secret)
     await systems.loginThrottle.judge({ account: clientId, secret: 'client', address }, client !== undefined)
     return client
   }
@@ -68,29 +134,29 @@ export function createClientAuthentication(systems: OAuthSystems): AuthenticateC
     const isOfClient = assertion && (credentials.clientId ?? assertion.clientId) === assertion.clientId
     const attempt = { account: isOfClient ? assertion.clientId : undefined, secret: 'client', address } as const
     return systems.loginThrottle.attempt(attempt, async () =>
-      isOfClient ? ownerOf(await checkAssertion(systems, assertion)) : undefined,
+      isOfClient ? checkAssertion(systems, prover, assertion) : undefined,
     )
   }
-  return async function authenticateClient(credentials, request) {
+  return async function authenticate(credentials, request) {
+    if (credentials.method === 'none') throw invalidClient()
     const client =
       credentials.method === 'private_key_jwt'
         ? await byAssertion(credentials, request)
         : await bySecret(credentials, request.address)
     if (!client) throw invalidClient()
-    await systems.apiKeys.noteUse(client.key.id)
     return client
   }
 }
 
-async function checkAssertion(
+async function checkAssertion<Found>(
   systems: OAuthSystems,
+  prover: Prover<Found>,
   assertion: ClientAssertion,
-): Promise<StoredSigningKey | undefined> {
-  const key = await systems.apiKeys.material(assertion.clientId)
-  const accepted = [key?.publicKeyPem, key?.former?.publicKeyPem]
-  const isSigned = await Promise.all(accepted.map((pem) => pem != null && assertion.isSignedBy(pem)))
+): Promise<Found | undefined> {
+  const { pems, found } = await prover.keysOf(assertion.clientId)
+  const isSigned = await Promise.all(pems.map((pem) => pem != null && assertion.isSignedBy(pem)))
   if (!isSigned.includes(true)) return undefined
-  return (await useOnce(systems, assertion)) ? key : undefined
+  return (await useOnce(systems, assertion)) ? found() : undefined
 }
 
 const used = parameters({ keyId: 'text', signature: 'text', usedAt: 'timestamptz', expiresAt: 'timestamptz' })

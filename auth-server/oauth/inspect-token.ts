@@ -1,4 +1,4 @@
-import { loginClientId } from '../../shared/protocol/access-token/access-token.ts'
+import { loginClientId, proxyClientId } from '../../shared/protocol/access-token/access-token.ts'
 import { lacksSecondFactor, refusalOf } from '../../shared/protocol/authentication/authenticate.ts'
 import { anonymousUsername, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import type { OAuthSystems } from './oauth-systems.ts'
@@ -30,7 +30,7 @@ async function activeAccessToken(systems: OAuthSystems, token: string): Promise<
   const rights = owner.rights.filter((right) => carried?.includes(right) ?? true)
   const { exp, iat, iss, aud, jti, auth_time, amr } = claims
   const proof = amr && auth_time !== undefined ? { auth_time, amr } : {}
-  const identity = { client_id, username: owner.username, sub: owner.username, token_type: 'Bearer' }
+  const identity = { client_id, username: owner.username, sub: owner.username, sid, token_type: 'Bearer' }
   return { owner, members: { scope: rights.join(' '), ...identity, exp, iat, iss, aud, jti, ...proof } }
 }
 
@@ -42,7 +42,12 @@ async function activeRefreshToken(systems: OAuthSystems, token: string): Promise
   const endsAt = Math.min(family.refreshExpiresAt, family.expiresAt, content.expiresAt * 1000)
   const owner = endsAt > systems.clock.now() ? await systems.principal(family.username) : undefined
   if (!owner?.enabled) return undefined
-  const identity = { client_id: loginClientId, username: owner.username, sub: owner.username }
+  const identity = {
+    client_id: family.clientId ?? loginClientId,
+    username: owner.username,
+    sub: owner.username,
+    sid: family.id,
+  }
   return { owner, members: { ...identity, exp: content.expiresAt, iss: systems.settings.issuer } }
 }
 
@@ -71,12 +76,14 @@ export interface TokenIssue {
  * Key-signed tokens are issued to the public client of logins, but belong to no login.
  */
 export async function issueOfToken(systems: OAuthSystems, token: string): Promise<TokenIssue | undefined> {
-  if (systems.refreshTokens.read(token)) return { clientId: loginClientId, ends: 'login' }
+  const refresh = systems.refreshTokens.read(token)
+  if (refresh) return { clientId: refresh.clientId ?? loginClientId, ends: 'login' }
   const keySigned = systems.verifyKeySignedToken(token)
   if (keySigned.ok || keySigned.problem === 'token-expired')
     return { clientId: loginClientId, ends: 'key-signed-token' }
   const access = await systems.verifyAccessToken(token)
   if (!access.ok && access.problem !== 'token-expired') return undefined
-  const clientId = access.claims.client_id
-  return { clientId, ends: clientId === loginClientId ? 'login' : 'token' }
+  const { client_id: clientId, sid } = access.claims
+  // A token of an API key has the id of the key as its login.
+  return { clientId, ends: clientId === sid || clientId === proxyClientId ? 'token' : 'login' }
 }

@@ -2,10 +2,25 @@
  * OAuth (RFC 6749): API keys as clients, the tokens issued to them, introspection and revocation. This folder owns
  * client authentication, grants and the reading of tokens. It must not know HTTP.
  */
+
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+
+/** The codes of RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6 and RFC 8707 §2 that are used here. */
+export type AuthorizationErrorCode =
+  | 'invalid_request'
+  | 'unsupported_response_type'
+  | 'invalid_scope'
+  | 'invalid_target'
+  | 'access_denied'
+  | 'login_required'
+  | 'consent_required'
+  | 'request_not_supported'
+  | 'request_uri_not_supported'
+  | 'registration_not_supported'
 
 /** The codes of RFC 6749 §5.2, and of RFC 8707 §2. */
 export type OAuthErrorCode =
+  | AuthorizationErrorCode
   | 'invalid_request'
   | 'invalid_client'
   | 'invalid_grant'

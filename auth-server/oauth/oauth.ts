@@ -1,16 +1,16 @@
 import { createKeySignedVerifier } from '../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
 import { type Audiences, createAudiences } from './audiences.ts'
 import { createClientCredentialsGrant, type GrantClientCredentials } from './client-credentials.ts'
-import { type AuthenticateClient, createClientAuthentication } from './clients.ts'
+import { type ClientAuthentication, createClientAuthentication } from './clients.ts'
 import { type ActiveToken, issueOfToken, readActiveToken, type TokenIssue } from './inspect-token.ts'
 import { OAuthError } from './oauth-error.ts'
-import type { OAuthSettings, OAuthSources } from './oauth-systems.ts'
+import type { OAuthSettings, OAuthSources, OAuthSystems } from './oauth-systems.ts'
 import { createProxyTokens, type IssueProxyToken } from './proxy-token.ts'
 import { createTokenRevocation, type RevokeToken } from './revoke-token.ts'
+import { readUserInfo } from './user-info.ts'
 
 /** The services behind the OAuth endpoints. */
-export interface OAuth {
-  readonly authenticateClient: AuthenticateClient
+export interface OAuth extends ClientAuthentication {
   readonly grantClientCredentials: GrantClientCredentials
   readonly audiences: Audiences
   /**
@@ -25,23 +25,29 @@ export interface OAuth {
   /** Undefined for a text that is no token. */
   issueOfToken(token: string): Promise<TokenIssue | undefined>
   readonly issueProxyToken: IssueProxyToken
+  /** @throws as `readUserInfo` */
+  userInfo(token: string): ReturnType<typeof readUserInfo>
 }
 
+/** Creates what the functions of this folder work with. */
+export const createOAuthSystems = (settings: OAuthSettings, given: OAuthSources): OAuthSystems => ({
+  ...given,
+  settings,
+  audiences: createAudiences(settings, given.database),
+  verifyKeySignedToken: createKeySignedVerifier({
+    keys: given.keyRing.verificationKeys('key-signed'),
+    clock: given.clock,
+  }),
+})
+
 /** Creates the services of OAuth. */
-export function createOAuth(settings: OAuthSettings, given: OAuthSources): OAuth {
-  const { database, clock, keyRing, refreshTokens } = given
-  const systems = {
-    ...given,
-    settings,
-    audiences: createAudiences(settings, database),
-    verifyKeySignedToken: createKeySignedVerifier({ keys: keyRing.verificationKeys('key-signed'), clock }),
-  }
+export function createOAuth(systems: OAuthSystems): OAuth {
   return {
-    authenticateClient: createClientAuthentication(systems),
+    ...createClientAuthentication(systems),
     grantClientCredentials: createClientCredentialsGrant(systems),
     audiences: systems.audiences,
     requireSameAudience: (refreshToken, audience) => {
-      const known = refreshTokens.read(refreshToken)
+      const known = systems.refreshTokens.read(refreshToken)
       if (!known || known.audience === audience) return
       throw new OAuthError('invalid_target', 'resource: The refresh token is of a login for another audience.')
     },
@@ -49,5 +55,6 @@ export function createOAuth(settings: OAuthSettings, given: OAuthSources): OAuth
     readActiveToken: (token) => readActiveToken(systems, token),
     issueOfToken: (token) => issueOfToken(systems, token),
     issueProxyToken: createProxyTokens(systems),
+    userInfo: (token) => readUserInfo(systems, token),
   }
 }

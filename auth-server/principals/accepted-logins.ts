@@ -1,8 +1,11 @@
 /** SQL conditions on logins: whether their users, principals and resource servers accept them. */
 import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import { resourceServers } from '../store/access-tables.ts'
-import { f, p, r, type s, u } from '../store/aliases.ts'
+import { f, l, p, r, type s, u } from '../store/aliases.ts'
+import { clients } from '../store/client-tables.ts'
+import { sessions } from '../store/schema.ts'
 import { demandSql } from './demand-sql.ts'
 import { ownResourceServer } from './rights.ts'
 
@@ -24,9 +27,19 @@ export const hasAudienceSqlOf = (login: typeof f | typeof s): SQL => sql`(${logi
   where ${r.audience} = ${login.audience} and ${r.id} <> ${sql.raw(`'${ownResourceServer}'`)}
     and ${r.createdAt} <= ${login.createdAt} + ${tolerance}))`
 
+const h = alias(sessions, 'h')
+
+/** The login of family `f` hangs on a session: it ends when that one does. */
+export const hangsSql: SQL = sql`${f.sessionId} is not null and not ('offline_access' = any(${f.scopes}))`
+
+/** The client of family `f` exists, if it is of one, and so does the session that it hangs on. */
+export const hasClientSql: SQL = sql`(${f.clientId} is null or (
+  exists (select 1 from ${clients} ${l} where ${l.id} = ${f.clientId}) and (not (${hangsSql})
+    or exists (select 1 from ${sessions} ${h} where ${h.id} = ${f.sessionId} and ${h.endedAt} is null))))`
+
 /**
- * Both of family `f`, its user, its principal and its resource server, and a second factor if there is a demand for
- * one.
+ * Both of family `f`, its user, its principal, its resource server and its client, and a second factor if there is a
+ * demand for one.
  */
-export const acceptedFamilySql: SQL = sql`${acceptedSqlOf(f)} and ${hasAudienceSqlOf(f)}
+export const acceptedFamilySql: SQL = sql`${acceptedSqlOf(f)} and ${hasAudienceSqlOf(f)} and ${hasClientSql}
   and (${f.secondFactor} is not null or not ${demandSql})`

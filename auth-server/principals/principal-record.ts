@@ -28,6 +28,7 @@ import {
   sessions,
   users,
 } from '../store/schema.ts'
+import { hangsSql } from './accepted-logins.ts'
 import { catalogueSql, isCatalogueSql } from './catalogue.ts'
 import { instanceIdSql, noCounter } from './change-counter.ts'
 import { demandSql } from './demand-sql.ts'
@@ -86,6 +87,9 @@ export const principalFactsSql = (aliveSince: SQL): SQL => sql`(select json_buil
     union all select ${s.id}, ${s.endedAt} from ${sessions} ${s}
     where ${s.userId} = ${p.userId} and ${s.endedAt} is not null and ${s.expiresAt} > ${aliveSince}
       and (${s.generation} = ${p.generation} or ${s.id}::text = ${p.keptLoginId})
+    union all select ${f.id}, ${s.endedAt} from ${sessions} ${s} join ${loginFamilies} ${f}
+      on ${f.sessionId} = ${s.id} and ${f.endedAt} is null and ${hangsSql}
+    where ${s.userId} = ${p.userId} and ${s.endedAt} is not null and ${f.tokensExpireAt} > ${aliveSince}
     union all
     select ${k.id}, ${k.revokedAt} from ${apiKeys} ${k}
     where ${k.userId} = ${p.userId} and ${k.revokedAt} is not null and ${k.tokensExpireAt} > ${aliveSince}

@@ -165,7 +165,7 @@ export const loginFamilies = authSchema.table(
     audience: text(),
     /** The client that it signs in to; null for a login at `/login`. The login ends with the client. */
     clientId: uuid('client_id'),
-    /** The session that it ends with; null for a login at `/login`, and with `offline_access`. */
+    /** The session that its user signed in by, and that it ends with unless it has the scope `offline_access`. */
     sessionId: uuid('session_id'),
     /** The rights of its tokens, of those that the user has; null: all of them. */
     rights: text().array(),

@@ -8,6 +8,7 @@ import {
 } from '../../shared/protocol/access-token/verify-access-token.ts'
 import type { SecretsKeys } from '../store/secrets-keys.ts'
 import { createAccessTokenIssuer, type IssueAccessToken, type SigningKeys } from './access-tokens.ts'
+import { createIdTokenIssuer, createIdTokenReader, type IssueIdToken, type ReadIdTokenHint } from './id-tokens.ts'
 import { createKeySignedIssuer, type IssueKeySignedToken, type KeySignedSigningKeys } from './key-signed-tokens.ts'
 import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.ts'
 
@@ -15,6 +16,8 @@ import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.ts'
 export interface Tokens {
   readonly issueAccessToken: IssueAccessToken
   readonly verifyAccessToken: VerifyAccessToken
+  readonly issueIdToken: IssueIdToken
+  readonly readIdTokenHint: ReadIdTokenHint
   readonly refreshTokens: RefreshTokens
   readonly issueKeySignedToken: IssueKeySignedToken
 }
@@ -37,6 +40,8 @@ export function createTokens(
   return {
     issueAccessToken: createAccessTokenIssuer({ keys: keyRing, ids, issuer, audience }),
     verifyAccessToken: rememberAwaitedTokens(verify, { keys, clock }),
+    issueIdToken: createIdTokenIssuer({ keys: keyRing, issuer }),
+    readIdTokenHint: createIdTokenReader({ keys, issuer, clock }),
     refreshTokens: createRefreshTokens({ secretsKeys, ids, issuer }),
     issueKeySignedToken: createKeySignedIssuer(keyRing),
   }

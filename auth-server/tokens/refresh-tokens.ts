@@ -23,6 +23,7 @@ const claimsSchema = z.object({
   ctr: z.number().int().min(0).max(0x7fffffff),
   gen: z.number().int(),
   res: z.string().optional(),
+  cid: z.string().optional(),
   exp: z.number().int(),
 })
 
@@ -37,6 +38,8 @@ export interface RefreshTokenContent {
   readonly generation: number
   /** The audience of the login; null: that of the pair. */
   readonly audience: string | null
+  /** The client that the login is of; null: logins at `/login`. */
+  readonly clientId: string | null
   /** Seconds since the epoch. */
   readonly expiresAt: number
 }
@@ -79,13 +82,14 @@ export function createRefreshTokens({ secretsKeys, ids, issuer }: RefreshTokenPo
   }
 
   return {
-    issue: ({ username, loginId, counter, generation, audience: resource, issuedAt, expiresAt }) => {
+    issue: ({ username, loginId, counter, generation, audience: resource, clientId, issuedAt, expiresAt }) => {
       const claims = {
         sid: loginId,
         ctr: counter,
         gen: generation,
         // JSON has no member whose value is undefined.
         res: resource ?? undefined,
+        cid: clientId ?? undefined,
         iss: issuer,
         sub: username,
         aud: audience,
@@ -106,6 +110,7 @@ export function createRefreshTokens({ secretsKeys, ids, issuer }: RefreshTokenPo
         counter: data.ctr,
         generation: data.gen,
         audience: data.res ?? null,
+        clientId: data.cid ?? null,
         expiresAt: data.exp,
       }
     },

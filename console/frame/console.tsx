@@ -24,12 +24,11 @@ import type { Caller } from '../../shared/protocol/authentication/authenticate.t
 import { explainedProblems } from '../../shared/protocol/problems/catalogue.ts'
 import { htmlType, pageHeaders } from '../../shared/server/html/page.ts'
 import type { ConsoleServer } from '../../shared/server/pages/console.ts'
-import { firstPages } from '../../shared/server/pages/first-pages.ts'
+import { firstPages, signInPath } from '../../shared/server/pages/first-pages.ts'
 import { type Api, type ApiRefusal, createInnerApi, RefusedCall, type RouteTable } from './api.ts'
 import { type AssetName, consoleAssets } from './assets.ts'
 import { renderFrame } from './frame.tsx'
 import { may } from './may.ts'
-import { signInPath } from './navigation.ts'
 import { type Reader, readerOf } from './reader.ts'
 
 /** The settings of a console. */
@@ -60,6 +59,8 @@ export interface ShownPage {
   readonly status?: number
   readonly scripts?: readonly AssetName[]
   readonly headers?: HttpResponse['headers']
+  /** Where forms may lead by redirects, beside the pair: the origin of an application, or its own scheme. */
+  readonly formTarget?: string | undefined
 }
 
 /** The result of a page: itself, another page to go on to, or a response of its own, such as a file. */
@@ -220,7 +221,7 @@ export function shownResponse(
 ): HttpResponse {
   if ('response' in shown) return shown.response
   if ('redirect' in shown) return { status: 303, headers: { ...noStore, location: shown.redirect }, body: null }
-  const { title, content, status = 200, scripts = [], headers = {} } = shown
+  const { title, content, status = 200, scripts = [], headers = {}, formTarget } = shown
   const { path } = request
   const text = renderFrame({ title, server, publicOrigins, path, reader: caller, scripts, children: content })
   const origins = Object.values(publicOrigins)
@@ -228,7 +229,7 @@ export function shownResponse(
     'script-src': ["'self'"],
     'connect-src': ["'self'"],
     // Browsers apply this directive to the redirect that answers a form, too.
-    'form-action': ["'self'", ...origins],
+    'form-action': ["'self'", ...origins, ...(formTarget === undefined ? [] : [formTarget])],
   }
   // No cache keeps a page: after a sign-out, the button Back shows nothing.
   return { status, headers: { 'content-type': htmlType, ...noStore, ...pageHeaders(policy), ...headers }, body: text }

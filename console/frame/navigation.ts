@@ -12,9 +12,6 @@ export interface NavigationEntry {
   readonly isAdministration?: boolean
 }
 
-/** The page on which readers sign in. It is on the auth server. */
-export const signInPath = '/account/sign-in'
-
 /** The end of every sign-out from a page: the deal server forgets, and leads to the page for signing in. */
 export const signedOutPath = '/console/signed-out'
 

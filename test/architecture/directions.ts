@@ -144,6 +144,17 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     'shared',
     '*',
   ],
+  'auth-server/authorization': [
+    'auth-server/oauth',
+    'auth-server/clients',
+    'auth-server/logins',
+    'auth-server/tokens',
+    'auth-server/principals',
+    'auth-server/audit',
+    'auth-server/store',
+    'shared',
+    '*',
+  ],
   'auth-server/http/request-parts': [
     'auth-server/principals',
     'auth-server/oauth',
@@ -152,6 +163,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     'zod',
   ],
   'auth-server/http/services': [
+    'auth-server/authorization',
     'auth-server/access',
     'auth-server/api-keys',
     'auth-server/audit',
@@ -182,6 +194,10 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     'zod',
   ],
   'auth-server/http/oauth': [
+    'auth-server/authorization',
+    'auth-server/clients',
+    'auth-server/key-ring',
+    'auth-server/tokens',
     'auth-server/http/services',
     'auth-server/http/request-parts',
     'auth-server/http/endpoints',
@@ -225,6 +241,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   'shared/server': ['shared/platform', 'shared/protocol', '*'],
   console: [
     'auth-server/http/endpoints/index.ts',
+    'auth-server/http/oauth/authorize.ts',
     'auth-server/principals/rights.ts',
     'auth-server/key-ring/life-cycle.ts',
     'deal-server/http/styles/route-schemas.ts',

@@ -56,6 +56,7 @@ const credentials = {
   session: 'the session',
   forwarded: 'the credential of the request that is asked about',
   service: 'a service',
+  browser: 'a session, if the browser has one',
 }
 
 const open = '**no credential**'

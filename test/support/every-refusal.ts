@@ -23,6 +23,7 @@ export interface Row {
     | 'session'
     | 'forwarded'
     | 'service'
+    | 'browser'
     | 'deal-server'
     | 'none'
   /** A form is answered by browsers' rules, too: the cross-site rule holds before any credential is looked at. */
@@ -85,6 +86,7 @@ const unknownId = '0192f0c0-0000-7000-8000-000000000000'
 
 const examples: Readonly<Record<string, string>> = {
   username: 'bob',
+  clientId: unknownId,
   name: 'none',
   id: unknownId,
   key: 'current',
@@ -136,6 +138,12 @@ const bodies: Readonly<Record<string, string>> = {
   createKeySignedToken: '{}',
   signIn: '{}',
   signOutByForm: '_method=DELETE',
+  createClient: JSON.stringify({ name: 'a shop', kind: 'public', redirectUris: ['https://app.example/'], rights: [] }),
+  patchClient: '{}',
+  rotateClient: '{}',
+  oauthAuthorizeByForm: 'client_id=none',
+  decideAuthorizationRequest: 'client_id=none&request_uri=none&decision=allow',
+  oauthPushRequest: 'client_id=none',
   oauthToken: 'grant_type=client_credentials',
   oauthRevoke: 'token=none',
   oauthIntrospect: 'token=none',

@@ -1,10 +1,12 @@
 /** All public endpoints except those of OAuth (docs/contract/logins.md#routes-of-the-auth-server). */
+
 import type { AuthServices } from '../services/auth-services.ts'
 import { resourceServersEndpoints } from './access/resource-servers.ts'
 import { rolesEndpoints } from './access/roles.ts'
 import { apiKeysEndpoints } from './api-keys.ts'
 import { auditEndpoint } from './audit.ts'
 import { clientsEndpoints } from './clients.ts'
+import { consentsEndpoints } from './consents.ts'
 import { digestSecretEndpoint } from './digest-secret.ts'
 import { verifyEndpoint } from './forward-auth/verify.ts'
 import { keyDocumentEndpoints } from './key-documents.ts'
@@ -56,6 +58,7 @@ export const createEndpoints = (serves: ServedSchemes, services: AuthServices) =
   ...apiKeysEndpoints(services),
   ...servicesEndpoints(services),
   ...clientsEndpoints(services),
+  ...consentsEndpoints(services),
   keysEndpoint(services),
   auditEndpoint(services),
   ...keyDocumentEndpoints(services.keyRing),

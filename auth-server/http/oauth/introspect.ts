@@ -29,6 +29,7 @@ const response = component(
       exp: seconds.optional(),
       iat: seconds.optional(),
       sub: z.string().optional(),
+      sid: z.string().optional().meta({ description: 'The login or API key that the token is of.' }),
       aud: z.union([z.string(), z.array(z.string())]).optional(),
       iss: z.string().optional(),
       jti: z.string().optional(),

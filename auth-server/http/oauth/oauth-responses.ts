@@ -39,19 +39,23 @@ const challengeFor = (request: HttpRequest): HttpResponse['headers'] =>
     ? bearerChallenge
     : { 'www-authenticate': [`Basic realm="${realm}", charset="UTF-8"`] }
 
+/** People see these routes, by pages of the console. */
+const ofBrowsers = /^\/oauth\/(authorize|logout)(\/|$)/
+
 /** Writes a problem outside a handler as an OAuth error, with the closest error code that OAuth has. */
 export const oauthProblemForm: OtherProblemForm = (request, problem) =>
-  request.path.startsWith('/oauth/')
+  request.path.startsWith('/oauth/') && !ofBrowsers.test(request.path)
     ? {
         headers: { 'content-type': 'application/json', ...neverStored },
-        body: bodyOf(errorOf(problem), problem.detail),
+        body: bodyOf(errorOf(problem, request.path), problem.detail),
       }
     : undefined
 
-function errorOf({ status, code }: ProblemDocument): string {
+function errorOf({ status, code }: ProblemDocument, path: string): string {
   if (status === 503 || status === 429) return 'temporarily_unavailable'
   if (status >= 500) return 'server_error'
   const ofToken = ['invalid-token', 'wrong-audience', 'token-expired', 'login-ended', 'principal-disabled']
   if (ofToken.includes(code)) return 'invalid_token'
-  return status === 401 ? 'invalid_client' : 'invalid_request'
+  if (code === 'missing-right') return 'insufficient_scope'
+  return status === 401 ? (path === '/oauth/userinfo' ? 'invalid_token' : 'invalid_client') : 'invalid_request'
 }

@@ -4,6 +4,7 @@ import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { loginClientId } from '../../../shared/protocol/access-token/access-token.ts'
 import { authorizationOf } from '../../../shared/protocol/authentication/scheme.ts'
 import type { Audit } from '../../audit/audit.ts'
+import type { KnownClient } from '../../clients/client-secrets.ts'
 import { assertionType } from '../../oauth/client-assertion.ts'
 import type { Client, ClientCredentials } from '../../oauth/clients.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
@@ -30,8 +31,7 @@ export function readClientCredentials(request: HttpRequest, form: OAuthForm): Cl
     if (form.required('client_assertion_type') !== assertionType) throw invalidClient()
     return { method: 'private_key_jwt', clientId, assertion: form.required('client_assertion') }
   }
-  if (clientId !== undefined && clientId !== loginClientId) throw invalidClient()
-  return undefined
+  return clientId === undefined || clientId === loginClientId ? undefined : { method: 'none', clientId }
 }
 
 /** Reads Basic credentials of a client. Id and secret are form-encoded before they are joined (RFC 6749 §2.3.1). */
@@ -44,7 +44,8 @@ function ofHeader(credential: string, named: string | undefined): ClientCredenti
       'The parameter client_id names another client than the Authorization header.',
     )
   }
-  return { method: 'client_secret_basic', clientId, secret }
+  // Programs that know no other place for the name of a public client send it so.
+  return secret === '' ? { method: 'none', clientId } : { method: 'client_secret_basic', clientId, secret }
 }
 
 /** Decodes the text behind `Basic`. Undefined when it is not base64. */
@@ -76,6 +77,19 @@ export async function authenticateAt(
   const of = { address: request.peer.address, endpoint: origin + request.path }
   const client = await notingRefusal(request, { credentials, audit }, () => authenticateClient(credentials, of))
   request.caller = { userId: client.owner.userId, scheme: credentials.method }
+  return client
+}
+
+/** The same for an application. @throws as `AuthenticateClient` */
+export async function authenticateApplicationAt(
+  request: HttpRequest,
+  credentials: ClientCredentials | undefined,
+  { authenticateApplication, audit, origin }: AuthServices,
+): Promise<KnownClient> {
+  if (!credentials) throw invalidClient()
+  const of = { address: request.peer.address, endpoint: origin + request.path }
+  const client = await notingRefusal(request, { credentials, audit }, () => authenticateApplication(credentials, of))
+  request.caller = { clientId: client.id, scheme: credentials.method }
   return client
 }
 

@@ -23,7 +23,7 @@ export async function grantToService(
   { credentials, form }: TokenRequest,
   { services, loginThrottle, audit }: AuthServices,
 ) {
-  if (credentials.method === 'private_key_jwt') return undefined
+  if (credentials.method === 'private_key_jwt' || credentials.method === 'none') return undefined
   const { clientId: id, secret, method: scheme } = credentials
   if (!(await services.known(id))) return undefined
   const token = await notingRefusal(request, { credentials, audit }, async () => {

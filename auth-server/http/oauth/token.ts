@@ -1,13 +1,14 @@
 /** POST /oauth/token (RFC 6749 §4.4 and §6; client authentication: §2.3, RFC 7523). */
 import * as z from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { component, defineCredentialEndpoint, seconds } from '../../../shared/server/endpoints/endpoint.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
 import { auditedRefresh } from '../endpoints/refresh.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import type { AuthServices } from '../services/auth-services.ts'
 import { client, type OAuthForm, oauthBody, oauthDefaults, text } from './oauth-endpoint.ts'
-import { authenticateAt, readClientCredentials } from './read-client-credentials.ts'
+import { authenticateApplicationAt, authenticateAt, readClientCredentials } from './read-client-credentials.ts'
 import { grantToService } from './service-grant.ts'
 
 const response = component(
@@ -20,6 +21,7 @@ const response = component(
       scope: z.string().optional(),
       refresh_token: z.string().optional(),
       refresh_expires_in: seconds.optional(),
+      id_token: z.string().optional(),
     })
     .meta({ description: 'RFC 6749 §5.1. Durations in seconds.' }),
 )
@@ -36,13 +38,16 @@ export const tokenEndpoint = (services: AuthServices) =>
     ...oauthDefaults,
     path: '/oauth/token',
     id: 'oauthToken',
-    summary: 'Get an access token, by a refresh token, as an API key or as a service',
+    summary: 'Get tokens, by a code or a refresh token, as an API key or as a service',
     description:
-      'RFC 6749 §4.4 and §6. An API key is a client: its id and secret by Basic, or in the form. So is a service, ' +
+      'RFC 6749 §4.1.3, §4.4 and §6. An application exchanges the code of a sign-in. An API key is a client: its id and secret by Basic, or in the form. So is a service, ' +
       'whose token is good for routes of services alone.',
     caller: client,
     body: oauthBody({
-      grant_type: z.enum(['refresh_token', 'client_credentials']),
+      grant_type: z.enum(['authorization_code', 'refresh_token', 'client_credentials']),
+      code: text,
+      redirect_uri: text,
+      code_verifier: text.meta({ description: 'RFC 7636 §4.5.' }),
       refresh_token: text,
       scope: text.meta({
         description: 'Of `client_credentials`: names of rights, which narrow what the token may do.',
@@ -60,24 +65,39 @@ export const tokenEndpoint = (services: AuthServices) =>
       if (grant) return { body: await grant(request, form, services), headers: noCache }
       throw new OAuthError(
         'unsupported_grant_type',
-        'grant_type: Expected refresh_token or client_credentials. Users log in with their password at /login.',
+        'grant_type: Expected authorization_code, refresh_token or client_credentials. Users log in with their ' +
+          'password at /login.',
       )
     },
   })
 
+const authorizationCode: Grant = async (request, form, services) => {
+  const client = await authenticateApplicationAt(request, readClientCredentials(request, form), services)
+  const [code, redirectUri] = [form.required('code'), form.required('redirect_uri')]
+  const audience = form.get('resource') === undefined ? undefined : await audienceIn(form, services)
+  // A client that has gone repeats the request, and a code that comes twice ends its login.
+  if (await request.hasClosed())
+    throw new ProblemError('malformed-request', 'The client did not wait for the response.')
+  return services.exchangeCode(client, {
+    code,
+    redirectUri,
+    verifier: form.get('code_verifier'),
+    audience,
+    clientAddress: request.peer.address,
+    userAgent: request.header('user-agent'),
+  })
+}
+
 const refreshToken: Grant = async (request, form, services) => {
   const credentials = readClientCredentials(request, form)
   const token = form.required('refresh_token')
-  if (credentials) {
-    await authenticateAt(request, credentials, services)
-    throw new OAuthError('invalid_grant', 'The refresh token was not issued to this client.')
-  }
+  const client = credentials && (await authenticateApplicationAt(request, credentials, services))
   if (form.get('scope') !== undefined) {
-    throw new OAuthError('invalid_scope', 'A refresh takes no scope: the new token may do what the user may.')
+    throw new OAuthError('invalid_scope', 'A refresh takes no scope: the new token may do what the former one might.')
   }
   const audience = await audienceIn(form, services)
   if (form.get('resource') !== undefined) services.requireSameAudience(token, audience)
-  return auditedRefresh(request, token, services)
+  return auditedRefresh(request, token, services, client?.id)
 }
 
 /** The audience that `resource` chooses; null: that of the pair. @throws OAuthError `invalid_target`; Unavailable */
@@ -98,6 +118,7 @@ const clientCredentials: Grant = async (request, form, services) => {
 }
 
 const grants: ReadonlyMap<string, Grant> = new Map([
+  ['authorization_code', authorizationCode],
   ['refresh_token', refreshToken],
   ['client_credentials', clientCredentials],
 ])

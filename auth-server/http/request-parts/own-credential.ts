@@ -1,6 +1,7 @@
 /** Credentials that several endpoints read themselves, instead of those of a scheme. */
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
+import type { Authentication, Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import { authorizationOf, realm } from '../../../shared/protocol/authentication/scheme.ts'
 import type { OwnCredential } from '../../../shared/server/endpoints/endpoint.ts'
 
@@ -8,7 +9,7 @@ import type { OwnCredential } from '../../../shared/server/endpoints/endpoint.ts
 export const bearerChallenge = { 'www-authenticate': [`Bearer realm="${realm}"`] }
 
 /** The challenge for a token that is not accepted (RFC 6750 §3.1). */
-const invalidTokenChallenge = { 'www-authenticate': [`Bearer realm="${realm}", error="invalid_token"`] }
+export const invalidTokenChallenge = { 'www-authenticate': [`Bearer realm="${realm}", error="invalid_token"`] }
 
 /** User name and password in the body. `handle` checks them. */
 export const password: OwnCredential<undefined> = {
@@ -61,3 +62,34 @@ function bearerTokenOf(request: HttpRequest): string {
     members: { schemes: ['bearer'] },
   })
 }
+
+/**
+ * The session of a browser, if it sends one that is good. A browser without one is nobody yet: it signs in, and comes
+ * again. Other credentials sign nobody in.
+ */
+export const browserOf = (
+  findCredentials: Authentication['findCredentials'],
+  isSentByBrowsers: boolean,
+): OwnCredential<Caller | undefined> => ({
+  kind: 'browser',
+  isSentByBrowsers,
+  problems: isSentByBrowsers ? ['cross-site'] : [],
+  security: [],
+  find: async (request, authenticate) => {
+    if (!findCredentials(request).schemes.includes('session')) return undefined
+    try {
+      const caller = await authenticate(request)
+      return caller.scheme === 'session' ? caller : undefined
+    } catch (error) {
+      if (error instanceof ProblemError && endedSession.has(error.code)) return undefined
+      throw error
+    }
+  },
+})
+
+const endedSession: ReadonlySet<string> = new Set([
+  'invalid-session',
+  'login-ended',
+  'principal-disabled',
+  'wrong-audience',
+])

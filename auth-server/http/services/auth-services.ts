@@ -9,6 +9,7 @@ import type { Roles } from '../../access/roles.ts'
 import type { ApiKeysForCallers } from '../../api-keys/api-keys.ts'
 import type { Audit } from '../../audit/audit.ts'
 import type { AuditPage, AuditPageRequest } from '../../audit/read-entries.ts'
+import type { SignIn } from '../../authorization/sign-in.ts'
 import type { Clients } from '../../clients/clients.ts'
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import type { Logins } from '../../logins/create-logins.ts'
@@ -25,7 +26,7 @@ export interface ReturnOrigins {
 }
 
 /** The services behind the public endpoints of an auth server. Each endpoint names those that it uses. */
-export interface AuthServices extends Logins, OAuth {
+export interface AuthServices extends Logins, OAuth, SignIn {
   readonly apiKeys: ApiKeysForCallers
   readonly audit: Audit
   readonly clients: Clients

@@ -19,6 +19,8 @@ export interface NamedCaller {
   readonly userId?: string
   /** The id of another program that calls for itself. */
   readonly serviceId?: string
+  /** The id of an application that calls for a user. */
+  readonly clientId?: string
   /** The authentication scheme. */
   readonly scheme: string
 }

@@ -180,6 +180,12 @@ export const authProblems = {
     meaning: 'There may be 1,000 services.',
     remedy: 'Delete services that are no longer used, then try again.',
   },
+  'invalid-authorization-request': {
+    status: 400,
+    title: 'The request of the application is not right',
+    meaning: 'It names no client, or an address that the client has not registered, or it has expired.',
+    remedy: 'Go back to the application and sign in again. Its developer finds the reason in the detail.',
+  },
   'client-exists': {
     status: 409,
     title: 'There is a client of this name already',

@@ -95,7 +95,7 @@ export const jsonBody = <Schema extends z.ZodType, const Required extends boolea
  */
 export interface OwnCredential<Found> {
   /** For tests: the possible refusals of a route depend on it. */
-  readonly kind: 'password' | 'token' | 'client' | 'session' | 'forwarded' | 'service'
+  readonly kind: 'password' | 'token' | 'client' | 'session' | 'forwarded' | 'service' | 'browser'
   /** True when browsers send it without being asked. Then the cross-site rule runs before the credential is read. */
   readonly isSentByBrowsers?: boolean
   /**

@@ -18,6 +18,7 @@ import { createSealing } from '../../../auth-server/store/sealing.ts'
 import { parseSecretsKeys, type SecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import type { AuthSystems } from '../../../auth-server/systems/auth-systems.ts'
 import { createAccessTokenIssuer } from '../../../auth-server/tokens/access-tokens.ts'
+import { createIdTokenIssuer, createIdTokenReader } from '../../../auth-server/tokens/id-tokens.ts'
 import { createKeySignedIssuer } from '../../../auth-server/tokens/key-signed-tokens.ts'
 import { createRefreshTokens } from '../../../auth-server/tokens/refresh-tokens.ts'
 import { ensureAnonymous } from '../../../auth-server/users/create-user.ts'
@@ -154,6 +155,8 @@ export function createAuthCore(options: CoreOptions) {
     secondFactors,
     refreshTokens: createRefreshTokens({ secretsKeys: options.secretsKeys ?? sharedKeys, ids, issuer }),
     issueAccessToken: createAccessTokenIssuer({ keys: signingKeys, ids, issuer, audience }),
+    issueIdToken: createIdTokenIssuer({ keys: signingKeys, issuer }),
+    readIdTokenHint: createIdTokenReader({ keys, issuer, clock }),
     issueKeySignedToken: createKeySignedIssuer(signingKeys),
     verifyAccessToken: createAccessTokenVerifier({ keys, issuer, clock }),
   }

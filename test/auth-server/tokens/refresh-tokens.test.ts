@@ -17,6 +17,7 @@ const content = {
   counter: 4,
   generation: 2,
   audience: null,
+  clientId: null,
   expiresAt: 2_000_000_000,
 }
 const issued = { ...content, issuedAt: 1_900_000_000 }

@@ -63,8 +63,11 @@ const isSafe = ({ method }: Row): boolean => method === 'GET'
 /** Of callers of any scheme, and of `/sessions/{key}`, which takes their credentials too. */
 const takesSchemes = ({ kind }: Row): boolean => kind === 'caller' || kind === 'session'
 /** OAuth's words for what other routes have codes for. */
-const asOAuth = ({ kind }: Row, outcome: string, error: string): string =>
-  kind === 'client' ? `${outcome.slice(0, 3)} ${error}` : outcome
+const asOAuth = ({ kind, path }: Row, outcome: string, error: string): string => {
+  const ofToken = path === '/oauth/userinfo'
+  if (kind !== 'client' && !ofToken) return outcome
+  return `${outcome.slice(0, 3)} ${ofToken && error === 'invalid_client' ? 'invalid_token' : error}`
+}
 
 const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` })
 const evil = 'https://evil.test'
@@ -86,7 +89,9 @@ const refusals: readonly Refusal[] = [
       if (row.kind === 'password') return '400 invalid-body'
       if (row.kind === 'forwarded') return '403 untrusted-proxy'
       if (row.route === 'POST /oauth/revoke') return '200'
-      return row.kind === 'none' ? undefined : asOAuth(row, '401 unauthenticated', 'invalid_client')
+      // A browser without a session signs in first.
+      const isAsked = row.kind !== 'none' && row.kind !== 'browser'
+      return isAsked ? asOAuth(row, '401 unauthenticated', 'invalid_client') : undefined
     },
   },
   {
@@ -94,7 +99,8 @@ const refusals: readonly Refusal[] = [
     headers: () => ({ authorization: 'Foreign credential' }),
     expected: (row) => {
       if (takesSchemes(row)) return '401 unknown-scheme'
-      if (['token', 'service', 'deal-server'].includes(row.kind)) return '401 unauthenticated'
+      if (['token', 'service', 'deal-server'].includes(row.kind))
+        return asOAuth(row, '401 unauthenticated', 'invalid_client')
       return row.kind === 'client' && row.route !== 'POST /oauth/revoke' ? '401 invalid_client' : undefined
     },
   },
@@ -104,7 +110,7 @@ const refusals: readonly Refusal[] = [
     expected: (row) => {
       if (row.kind === 'client') return '400 invalid_request'
       const isRead = takesSchemes(row) || row.kind === 'token' || row.kind === 'service'
-      return isRead ? '400 several-credentials' : undefined
+      return isRead ? asOAuth(row, '400 several-credentials', 'invalid_request') : undefined
     },
   },
   {

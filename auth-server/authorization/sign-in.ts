@@ -1,0 +1,39 @@
+/**
+ * Signing people in to applications (OAuth 2.0, OpenID Connect Core): authorization requests, codes, consents. This
+ * folder owns what happens between an application's request and the login of that application. It must not know HTTP.
+ */
+import { consentPath, signInPath } from '../../shared/server/pages/first-pages.ts'
+import type { OAuthSystems } from '../oauth/oauth-systems.ts'
+import { type Authorization, createAuthorization } from './authorize.ts'
+import { type GivenConsent, listConsents, withdrawConsent } from './consents.ts'
+import { createCodeExchange, type ExchangeCode } from './exchange-code.ts'
+
+/** What signs people in to applications. */
+export interface SignIn {
+  readonly authorization: Authorization
+  readonly exchangeCode: ExchangeCode
+  readonly consents: {
+    /** @throws Unavailable */
+    list(userId: string): Promise<GivenConsent[]>
+    /** @throws ProblemError `not-found`; Unavailable */
+    withdraw(user: { readonly userId: string; readonly username: string }, clientId: string): Promise<void>
+  }
+}
+
+/** Creates it. */
+export function createSignIn(systems: OAuthSystems): SignIn {
+  const { publicOrigin } = systems.settings
+  const pages = {
+    authorize: `${publicOrigin}/oauth/authorize`,
+    signIn: publicOrigin + signInPath,
+    consent: publicOrigin + consentPath,
+  }
+  return {
+    authorization: createAuthorization(systems, pages),
+    exchangeCode: createCodeExchange(systems),
+    consents: {
+      list: (userId) => listConsents(systems, userId),
+      withdraw: (user, clientId) => withdrawConsent(systems, user, clientId),
+    },
+  }
+}

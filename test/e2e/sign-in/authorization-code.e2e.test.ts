@@ -1,0 +1,99 @@
+import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import {
+  answerOf,
+  askTokens,
+  callback,
+  codeOf,
+  exchange,
+  newVerifier,
+  originOf,
+  registerClient,
+  requestOf,
+  signedInBrowser,
+  type TestClient,
+} from '../../support/clients/sign-in/applications.ts'
+import { Browser } from '../../support/clients/sign-in/browser.ts'
+import { describeBackends } from '../../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
+
+let stack: Stack
+let origin: string
+let client: TestClient
+
+describeBackends('the authorization code', (openBackend) => {
+  beforeAll(async () => {
+    stack = await openStack(openBackend)
+    origin = await originOf(stack)
+    client = await registerClient(stack, { name: 'the shop' })
+  })
+  afterAll(() => stack.close())
+
+  const userInfo = (token: string) => stack.auth.send('/oauth/userinfo', { token })
+  const dealsWith = async (token: string) => (await stack.deal.send('/rest/v1/deals', { token })).status
+
+  it('signs a person in: sign-in page, code, tokens, claims, deals, a refresh', async () => {
+    const browser = new Browser(origin)
+    const { verifier, challenge } = newVerifier()
+    const asked = requestOf(client, { code_challenge: challenge, scope: 'openid profile roles' })
+    const page = await browser.go(`/oauth/authorize?${asked}`)
+    expect(page.reply.status).toBe(200)
+    expect(page.url).toContain('/account/sign-in?')
+    expect(page.reply.text).toContain('the shop')
+    expect(page.reply.headers.get('content-security-policy')).toContain('https://app.example')
+    const arrival = await browser.signIn(page, 'alice', passwordOf('alice'))
+    expect(arrival.url.startsWith(`${callback}?`)).toBe(true)
+    expect(arrival.reply.headers.get('referrer-policy')).toBe('no-referrer')
+    const { code = '', ...rest } = answerOf(arrival)
+    const { body: metadata } = await stack.auth.send('/.well-known/openid-configuration')
+    expect(rest).toEqual({ state: 'the state', iss: metadata.issuer })
+    const reply = await exchange(stack, client, { code, verifier })
+    expect(reply.status).toBe(200)
+    expect(reply.headers.get('cache-control')).toBe('no-store')
+    const { access_token, refresh_token, id_token, ...members } = reply.body as Record<string, string>
+    expect(members).toEqual({
+      token_type: 'Bearer',
+      expires_in: expect.any(Number),
+      refresh_expires_in: expect.any(Number),
+      scope: 'openid profile roles',
+    })
+    const jwks = createRemoteJWKSet(new URL(`${stack.auth.url}/.well-known/jwks.json`))
+    const expected = { issuer: String(metadata.issuer), audience: client.id, typ: 'JWT' }
+    const { payload } = await jwtVerify(id_token ?? '', jwks, expected)
+    expect(payload).toMatchObject({ nonce: 'the nonce', preferred_username: 'alice', acr: 'pwd', amr: ['pwd'] })
+    const claims = decodeJwt(access_token ?? '')
+    expect(claims).toMatchObject({ client_id: client.id, sub: 'alice', auth_time: payload.auth_time })
+    expect(claims).not.toHaveProperty('scope')
+    expect((await userInfo(access_token ?? '')).body).toMatchObject({ sub: payload.sub, roles: payload.roles })
+    expect(await dealsWith(access_token ?? '')).toBe(200)
+    const refreshed = await askTokens(stack, client, { grant_type: 'refresh_token', refresh_token })
+    expect(refreshed.status).toBe(200)
+    const again = decodeJwt(String(refreshed.body.id_token))
+    expect(again).toMatchObject({ sub: payload.sub, aud: client.id, auth_time: payload.auth_time, sid: payload.sid })
+    expect(again).not.toHaveProperty('nonce')
+    expect(await dealsWith(String(refreshed.body.access_token))).toBe(200)
+  })
+
+  it('works once: a second use ends what came of the first', async () => {
+    const browser = await signedInBrowser(stack, 'bob')
+    const code = await codeOf(browser, client)
+    const first = await exchange(stack, client, code)
+    expect(first.status).toBe(200)
+    const { access_token: token, refresh_token } = first.body as Record<string, string>
+    expect(await dealsWith(token ?? '')).toBe(200)
+    const second = await exchange(stack, client, code)
+    expect(second).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })
+    expect(await dealsWith(token ?? '')).toBe(401)
+    const refreshed = await askTokens(stack, client, { grant_type: 'refresh_token', refresh_token })
+    expect(refreshed).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })
+  })
+
+  it('used twice at once makes at most one login, which ends', async () => {
+    const browser = await signedInBrowser(stack, 'bob')
+    const code = await codeOf(browser, client)
+    const replies = await Promise.all([1, 2, 3].map(() => exchange(stack, client, code)))
+    const given = replies.filter(({ status }) => status === 200)
+    expect(given.length).toBeLessThanOrEqual(1)
+    for (const { body } of given) expect(await dealsWith(String(body.access_token))).toBe(401)
+  })
+})
