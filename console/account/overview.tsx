@@ -2,7 +2,7 @@
 
 import { firstPages } from '../../shared/server/pages/first-pages.ts'
 import type { AuthPage } from '../frame/auth-api.ts'
-import { Time } from '../frame/content.tsx'
+import { Facts, Time } from '../frame/content.tsx'
 import { RightsInWords } from '../parts/rights.tsx'
 import { AccountFrame } from './tabs.tsx'
 
@@ -18,14 +18,12 @@ export const overviewPage = (): AuthPage => ({
         <AccountFrame request={request}>
           <section class="panel">
             <h2>{me.username}</h2>
-            <dl class="facts">
-              <dt>Roles</dt>
-              <dd>{me.roles.length > 0 ? me.roles.join(', ') : 'No role'}</dd>
-              <dt>This session ends at the latest</dt>
-              <dd>
-                <Time time={me.expiresAt} reader={reader} />
-              </dd>
-            </dl>
+            <Facts
+              facts={[
+                ['Roles', me.roles.length > 0 ? me.roles.join(', ') : 'No role'],
+                ['This session ends at the latest', <Time time={me.expiresAt} reader={reader} />],
+              ]}
+            />
           </section>
           <section class="panel">
             <h2>What you may do</h2>

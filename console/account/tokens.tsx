@@ -4,7 +4,7 @@ import { atFields } from '../frame/at-fields.ts'
 import type { AuthPage, AuthReply, AuthVisit } from '../frame/auth-api.ts'
 import { Checkboxes, chosenOf } from '../frame/choices.tsx'
 import type { PageResult, ShownPage } from '../frame/console.tsx'
-import { Time } from '../frame/content.tsx'
+import { Facts, Time } from '../frame/content.tsx'
 import { ErrorSummary, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 import { fieldTextOf, formProblem } from '../parts/forms.ts'
@@ -48,12 +48,12 @@ export const digestShown = (
     secrets: [{ label: 'Secret', value: secret }],
     back: to,
     children: (
-      <dl class="facts">
-        <dt>User name, spelt exactly so</dt>
-        <dd>{username}</dd>
-        <dt>Realm</dt>
-        <dd>{realm}</dd>
-      </dl>
+      <Facts
+        facts={[
+          ['User name, spelt exactly so', username],
+          ['Realm', realm],
+        ]}
+      />
     ),
   })
 
@@ -84,16 +84,12 @@ async function makeToken(visit: AuthVisit, serves: ServedTokens): Promise<PageRe
     secrets: [{ label: 'Token', value: token }],
     back,
     children: (
-      <dl class="facts">
-        <dt>Expires</dt>
-        <dd>
-          <Time time={new Date(expiresAt * 1000).toISOString()} reader={reader} />
-        </dd>
-        <dt>Signed by the key</dt>
-        <dd>
-          <code>{kid}</code>
-        </dd>
-      </dl>
+      <Facts
+        facts={[
+          ['Expires', <Time time={new Date(expiresAt * 1000).toISOString()} reader={reader} />],
+          ['Signed by the key', <code>{kid}</code>],
+        ]}
+      />
     ),
   })
 }

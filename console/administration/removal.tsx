@@ -1,6 +1,7 @@
 /** The form that removes something for ever, when the reader has typed its name. */
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import { ErrorSummary, Field, fieldErrors } from '../frame/fields.tsx'
+import { Field, fieldErrors } from '../frame/fields.tsx'
+import { ActionForm } from '../parts/action-form.tsx'
 import { formProblem } from '../parts/forms.ts'
 import { ShownTag } from './shown-tag.tsx'
 
@@ -24,18 +25,17 @@ export const removalProblem = (form: ReadonlyMap<string, string>, name: string) 
 export function RemovalForm({ name, path, texts, shown, problem }: RemovalProps) {
   const field = { name: 'confirm', label: `Type ${name} to confirm`, form: 'delete', isRequired: true }
   return (
-    <details open={problem !== undefined} class="action">
-      <summary>{texts.title}</summary>
-      <ErrorSummary problem={problem} fields={[field]} />
-      <form method="post" action={path} class="stack">
-        <input type="hidden" name="action" value="delete" />
-        <ShownTag of={shown} />
-        <p class="hint">{texts.hint}</p>
-        <Field {...field} error={fieldErrors(problem).confirm} autocomplete="off" maxLength={64} />
-        <button type="submit" class="danger">
-          Delete for ever
-        </button>
-      </form>
-    </details>
+    <ActionForm
+      {...texts}
+      name="delete"
+      path={path}
+      button="Delete for ever"
+      isDangerous
+      problem={problem}
+      fields={[field]}
+    >
+      <ShownTag of={shown} />
+      <Field {...field} error={fieldErrors(problem).confirm} autocomplete="off" maxLength={100} />
+    </ActionForm>
   )
 }

@@ -1,8 +1,9 @@
 /** The forms by which an administrator acts on the account of a user. */
 import type { Child } from 'hono/jsx'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import { ErrorSummary, Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
+import { Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
+import { ActionForm } from '../parts/action-form.tsx'
 import { RemovalForm } from './removal.tsx'
 import { ShownTag } from './shown-tag.tsx'
 import { type User, userPath } from './user-parts.tsx'
@@ -125,20 +126,9 @@ interface ActionProps extends ActionOf {
   readonly children?: Child
 }
 
-function Action({ user, refused, name, title, hint, button, fields, children }: ActionProps) {
-  const problem = refused?.action === name ? refused.problem : undefined
+function Action({ user, refused, ...parts }: ActionProps) {
+  const problem = refused?.action === parts.name ? refused.problem : undefined
   return (
-    <details open={problem !== undefined} class="action">
-      <summary>{title}</summary>
-      <ErrorSummary problem={problem} {...(fields && { fields })} />
-      <form method="post" action={userPath(user.username)} class="stack">
-        <input type="hidden" name="action" value={name} />
-        <p class="hint">{hint}</p>
-        {children}
-        <button type="submit" class={name === 'disable' ? 'danger' : 'quiet'}>
-          {button}
-        </button>
-      </form>
-    </details>
+    <ActionForm {...parts} path={userPath(user.username)} problem={problem} isDangerous={parts.name === 'disable'} />
   )
 }

@@ -4,9 +4,8 @@ import { digestShown } from '../account/tokens.tsx'
 import { atFields } from '../frame/at-fields.ts'
 import type { AuthPage, AuthRoutes, AuthVisit } from '../frame/auth-api.ts'
 import type { PageResult, ShownPage } from '../frame/console.tsx'
-import { Time } from '../frame/content.tsx'
+import { Facts, Time } from '../frame/content.tsx'
 import { ErrorSummary, fieldErrors } from '../frame/fields.tsx'
-import type { Reader } from '../frame/reader.ts'
 import { type Done, doneAt, fieldTextOf } from '../parts/forms.ts'
 import { chosenRights } from '../parts/rights.tsx'
 import { shownOnce } from '../parts/show-once.tsx'
@@ -105,14 +104,12 @@ const makeResetLink: Work = async (visit, user) => {
     ],
     back: { path: userPath(user.username), text: 'Back to the user' },
     children: (
-      <dl class="facts">
-        <dt>User name</dt>
-        <dd>{user.username}</dd>
-        <dt>It works until</dt>
-        <dd>
-          <Time time={expiresAt} reader={visit.reader} />
-        </dd>
-      </dl>
+      <Facts
+        facts={[
+          ['User name', user.username],
+          ['It works until', <Time time={expiresAt} reader={visit.reader} />],
+        ]}
+      />
     ),
   })
 }
@@ -173,44 +170,18 @@ async function shownUser(visit: AuthVisit, user: User, refused?: Refused): Promi
           </section>
           <section class="panel">
             <h2>Access</h2>
-            <UserFacts user={user} lockedUntil={lockedUntil} reader={reader} />
+            <Facts
+              facts={[
+                ['Locked until', lockedUntil && <Time time={lockedUntil} reader={reader} />],
+                ['Id', <code>{user.id}</code>],
+                ['Created', <Time time={user.createdAt} reader={reader} />],
+                ['Changed', <Time time={user.updatedAt} reader={reader} />],
+              ]}
+            />
             <AccountActions user={user} refused={refused} isLocked={lockedUntil !== null} />
           </section>
         </div>
       </UserFrame>
     ),
   }
-}
-
-interface UserFactsProps {
-  readonly user: User
-  readonly lockedUntil: string | null
-  readonly reader: Reader
-}
-
-function UserFacts({ user, lockedUntil, reader }: UserFactsProps) {
-  return (
-    <dl class="facts">
-      {lockedUntil !== null && (
-        <>
-          <dt>Locked until</dt>
-          <dd>
-            <Time time={lockedUntil} reader={reader} />
-          </dd>
-        </>
-      )}
-      <dt>Id</dt>
-      <dd>
-        <code>{user.id}</code>
-      </dd>
-      <dt>Created</dt>
-      <dd>
-        <Time time={user.createdAt} reader={reader} />
-      </dd>
-      <dt>Changed</dt>
-      <dd>
-        <Time time={user.updatedAt} reader={reader} />
-      </dd>
-    </dl>
-  )
 }

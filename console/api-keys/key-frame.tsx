@@ -3,7 +3,7 @@ import type { Child } from 'hono/jsx'
 import { AccountFrame } from '../account/tabs.tsx'
 import type { AuthReply } from '../frame/auth-api.ts'
 import type { ShownPage } from '../frame/console.tsx'
-import { Notice } from '../frame/content.tsx'
+import { Facts, Notice } from '../frame/content.tsx'
 import { doneText } from '../parts/forms.ts'
 import { shownOnce } from '../parts/show-once.tsx'
 import { type KeyPlace, keyNameOf } from './api-key.ts'
@@ -40,20 +40,13 @@ export function materialShown(title: string, place: KeyPlace, key: AuthReply<'PO
     back: { path: `${place.base}/${encodeURIComponent(id)}`, text: 'Go on to the key' },
     children: (
       <>
-        <dl class="facts">
-          <dt>Id</dt>
-          <dd>
-            <code>{id}</code>
-          </dd>
-          <dt>Name</dt>
-          <dd>{keyNameOf(key)}</dd>
-          {place.isOfAll && (
-            <>
-              <dt>Owner</dt>
-              <dd>{key.username}</dd>
-            </>
-          )}
-        </dl>
+        <Facts
+          facts={[
+            ['Id', <code>{id}</code>],
+            ['Name', keyNameOf(key)],
+            ['Owner', place.isOfAll ? key.username : null],
+          ]}
+        />
         {secret === undefined && privateKeyPem === undefined && (
           <p>The key accepts signatures of your own private key.</p>
         )}

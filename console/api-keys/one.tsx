@@ -3,11 +3,13 @@ import type { ProblemDocument } from '../../shared/platform/problems/problem-doc
 import { atFields } from '../frame/at-fields.ts'
 import type { AuthPage, AuthVisit } from '../frame/auth-api.ts'
 import type { PageResult, ShownPage } from '../frame/console.tsx'
-import { Time } from '../frame/content.tsx'
+import { type Fact, Facts, Time } from '../frame/content.tsx'
 import { ErrorSummary, Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 import type { Reader } from '../frame/reader.ts'
+import { ActionForm } from '../parts/action-form.tsx'
 import { doneAt, fieldTextOf, formProblem } from '../parts/forms.ts'
+import { overlapField, overlapIn } from '../parts/overlap.ts'
 import { RightsInWords } from '../parts/rights.tsx'
 import { strings } from '../texts/account.ts'
 import { type ApiKey, allKeysRight, endOfDay, type KeyPlace, keyNameOf } from './api-key.ts'
@@ -56,11 +58,10 @@ async function rotate(visit: AuthVisit, place: KeyPlace, key: ApiKey): Promise<P
       key,
       formProblem({ expiresAt: 'Enter a day, or choose that it does not expire; not both.' }),
     )
-  const overlap = fieldTextOf(form, 'overlapSeconds')
   const reply = await api.call('POST /api-keys/:id/rotate', {
     path: { id: key.id },
     body: {
-      ...(overlap !== undefined && { overlapSeconds: Number(overlap) }),
+      overlapSeconds: overlapIn(form),
       ...(key.kind === 'rsa' && { publicKeyPem: fieldTextOf(form, 'publicKeyPem') }),
       expiresAt: isForever ? null : endOfDay(date),
       password: fieldTextOf(form, 'password'),
@@ -92,16 +93,15 @@ function keyPage(visit: AuthVisit, place: KeyPlace, key: ApiKey, problem?: Probl
             {key.suspended && <ConfirmForm path={path} problem={problem} />}
             <RotateForm visit={visit} path={path} apiKey={key} problem={problem} />
             <hr />
-            <details>
-              <summary>Revoke…</summary>
-              <form method="post" action={path} class="stack">
-                <input type="hidden" name="action" value="revoke" />
-                <p>Revoke this key? It signs nothing any more, and the tokens made with it end. This is for ever.</p>
-                <button type="submit" class="danger">
-                  Yes, revoke it
-                </button>
-              </form>
-            </details>
+            <ActionForm
+              name="revoke"
+              path={path}
+              title="Revoke…"
+              hint="Revoke this key? It signs nothing any more, and the tokens made with it end. This is for ever."
+              button="Yes, revoke it"
+              isDangerous
+              problem={undefined}
+            />
           </section>
         </div>
       </KeyFrame>
@@ -116,28 +116,19 @@ interface KeyFactsProps {
 }
 
 function KeyFacts({ apiKey, place, reader }: KeyFactsProps) {
-  const facts: readonly (readonly [title: string, value: unknown])[] = [
+  const facts: readonly Fact[] = [
     ['Id', <code>{apiKey.id}</code>],
-    ...(place.isOfAll ? [['Owner', apiKey.username] as const] : []),
+    ['Owner', place.isOfAll ? apiKey.username : null],
     ['Kind', texts.kinds[apiKey.kind]],
     ['Signatures must cover the body', apiKey.requireBodyHash ? 'Yes' : 'No'],
     ['Made', <Time time={apiKey.createdAt} reader={reader} />],
     ['Last used', apiKey.lastUsedAt === null ? 'Never' : <Time time={apiKey.lastUsedAt} reader={reader} />],
     ['Expires on', <Expiry apiKey={apiKey} reader={reader} />],
-    ...(apiKey.formerUntil === null
-      ? []
-      : [['The former secret works until', <Time time={apiKey.formerUntil} reader={reader} />] as const]),
+    ['The former secret works until', apiKey.formerUntil && <Time time={apiKey.formerUntil} reader={reader} />],
   ]
   return (
     <>
-      <dl class="facts">
-        {facts.map(([title, value]) => (
-          <>
-            <dt>{title}</dt>
-            <dd>{value}</dd>
-          </>
-        ))}
-      </dl>
+      <Facts facts={facts} />
       {apiKey.publicKeyPem !== undefined && (
         <details>
           <summary>Public key (PEM)</summary>
@@ -173,19 +164,10 @@ interface RotateFormProps {
   readonly problem: ProblemDocument | undefined
 }
 
-const overlaps = Object.entries(texts.overlaps).map(([value, text]) => ({ value, text }))
-
 function RotateForm({ visit: { form }, path, apiKey, problem }: RotateFormProps) {
   const errors = fieldErrors(problem)
   const fields: readonly FieldProps[] = [
-    {
-      name: 'overlapSeconds',
-      label: 'The former one works for',
-      kind: 'select',
-      options: overlaps,
-      isRequired: true,
-      value: form.get('overlapSeconds') ?? '86400',
-    },
+    overlapField(form),
     ...(apiKey.kind === 'rsa'
       ? [
           {

@@ -13,7 +13,7 @@ import { dealTexts as texts } from '../texts/deal.ts'
 import { Commands } from './commands.tsx'
 import { deletedDealPage } from './deleted-deal.tsx'
 import { commandDoneText } from './done-text.ts'
-import { Facts } from './facts.tsx'
+import { DealFacts } from './facts.tsx'
 import { History } from './history.tsx'
 import { StateDiagram } from './state-diagram.tsx'
 import { Tasks } from './tasks.tsx'
@@ -80,7 +80,7 @@ function DealContent({ visit, deal, history, ids }: DealPageProps) {
         </div>
         <div class="columns record">
           <div>
-            <Facts deal={deal} reader={reader} />
+            <DealFacts deal={deal} reader={reader} />
             <Tasks deal={deal} reader={reader} caller={caller} ids={ids} page={request.query.get('tasks')} />
           </div>
           <div>

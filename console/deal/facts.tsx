@@ -1,8 +1,7 @@
 /** The facts of a deal. */
-import type { Child } from 'hono/jsx'
 import { emptyFields, type LabelledField, labelledFields } from '../../deal-server/domain/deal-fields.ts'
 import type { DealView } from '../deal-forms/deal-view.ts'
-import { Time } from '../frame/content.tsx'
+import { type Fact, Facts, Time } from '../frame/content.tsx'
 import type { Reader } from '../frame/reader.ts'
 
 interface FactsProps {
@@ -10,11 +9,8 @@ interface FactsProps {
   readonly reader: Reader
 }
 
-/** A fact, or nothing when the deal has none. */
-type Fact = readonly [label: string, value: Child | null]
-
 /** The panel with all facts that the deal has. */
-export function Facts({ deal, reader }: FactsProps) {
+export function DealFacts({ deal, reader }: FactsProps) {
   const parts = { deal, reader }
   const ofFields = labelledFields.map((field) => factOf(field, parts))
   const facts = [...ofFields, ...completionFacts(parts), ...recordFacts(parts)]
@@ -22,27 +18,12 @@ export function Facts({ deal, reader }: FactsProps) {
     <section class="panel" aria-labelledby="facts">
       <h2 id="facts">Facts</h2>
       <p class="amount">{reader.money(deal.priceText, deal.currency)}</p>
-      <FactList facts={facts} />
+      <Facts facts={facts} />
       <p class="actions no-print">
         <a href={`/console/deals?${new URLSearchParams({ ownerId: deal.ownerId })}`}>All deals of {deal.ownerId}</a>
         <a href={`/rest/v1/deals/${encodeURIComponent(deal.id)}`}>This deal as JSON</a>
       </p>
     </section>
-  )
-}
-
-function FactList({ facts }: { readonly facts: readonly Fact[] }) {
-  return (
-    <dl class="facts">
-      {facts
-        .filter(([, value]) => value !== null && value !== '')
-        .map(([label, value]) => (
-          <>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </>
-        ))}
-    </dl>
   )
 }
 

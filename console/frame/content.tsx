@@ -1,4 +1,4 @@
-/** Parts of pages: times, notices, tables, pages of lists. */
+/** Parts of pages: times, notices, facts, tables, pages of lists. */
 import type { Child } from 'hono/jsx'
 import type { Reader } from './reader.ts'
 
@@ -20,6 +20,23 @@ export function Notice({ children }: { readonly children?: Child }) {
     </p>
   ) : null
 }
+
+/** A title and a value. */
+export type Fact = readonly [title: string, value: Child]
+
+/** What there is to say of something. Facts whose value is null or empty are left out. */
+export const Facts = ({ facts }: { readonly facts: readonly Fact[] }) => (
+  <dl class="facts">
+    {facts
+      .filter(([, value]) => value !== null && value !== '')
+      .map(([title, value]) => (
+        <>
+          <dt>{title}</dt>
+          <dd>{value}</dd>
+        </>
+      ))}
+  </dl>
+)
 
 /** A column of a table. */
 export interface Column<Row> {

@@ -2,7 +2,7 @@
 
 import { commands } from '../../deal-server/use-cases/index.ts'
 import { allChosen, Checkboxes, type ChoiceGroup } from '../frame/choices.tsx'
-import { type Column, Table } from '../frame/content.tsx'
+import { type Column, Facts, Table } from '../frame/content.tsx'
 import { strings } from '../texts/account.ts'
 
 type Group = keyof typeof strings.rightGroups
@@ -41,14 +41,9 @@ const grouped = (rights: Iterable<string>): { readonly group: Group; readonly ri
 /** The rights as a list for each group. */
 export function RightsInWords({ rights }: { readonly rights: Iterable<string> }) {
   return (
-    <dl class="facts">
-      {grouped(rights).map((part) => (
-        <>
-          <dt>{strings.rightGroups[part.group]}</dt>
-          <dd>{part.rights.map(inWords).join(', ')}</dd>
-        </>
-      ))}
-    </dl>
+    <Facts
+      facts={grouped(rights).map((part) => [strings.rightGroups[part.group], part.rights.map(inWords).join(', ')])}
+    />
   )
 }
 

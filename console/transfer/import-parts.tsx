@@ -2,7 +2,7 @@
 
 import { type Refusal, textOfRefusals } from '../../deal-server/files/cells.ts'
 import { creationColumns, requiredColumns } from '../../deal-server/files/columns.ts'
-import { type Column, Table } from '../frame/content.tsx'
+import { type Column, Facts, Table } from '../frame/content.tsx'
 import { ErrorSummary, Field, type FormFaults, fieldErrors } from '../frame/fields.tsx'
 import { transferTexts as texts } from '../texts/lists.ts'
 import { type FileRows, maxBytes, maxRows, type SentFile, type Sorted } from './read-file.ts'
@@ -57,16 +57,12 @@ function Limits() {
   return (
     <section class="panel">
       <h2>Columns</h2>
-      <dl class="facts">
-        <dt>Needed</dt>
-        <dd>
-          <code>{requiredColumns.join(', ')}</code>
-        </dd>
-        <dt>If there</dt>
-        <dd>
-          <code>{further.join(', ')}</code>
-        </dd>
-      </dl>
+      <Facts
+        facts={[
+          ['Needed', <code>{requiredColumns.join(', ')}</code>],
+          ['If there', <code>{further.join(', ')}</code>],
+        ]}
+      />
       <p class="hint">The other columns of an export are left out: an import creates open deals.</p>
       <p>
         Up to {String(maxRows)} rows and {`${maxBytes / 1024 / 1024} MiB`}. For larger files use the command line, which

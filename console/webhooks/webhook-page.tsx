@@ -10,7 +10,7 @@ import { ProofField, proofLabel } from '../frame/proof.tsx'
 import { StateBadge, secretPage, webhookDoneText } from './list-page.tsx'
 import { pageOfWebhook, type Webhook, webhookPagesPath } from './shapes.ts'
 import { bodyOf, entriesIn, passwordIn, WebhookForm, webhookFields } from './webhook-form.tsx'
-import { Deliveries, Facts } from './webhook-parts.tsx'
+import { Deliveries, WebhookFacts } from './webhook-parts.tsx'
 
 const right = 'webhook.manage'
 
@@ -63,7 +63,7 @@ async function show(visit: DealVisit, refused?: Refused): Promise<PageResult> {
         <div class="columns">
           <div>
             <section class="panel">
-              <Facts webhook={webhook} reader={reader} />
+              <WebhookFacts webhook={webhook} reader={reader} />
               <Actions webhook={webhook} problem={refused?.form === 'state' ? refused.problem : undefined} />
             </section>
             <section>

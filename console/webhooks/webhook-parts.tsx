@@ -1,6 +1,5 @@
 /** The state of a webhook, and its last deliveries. */
-import type { Child } from 'hono/jsx'
-import { type Column, Table, Time } from '../frame/content.tsx'
+import { type Column, type Fact, Facts, Table, Time } from '../frame/content.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { pathOfDeal } from '../parts/deal-parts.tsx'
 import { webhookTexts as texts } from '../texts/webhooks.ts'
@@ -11,40 +10,29 @@ interface FactsProps {
   readonly reader: Reader
 }
 
-/** The members of a webhook. Those that say nothing are left out. */
-export function Facts({ webhook, reader }: FactsProps) {
+/** The members of a webhook. */
+export function WebhookFacts({ webhook, reader }: FactsProps) {
   const { health, pausedReason, formerSecretUntil, deals, types } = webhook
   const time = (value: string | null) => <Time time={value} reader={reader} />
-  const facts: readonly (readonly [string, Child] | false)[] = [
-    webhook.description !== null && ['Description', webhook.description],
+  const facts: readonly Fact[] = [
+    ['Description', webhook.description],
     ['Types of events', types.length === 0 ? 'all types' : types.join(', ')],
-    deals.length > 0 && ['Only these deals', deals.join(', ')],
-    pausedReason !== null && ['Paused because', texts.pausedReasons[pausedReason] ?? pausedReason],
+    ['Only these deals', deals.join(', ')],
+    ['Paused because', pausedReason && (texts.pausedReasons[pausedReason] ?? pausedReason)],
     ['Last delivered', time(health.lastSuccessAt)],
-    health.lastFailureAt !== null && ['Last failed', <Failure health={health} reader={reader} />],
-    health.blockedDeals > 0 && ['Deals that wait for a retry', reader.number(health.blockedDeals)],
+    ['Last failed', health.lastFailureAt && <Failure health={health} reader={reader} />],
+    ['Deals that wait for a retry', health.blockedDeals > 0 ? reader.number(health.blockedDeals) : null],
     [
       'Oldest event that waits',
       health.lagSeconds === 0 ? 'none waits' : `${reader.number(Math.round(health.lagSeconds))} s old`,
     ],
-    formerSecretUntil !== null && ['The former secret signs until', time(formerSecretUntil)],
+    ['The former secret signs until', formerSecretUntil && time(formerSecretUntil)],
     ['Position', <code>{webhook.position}</code>],
     ['Responsible', webhook.responsible],
     ['Created', time(webhook.createdAt)],
     ['By', webhook.createdBy],
   ]
-  return (
-    <dl class="facts">
-      {facts
-        .filter((fact) => fact !== false)
-        .map(([title, value]) => (
-          <>
-            <dt>{title}</dt>
-            <dd>{value}</dd>
-          </>
-        ))}
-    </dl>
-  )
+  return <Facts facts={facts} />
 }
 
 const Failure = ({ health, reader }: Pick<Webhook, 'health'> & { readonly reader: Reader }) => (
