@@ -10,8 +10,8 @@ import { auditExportPage } from './administration/audit-export.ts'
 import { keyRingPage } from './administration/key-ring.tsx'
 import { createUserPage } from './administration/new-user.tsx'
 import { resetPasswordPage } from './administration/reset-password.tsx'
-import { resourceServerPage, resourceServersPage } from './administration/resource-servers.tsx'
-import { rolePage, rolesPage } from './administration/roles.tsx'
+import { resourceServerPages } from './administration/resource-servers.tsx'
+import { rolePages } from './administration/roles.tsx'
 import { userPage } from './administration/user.tsx'
 import { userApiKeysPage, userSessionsPage } from './administration/user-lists.tsx'
 import { usersPage } from './administration/users.tsx'
@@ -21,6 +21,8 @@ import { newApiKeyPage } from './api-keys/new.tsx'
 import { apiKeyPage } from './api-keys/one.tsx'
 import { consentPage } from './authorization/consent.tsx'
 import { withRefusedRequests } from './authorization/refused-request.ts'
+import { clientPages } from './clients/clients.tsx'
+import { servicePages } from './clients/services.tsx'
 import type { AuthPage, AuthRoutes, OpenAuthPage } from './frame/auth-api.ts'
 import { consoleRoutes } from './frame/console.tsx'
 import { createDownloads } from './frame/downloads.ts'
@@ -40,10 +42,10 @@ const administrationPages = ({ keyRules, clock, downloads }: AuthConsoleServer):
   userSessionsPage(),
   userApiKeysPage(),
   userPage(),
-  rolesPage(),
-  rolePage(),
-  resourceServersPage(),
-  resourceServerPage(),
+  ...rolePages(),
+  ...resourceServerPages(),
+  ...servicePages(),
+  ...clientPages(),
   auditPage(),
   auditExportPage(createDownloads(downloads)),
   keyRingPage({ clock, rules: keyRules }),

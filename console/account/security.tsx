@@ -7,10 +7,9 @@ import { atFields } from '../frame/at-fields.ts'
 import type { AuthPage, AuthReply, AuthVisit } from '../frame/auth-api.ts'
 import type { PageResult, ShownPage } from '../frame/console.tsx'
 import { type Column, Table, Time } from '../frame/content.tsx'
-import { ErrorSummary, fieldErrors } from '../frame/fields.tsx'
-import { ProofField, proofLabel } from '../frame/proof.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { doneAt, fieldTextOf } from '../parts/forms.ts'
+import { ProofForm } from '../parts/proof-form.tsx'
 import { shownOnce } from '../parts/show-once.tsx'
 import { confirmFactor, passkeySetUp, securityPath as path, totpSetUp } from './security-set-up.tsx'
 import { AccountFrame } from './tabs.tsx'
@@ -90,6 +89,7 @@ async function overview({ request, api, reader }: AuthVisit, refused?: Refused):
         <Table caption="What is set up" columns={columns(reader)} rows={state.factors} empty="Nothing is set up." />
         <div class="tiles wide">
           <ProofForm
+            path={path}
             of="totp"
             title="Authenticator app"
             intro="An app on your telephone shows a code of six digits. Setting it up again ends the app before it."
@@ -97,6 +97,7 @@ async function overview({ request, api, reader }: AuthVisit, refused?: Refused):
             problem={problemOf('totp')}
           />
           <ProofForm
+            path={path}
             of="passkey"
             title="Passkey"
             intro="Your device proves itself, by its lock or by a security key. This needs JavaScript."
@@ -105,6 +106,7 @@ async function overview({ request, api, reader }: AuthVisit, refused?: Refused):
           />
           {state.factors.length > 0 && (
             <ProofForm
+              path={path}
               of="recovery"
               title="Recovery codes"
               submit="Make new codes"
@@ -125,10 +127,7 @@ const columns = (reader: Reader): Column<AuthReply<'GET /me/second-factors'>['fa
   { title: 'Name', cell: ({ name }) => name },
   { title: 'Kind', cell: ({ kind }) => (kind === 'totp' ? 'Codes of an app' : 'Passkey') },
   { title: 'Since', cell: ({ createdAt }) => <Time time={createdAt} reader={reader} /> },
-  {
-    title: 'Last used',
-    cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'Never' : <Time time={lastUsedAt} reader={reader} />),
-  },
+  { title: 'Last used', cell: ({ lastUsedAt }) => <Time time={lastUsedAt} none="Never" reader={reader} /> },
   {
     title: 'Action',
     cell: ({ id, name }) => (
@@ -150,7 +149,9 @@ async function removal({ request, api }: AuthVisit, id: string, refused?: Refuse
       <AccountFrame request={request}>
         {factor ? (
           <ProofForm
+            path={path}
             of="remove"
+            isDangerous
             title={title}
             intro="With the last one, your recovery codes go too."
             submit="Remove"
@@ -166,32 +167,4 @@ async function removal({ request, api }: AuthVisit, id: string, refused?: Refuse
       </AccountFrame>
     ),
   }
-}
-
-interface ProofFormProps {
-  readonly of: Action
-  readonly title: string
-  readonly intro: string
-  readonly submit: string
-  readonly id?: string
-  readonly problem: ProblemDocument | undefined
-}
-
-/** A form with the password, which a login of the last five minutes need not send. */
-function ProofForm({ of: form, title, intro, submit, id, problem }: ProofFormProps) {
-  return (
-    <section class="panel">
-      <h2>{title}</h2>
-      <p class="hint">{intro}</p>
-      <ErrorSummary problem={problem} fields={[{ name: 'password', label: proofLabel, form }]} />
-      <form method="post" action={path} class="stack">
-        <input type="hidden" name="action" value={form} />
-        {id !== undefined && <input type="hidden" name="id" value={id} />}
-        <ProofField form={form} error={fieldErrors(problem).password} />
-        <button type="submit" class={form === 'remove' ? 'danger' : undefined}>
-          {submit}
-        </button>
-      </form>
-    </section>
-  )
 }

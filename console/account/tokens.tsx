@@ -8,6 +8,7 @@ import { Facts, Time } from '../frame/content.tsx'
 import { ErrorSummary, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 import { fieldTextOf, formProblem } from '../parts/forms.ts'
+import { ProofForm } from '../parts/proof-form.tsx'
 import { shownOnce } from '../parts/show-once.tsx'
 import { strings } from '../texts/account.ts'
 import { AccountFrame } from './tabs.tsx'
@@ -103,28 +104,19 @@ function tokenForms({ request, form }: AuthVisit, serves: ServedTokens, refused?
     content: (
       <AccountFrame request={request}>
         <div class="tiles wide">
-          <DigestForm problem={problemOf('digest')} />
+          <ProofForm
+            path={path}
+            of="digest"
+            title="Digest secret"
+            intro="For programs that use HTTP Digest instead of a password. A new secret replaces the one before."
+            submit="Make a new Digest secret"
+            problem={problemOf('digest')}
+          />
           {serves.keySigned && <KeySignedForm problem={problemOf('key-signed')} included={included} />}
         </div>
       </AccountFrame>
     ),
   }
-}
-
-function DigestForm({ problem }: { readonly problem: ProblemDocument | undefined }) {
-  const form = 'digest'
-  return (
-    <section class="panel">
-      <h2>Digest secret</h2>
-      <p class="hint">For programs that use HTTP Digest instead of a password. A new secret replaces the one before.</p>
-      <ErrorSummary problem={problem} fields={[{ name: 'password', label: proofLabel, form }]} />
-      <form method="post" action={path} class="stack">
-        <input type="hidden" name="action" value="digest" />
-        <ProofField form={form} error={fieldErrors(problem).password} />
-        <button type="submit">Make a new Digest secret</button>
-      </form>
-    </section>
-  )
 }
 
 interface KeySignedFormProps {

@@ -28,7 +28,7 @@ export const createUserPage = (): AuthPage => ({
       },
     })
     if (reply.ok) return doneAt(userPath(reply.body.username), 'user-created')
-    return newUserForm(visit, atFields(reply.problem, { 'user-exists': 'username', 'reserved-user': 'username' }))
+    return newUserForm(visit, atFields(reply.problem))
   },
 })
 

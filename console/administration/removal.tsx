@@ -26,7 +26,8 @@ export function RemovalForm({ name, path, texts, shown, problem }: RemovalProps)
   const field = { name: 'confirm', label: `Type ${name} to confirm`, form: 'delete', isRequired: true }
   return (
     <ActionForm
-      {...texts}
+      title={texts.title}
+      hint={texts.hint}
       name="delete"
       path={path}
       button="Delete for ever"

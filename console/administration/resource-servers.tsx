@@ -1,91 +1,13 @@
 /** Resource servers: the list, the form for a new one, and the page of one. */
-import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import { atFields } from '../frame/at-fields.ts'
-import type { AuthPage, AuthReply, AuthVisit } from '../frame/auth-api.ts'
-import type { ShownPage } from '../frame/console.tsx'
-import { type Column, Notice, Table } from '../frame/content.tsx'
-import { Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
-import { doneAt, doneText } from '../parts/forms.ts'
-import { changePage, creationPage, problemOfChange, type Refused } from './forms.tsx'
-import { removalProblem } from './removal.tsx'
+import type { AuthReply, AuthVisit } from '../frame/auth-api.ts'
+import { Field, type FieldProps } from '../frame/fields.tsx'
+import { type Collection, collectionPages } from './collection.tsx'
 import { unchanged } from './shown-tag.tsx'
 
 type ResourceServer = AuthReply<'GET /resource-servers/:id'>
 type Form = AuthVisit['form']
 
-const serversRight = 'resource-server.manage'
-const serversPath = '/account/resource-servers'
-const serverPath = (id: string): string => `${serversPath}/${encodeURIComponent(id)}`
-
-/** `/account/resource-servers`; with `?new`, the form for a new one. */
-export const resourceServersPage = (): AuthPage => ({
-  methods: ['GET', 'POST'],
-  path: serversPath,
-  right: serversRight,
-  render: async (visit) => {
-    const { request, api, form } = visit
-    if (request.method === 'POST') {
-      const body = { id: form.get('id') ?? '', ...valuesOf(form) }
-      const reply = await api.call('POST /resource-servers', { body })
-      return reply.ok ? doneAt(serverPath(reply.body.id), 'server-created') : newServer(visit, atFields(reply.problem))
-    }
-    if (request.query.has('new')) return newServer(visit)
-    const { items } = await api.get('GET /resource-servers')
-    return {
-      title: 'Resource servers',
-      content: (
-        <>
-          <div class="head">
-            <h1>Resource servers</h1>
-            <a class="button" href={`${serversPath}?new=yes`}>
-              Register a resource server
-            </a>
-          </div>
-          <Notice>{doneText(request)}</Notice>
-          <p class="hint">Services whose rights are granted here. The servers of this console are one of them.</p>
-          <Table caption="Resource servers" columns={columns} rows={items} />
-        </>
-      ),
-    }
-  },
-})
-
-const columns: Column<ResourceServer>[] = [
-  { title: 'Name', cell: ({ id, name }) => <a href={serverPath(id)}>{name}</a> },
-  { title: 'Id', cell: ({ id }) => <code>{id}</code> },
-  { title: 'Audience', cell: ({ audience }) => <code>{audience}</code> },
-  { title: 'Rights', isNumber: true, cell: ({ rights }) => String(rights.length) },
-]
-
-/** `/account/resource-servers/:id`. */
-export const resourceServerPage = (): AuthPage => ({
-  methods: ['GET', 'POST'],
-  path: `${serversPath}/:id`,
-  right: serversRight,
-  render: async (visit) => {
-    const { request, api, form } = visit
-    const path = { id: request.pathParameters.id ?? '' }
-    const server = await api.get('GET /resource-servers/:id', { path })
-    const action = form.get('action')
-    if (action === 'delete') {
-      const reply =
-        removalProblem(form, server.id) ??
-        (await api.call('DELETE /resource-servers/:id', { path, headers: unchanged(form) }))
-      return reply.ok
-        ? doneAt(serversPath, 'server-deleted')
-        : shownServer(visit, server, { action, problem: reply.problem })
-    }
-    if (action === null || action === undefined) return shownServer(visit, server)
-    const reply = await api.call('PATCH /resource-servers/:id', {
-      path,
-      body: changesOf(form, server),
-      headers: unchanged(form),
-    })
-    return reply.ok
-      ? doneAt(serverPath(server.id), 'server-changed')
-      : shownServer(visit, server, { action: 'change', problem: atFields(reply.problem) })
-  },
-})
+const path = '/account/resource-servers'
 
 /** Rights as lines: the name, a blank, the description. */
 const linesOf = (rights: ResourceServer['rights'], readsOnly: boolean): string =>
@@ -111,12 +33,8 @@ function changesOf(form: Form, { audience }: ResourceServer) {
   return sent === audience ? others : { ...others, audience: sent }
 }
 
-const fieldsOfText = ({ name, audience, rights }: ResourceServer): Readonly<Record<string, string>> => ({
-  name,
-  audience,
-  readingRights: linesOf(rights, true),
-  rights: linesOf(rights, false),
-})
+const fieldsOfText = ({ name, audience, rights }: ResourceServer): Form =>
+  new Map(Object.entries({ name, audience, readingRights: linesOf(rights, true), rights: linesOf(rights, false) }))
 
 const idField: FieldProps = {
   name: 'id',
@@ -150,54 +68,54 @@ const fields: readonly FieldProps[] = [
   },
 ]
 
-interface ValueProps {
-  readonly values: { get(name: string): string | undefined }
-  readonly problem: ProblemDocument | undefined
+const resourceServers: Collection<ResourceServer> = {
+  path,
+  right: 'resource-server.manage',
+  title: 'Resource servers',
+  hint: 'Services whose rights are granted here. The servers of this console are one of them.',
+  columns: () => [
+    { title: 'Name', cell: ({ id, name }) => <a href={`${path}/${encodeURIComponent(id)}`}>{name}</a> },
+    { title: 'Id', cell: ({ id }) => <code>{id}</code> },
+    { title: 'Audience', cell: ({ audience }) => <code>{audience}</code> },
+    { title: 'Rights', isNumber: true, cell: ({ rights }) => String(rights.length) },
+  ],
+  namesOf: ({ name, id }) => ({ title: name, id, typed: id }),
+  list: ({ api }) => api.get('GET /resource-servers'),
+  read: ({ api }, id) => api.get('GET /resource-servers/:id', { path: { id } }),
+  create: {
+    title: 'Register a resource server',
+    done: 'server-created',
+    send: ({ api, form }) =>
+      api.call('POST /resource-servers', { body: { id: form.get('id') ?? '', ...valuesOf(form) } }),
+  },
+  change: {
+    done: 'server-changed',
+    send: ({ api, form }, server) =>
+      api.call('PATCH /resource-servers/:id', {
+        path: { id: server.id },
+        body: changesOf(form, server),
+        headers: unchanged(form),
+      }),
+  },
+  remove: {
+    title: 'Delete the resource server',
+    hint: 'Its rights, services and tokens end within a second. This is for ever.',
+    done: 'server-deleted',
+    send: ({ api, form }, { id }) =>
+      api.call('DELETE /resource-servers/:id', { path: { id }, headers: unchanged(form) }),
+  },
+  labels: [idField, ...fields],
+  fields: ({ form }, { thing, sent, errors }) => {
+    const values = sent || !thing ? form : fieldsOfText(thing)
+    return (
+      <>
+        {[...(thing ? [] : [idField]), ...fields].map((field) => (
+          <Field {...field} value={values.get(field.name)} error={errors[field.name]} autocomplete="off" />
+        ))}
+      </>
+    )
+  },
 }
 
-function ValueFields({ values, problem }: ValueProps) {
-  const errors = fieldErrors(problem)
-  return (
-    <>
-      {fields.map((field) => (
-        <Field {...field} value={values.get(field.name)} error={errors[field.name]} autocomplete="off" />
-      ))}
-    </>
-  )
-}
-
-function newServer({ form }: AuthVisit, problem?: ProblemDocument): ShownPage {
-  return creationPage(
-    { title: 'Register a resource server', list: serversPath, fields: [idField, ...fields] },
-    problem,
-    <>
-      <Field {...idField} value={form.get('id')} error={fieldErrors(problem).id} />
-      <ValueFields values={form} problem={problem} />
-    </>,
-  )
-}
-
-const removal = {
-  title: 'Delete the resource server',
-  hint: 'Its rights, services and tokens end within a second. This is for ever.',
-}
-
-function shownServer({ request, form }: AuthVisit, server: ResourceServer, refused?: Refused): ShownPage {
-  const problem = problemOfChange(refused)
-  return changePage(
-    {
-      title: server.name,
-      list: serversPath,
-      listTitle: 'Resource servers',
-      fields,
-      name: server.id,
-      removal,
-      shown: server,
-    },
-    { request, refused },
-    <ValueFields
-      values={problem && problem.code !== 'precondition-failed' ? form : new Map(Object.entries(fieldsOfText(server)))}
-      problem={problem}
-    />,
-  )
-}
+/** `/account/resource-servers` and `/account/resource-servers/:id`. */
+export const resourceServerPages = () => collectionPages(resourceServers)

@@ -1,9 +1,9 @@
 /** Lists of API keys: the reader's own, those of a user, and those of everybody. */
-import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import type { AuthPage } from '../frame/auth-api.ts'
 import { type Column, Pager, Table, Time } from '../frame/content.tsx'
-import { ErrorSummary, Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
+import type { FieldProps } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
+import { SearchForm } from '../parts/search-form.tsx'
 import { strings } from '../texts/account.ts'
 import { type ApiKey, allKeysRight, type KeyPlace, keyNameOf } from './api-key.ts'
 import { KeyFrame } from './key-frame.tsx'
@@ -26,17 +26,15 @@ export const apiKeyListPage = (place: KeyPlace): AuthPage => ({
       status: problem?.status ?? 200,
       content: (
         <KeyFrame place={place} request={{ path, query }}>
-          <ErrorSummary problem={problem} fields={[ownerField]} />
           <div class="head">
-            {place.isOfAll ? (
-              <OwnerFilter base={place.base} owner={owner} problem={problem} />
-            ) : (
-              <p class="hint">Programs sign their requests with an API key, or use it as an OAuth client.</p>
-            )}
+            <p class="hint">Programs sign their requests with an API key, or use it as an OAuth client.</p>
             <a class="button" href={`${place.base}/new`}>
               Make an API key
             </a>
           </div>
+          {place.isOfAll && (
+            <SearchForm path={place.base} fields={[ownerField]} query={query} problem={problem} submit="Show" />
+          )}
           {reply.ok && (
             <>
               <ApiKeyTable keys={reply.body.items} place={place} reader={reader} />
@@ -54,24 +52,6 @@ const ownerField: FieldProps = {
   label: 'Keys of the user',
   kind: 'search',
   maxLength: 64,
-  isFilter: true,
-}
-
-interface OwnerFilterProps {
-  readonly base: string
-  readonly owner: string | undefined
-  readonly problem: ProblemDocument | undefined
-}
-
-function OwnerFilter({ base, owner, problem }: OwnerFilterProps) {
-  return (
-    <form method="get" action={base} class="row">
-      <Field {...ownerField} value={owner} error={fieldErrors(problem).username} />
-      <button type="submit" class="quiet">
-        Show
-      </button>
-    </form>
-  )
 }
 
 interface ApiKeyTableProps {
@@ -100,10 +80,7 @@ export function ApiKeyTable({ keys, place, reader }: ApiKeyTableProps) {
         rights === null ? 'All of its owner' : rights.length === 1 ? '1 right' : `${rights.length} rights`,
     },
     { title: 'Made', cell: ({ createdAt }) => <Time time={createdAt} reader={reader} /> },
-    {
-      title: 'Last used',
-      cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'Never' : <Time time={lastUsedAt} reader={reader} />),
-    },
+    { title: 'Last used', cell: ({ lastUsedAt }) => <Time time={lastUsedAt} none="Never" reader={reader} /> },
     { title: 'Expires on', cell: (key) => <Expiry apiKey={key} reader={reader} /> },
   ]
   return <Table caption="API keys" columns={columns} rows={keys} empty="There are no API keys." />
@@ -111,10 +88,10 @@ export function ApiKeyTable({ keys, place, reader }: ApiKeyTableProps) {
 
 /** When a key expires, and whether that is soon. */
 export function Expiry({ apiKey, reader }: { readonly apiKey: ApiKey; readonly reader: Reader }) {
-  if (apiKey.expiresAt === null) return <span>Never</span>
   return (
     <span>
-      <Time time={apiKey.expiresAt} reader={reader} /> {apiKey.expiresSoon && <span class="badge warn">soon</span>}
+      <Time time={apiKey.expiresAt} none="Never" reader={reader} />{' '}
+      {apiKey.expiresSoon && <span class="badge warn">soon</span>}
     </span>
   )
 }

@@ -2,12 +2,12 @@
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { atFields } from '../frame/at-fields.ts'
 import type { AuthPage, AuthRoutes, AuthVisit } from '../frame/auth-api.ts'
-import { Radios } from '../frame/choices.tsx'
+import { choicesOf, Radios } from '../frame/choices.tsx'
 import type { ShownPage } from '../frame/console.tsx'
 import { ErrorSummary, Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 import { fieldTextOf, formProblem } from '../parts/forms.ts'
-import { chosenRights, RightsFields } from '../parts/rights.tsx'
+import { chosenRights, hasAllRights, ReachFields } from '../parts/rights.tsx'
 import { strings } from '../texts/account.ts'
 import { allKeysRight, endOfDay, type KeyPlace } from './api-key.ts'
 import { KeyFrame, materialShown } from './key-frame.tsx'
@@ -33,7 +33,6 @@ export const newApiKeyPage = (place: KeyPlace): AuthPage => ({
 })
 
 const isOwnPair = (form: Form) => form.get('material') === 'own'
-const hasAllRights = (form: Form) => form.get('reach') === 'all'
 
 /** A key of all rights is made only when the reader says so, not when nothing is chosen. */
 function problemOf(form: Form): ProblemDocument | undefined {
@@ -56,9 +55,6 @@ const requestOf = (form: Form, place: KeyPlace): AuthRoutes['POST /api-keys']['b
   expiresAt: endOfDay(form.get('expiresAt')),
   password: fieldTextOf(form, 'password'),
 })
-
-const choicesOf = <Value extends string>(choices: Readonly<Record<Value, { text: string; hint: string }>>) =>
-  (Object.keys(choices) as Value[]).map((value) => ({ value, ...choices[value] }))
 
 const fields: readonly FieldProps[] = [
   { name: 'username', label: 'Owner' },
@@ -102,7 +98,14 @@ function keyForm({ request, form, caller }: AuthVisit, place: KeyPlace, problem?
               error={errors.name}
             />
             <MaterialFields form={form} errors={errors} />
-            <ReachFields form={form} error={errors.rights} offered={caller.rights} />
+            <ReachFields
+              legend="What the key may do"
+              texts={texts.reaches}
+              isAll={hasAllRights(form)}
+              chosen={chosenRights(form)}
+              errors={errors}
+              offered={caller.rights}
+            />
             <UseFields form={form} errors={errors} isFirst={problem === undefined} />
             <ProofField error={errors.password} />
             <p class="actions">
@@ -141,28 +144,6 @@ function MaterialFields({ form, errors }: PartProps) {
           value={form.get('publicKeyPem')}
           error={errors.publicKeyPem}
         />
-      </div>
-    </>
-  )
-}
-
-interface ReachProps {
-  readonly form: Form
-  readonly error: string | undefined
-  readonly offered: Iterable<string>
-}
-
-function ReachFields({ form, error, offered }: ReachProps) {
-  return (
-    <>
-      <Radios
-        name="reach"
-        legend="What the key may do"
-        choices={choicesOf(texts.reaches)}
-        chosen={form.get('reach') ?? 'chosen'}
-      />
-      <div class="only-chosen">
-        <RightsFields legend="Rights" chosen={chosenRights(form)} error={error} offered={offered} />
       </div>
     </>
   )

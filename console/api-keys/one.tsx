@@ -122,7 +122,7 @@ function KeyFacts({ apiKey, place, reader }: KeyFactsProps) {
     ['Kind', texts.kinds[apiKey.kind]],
     ['Signatures must cover the body', apiKey.requireBodyHash ? 'Yes' : 'No'],
     ['Made', <Time time={apiKey.createdAt} reader={reader} />],
-    ['Last used', apiKey.lastUsedAt === null ? 'Never' : <Time time={apiKey.lastUsedAt} reader={reader} />],
+    ['Last used', <Time time={apiKey.lastUsedAt} none="Never" reader={reader} />],
     ['Expires on', <Expiry apiKey={apiKey} reader={reader} />],
     ['The former secret works until', apiKey.formerUntil && <Time time={apiKey.formerUntil} reader={reader} />],
   ]

@@ -8,6 +8,10 @@ export interface Choice {
   readonly hint?: string
 }
 
+/** The choices of a table of texts, in its order. */
+export const choicesOf = <Value extends string>(texts: Readonly<Record<Value, Omit<Choice, 'value'>>>) =>
+  (Object.keys(texts) as Value[]).map((value) => ({ value, ...texts[value] }))
+
 /** Choices under a title. */
 export interface ChoiceGroup {
   readonly title: string

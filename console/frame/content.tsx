@@ -2,9 +2,16 @@
 import type { Child } from 'hono/jsx'
 import type { Reader } from './reader.ts'
 
+interface TimeProps {
+  readonly time: string | null
+  readonly reader: Reader
+  /** What is shown in place of no time. */
+  readonly none?: string
+}
+
 /** A time. With a script, browsers show it in the time zone of the reader. */
-export function Time({ time, reader }: { readonly time: string | null; readonly reader: Reader }) {
-  if (time === null) return <span>–</span>
+export function Time({ time, reader, none = '–' }: TimeProps) {
+  if (time === null) return <span>{none}</span>
   return (
     <time datetime={time} data-local={reader.locale}>
       {reader.time(time)}

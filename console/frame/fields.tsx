@@ -143,10 +143,13 @@ export interface FormFaults {
   readonly errors?: unknown
 }
 
-/** The errors of a refused form by the name of the field: `/newDate` is `newDate`. */
+/** The errors of a refused form by the name of the field: `/newDate` is `newDate`. Several have a line each. */
 export function fieldErrors(problem: FormFaults | undefined): Readonly<Record<string, string>> {
   const errors = (problem?.errors ?? []) as readonly MemberError[]
-  return Object.fromEntries(errors.map(({ pointer, message }) => [pointer.replace(/^\//, ''), message]))
+  const messagesAt = (place: string) => errors.flatMap(({ pointer, message }) => (pointer === place ? [message] : []))
+  return Object.fromEntries(
+    errors.map(({ pointer }) => [pointer.replace(/^\//, ''), [...new Set(messagesAt(pointer))].join('\n')]),
+  )
 }
 
 interface SummaryProps {

@@ -32,6 +32,14 @@ export const navigation: readonly NavigationEntry[] = [
   },
   {
     server: 'auth',
+    path: '/account/services',
+    text: 'Services',
+    right: 'resource-server.manage',
+    isAdministration: true,
+  },
+  { server: 'auth', path: '/account/clients', text: 'Clients', right: 'client.manage', isAdministration: true },
+  {
+    server: 'auth',
     path: '/account/all-api-keys',
     text: 'API keys',
     right: 'api-key.manage',

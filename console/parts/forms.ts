@@ -11,8 +11,8 @@ export function doneText({ query }: { readonly query: URLSearchParams }): string
   return code !== null && Object.hasOwn(strings.done, code) ? strings.done[code as Done] : undefined
 }
 
-/** The page to go to after a success. */
-export const doneAt = (path: string, done: Done) => ({ redirect: `${path}?done=${done}` })
+/** The page to go to after a success, which says so. */
+export const doneAt = (path: string, done: Done | undefined) => ({ redirect: done ? `${path}?done=${done}` : path })
 
 /** A problem that the page itself found, before the API was called. */
 export const formProblem = (errors: Readonly<Record<string, string>>): ProblemDocument => ({
@@ -25,6 +25,13 @@ export const formProblem = (errors: Readonly<Record<string, string>>): ProblemDo
   requestId: '',
   errors: Object.entries(errors).map(([name, message]) => ({ pointer: `/${name}`, code: 'form', message })),
 })
+
+/** The lines of a field that are not empty. */
+export const linesIn = (form: ReadonlyMap<string, string>, name: string): string[] =>
+  (form.get(name) ?? '')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
 
 /** The value of a field, or undefined when it is empty: the API leaves such members out. */
 export function fieldTextOf(form: ReadonlyMap<string, string>, name: string): string | undefined {

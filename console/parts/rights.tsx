@@ -1,7 +1,7 @@
 /** Rights in words, in groups. */
 
 import { commands } from '../../deal-server/use-cases/index.ts'
-import { allChosen, Checkboxes, type ChoiceGroup } from '../frame/choices.tsx'
+import { allChosen, Checkboxes, type ChoiceGroup, choicesOf, Radios } from '../frame/choices.tsx'
 import { type Column, Facts, Table } from '../frame/content.tsx'
 import { strings } from '../texts/account.ts'
 
@@ -25,7 +25,7 @@ const words: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The right in words, in either width; a right of another service by its name. */
-function inWords(right: string): string {
+export function inWords(right: string): string {
   const wider = right.startsWith('deal.') && right.endsWith(own) ? right.slice(0, -own.length) : right
   return words.get(wider) ?? right
 }
@@ -95,6 +95,33 @@ export function RightsFields({ offered, chosen, ...parts }: RightsFieldsProps) {
     </Checkboxes>
   )
 }
+
+interface ReachProps extends Pick<RightsFieldsProps, 'legend' | 'offered' | 'chosen'> {
+  readonly texts: Readonly<Record<'chosen' | 'all', { readonly text: string; readonly hint: string }>>
+  readonly isAll: boolean
+  readonly errors: Readonly<Record<string, string>>
+}
+
+/** All rights of somebody, or only those that are chosen. */
+export function ReachFields({ legend, texts, isAll, chosen, offered, errors }: ReachProps) {
+  return (
+    <>
+      <Radios
+        name="reach"
+        legend={legend}
+        choices={choicesOf(texts)}
+        chosen={isAll ? 'all' : 'chosen'}
+        error={errors.reach}
+      />
+      <div class="only-chosen">
+        <RightsFields legend="Rights" offered={offered} chosen={chosen} error={errors.rights} />
+      </div>
+    </>
+  )
+}
+
+/** True for a form in which all rights were chosen. */
+export const hasAllRights = (form: ReadonlyMap<string, string>): boolean => form.get('reach') === 'all'
 
 /** The rights that were chosen, each in its width. */
 export const chosenRights = (form: ReadonlyMap<string, string>): string[] => [

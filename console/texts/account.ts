@@ -140,6 +140,10 @@ export const strings = {
     'server-created': 'The resource server is registered.',
     'server-changed': 'The resource server is saved.',
     'server-deleted': 'The resource server is deleted.',
+    'service-deleted': 'The service is deleted. Its secret is refused.',
+    'client-created': 'The client is registered.',
+    'client-changed': 'The client is saved.',
+    'client-deleted': 'The client is deleted. Nobody can sign in to it.',
   },
   sessions: {
     kinds: { session: 'Browser', login: 'Tokens' },
@@ -156,6 +160,24 @@ export const strings = {
       all: { text: 'Everything that its owner may do', hint: 'Rights that the owner gets later, too.' },
     },
     overlaps: { 0: 'not any longer', 3600: 'an hour', 86400: 'a day', 604800: '7 days', 2592000: '30 days' },
+  },
+  clients: {
+    kind: 'Where the application runs',
+    kinds: {
+      confidential: { text: 'Confidential: on a server', hint: 'It can keep a secret.' },
+      public: { text: 'Public: in a browser or on a device', hint: 'It gets no secret: others could read it there.' },
+    },
+    reach: 'What its tokens may do',
+    reaches: {
+      chosen: {
+        text: 'Only what is chosen here',
+        hint: 'As far as the user may. With nothing chosen, it learns who the user is.',
+      },
+      all: {
+        text: 'Everything that the user may do',
+        hint: 'Only for an application of your own. You need every right to choose it.',
+      },
+    },
   },
   tokens: {
     parts: {

@@ -5,7 +5,7 @@ import { type Column, Notice, Pager, Table, Time } from '../frame/content.tsx'
 import type { DealPage, DealReply, DealVisit } from '../frame/deal-api.ts'
 import { ErrorSummary, type FormFaults } from '../frame/fields.tsx'
 import type { Reader } from '../frame/reader.ts'
-import { Secret, secretScripts } from '../frame/secret.tsx'
+import { shownOnce } from '../parts/show-once.tsx'
 import { webhookTexts as texts } from '../texts/webhooks.ts'
 import { pageOfWebhook, type Webhook, webhookPagesPath } from './shapes.ts'
 import { bodyOf, entriesIn, passwordIn, WebhookForm, webhookFields } from './webhook-form.tsx'
@@ -99,20 +99,11 @@ async function create(visit: DealVisit): Promise<PageResult> {
 }
 
 /** The page with a secret: it is the answer to the form, and never in a URL. */
-export const secretPage = ({ id, url, secret }: DealReply<'POST /rest/v1/webhooks'>) => ({
-  title: 'The secret of the webhook',
-  scripts: secretScripts,
-  content: (
-    <>
-      <h1>The secret of the webhook</h1>
-      <p class="warning">This secret is shown once. Receivers verify signatures with it. Copy it now.</p>
-      <section class="panel">
-        <h2>{url}</h2>
-        <Secret id="secret" label="Secret" value={secret} />
-      </section>
-      <a class="button" href={pageOfWebhook(id)}>
-        To the webhook
-      </a>
-    </>
-  ),
-})
+export const secretPage = ({ id, url, secret }: DealReply<'POST /rest/v1/webhooks'>) =>
+  shownOnce({
+    title: 'The secret of the webhook',
+    warning: 'This secret is shown once. Receivers verify signatures with it. Copy it now.',
+    secrets: [{ label: 'Secret', value: secret }],
+    back: { path: pageOfWebhook(id), text: 'To the webhook' },
+    children: <p>{url}</p>,
+  })

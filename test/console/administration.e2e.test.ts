@@ -40,6 +40,10 @@ it('shows each page only to holders of its right, names the right, and hides the
     '/account/resource-servers': 'resource-server.manage',
     '/account/resource-servers?new=yes': 'resource-server.manage',
     '/account/resource-servers/deals': 'resource-server.manage',
+    '/account/services': 'resource-server.manage',
+    '/account/services?new=yes': 'resource-server.manage',
+    '/account/clients': 'client.manage',
+    '/account/clients?new=yes': 'client.manage',
     '/account/all-api-keys': 'api-key.manage',
     '/account/all-api-keys/new': 'api-key.manage',
     '/account/audit': 'audit.read',
@@ -61,6 +65,8 @@ it('shows each page only to holders of its right, names the right, and hides the
     ['/account/roles/viewer', { action: 'change' }],
     ['/account/resource-servers', { id: 'own' }],
     ['/account/resource-servers/deals', { action: 'delete', confirm: 'deals' }],
+    ['/account/services', { name: 'own', resourceServer: 'deals' }],
+    ['/account/clients', { name: 'own', redirectUris: 'https://own.example/' }],
     ['/account/all-api-keys/new', { material: 'hmac', reach: 'all', username: 'bob' }],
   ] as const)
     expectPage(await alice.post(path, fields), 403)
