@@ -255,7 +255,7 @@ function signInFirst(settings: ConsoleSettings, { request, form, error }: Interr
   const back = publicOrigins[server] + request.path + (request.rawQuery === '' ? '' : `?${request.rawQuery}`)
   const target = (returnTo: string) =>
     `${publicOrigins.auth}${signInPath}?${new URLSearchParams({ return_to: returnTo, reason: 'sign-in' })}`
-  const isSecret = [...form.keys()].some((name) => /password|secret|^code$|recovery/i.test(name))
+  const isSecret = [...form].some(([name, value]) => value !== '' && /password|secret|^code$|recovery/i.test(name))
   if (form.size === 0 || form.size > maxKeptFields || isSecret) {
     return { status: 303, headers: { ...noStore, ...headers, location: target(back) }, body: null }
   }

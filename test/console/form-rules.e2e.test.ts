@@ -73,11 +73,17 @@ describe('a form without a session', () => {
     expect(reply.text).toMatch(/<dd>\s*I &lt;waited&gt;\s*<input type="hidden" name="reason"/)
   })
 
+  it('is shown when the password in it was left empty', async () => {
+    const reply = await send('/account/clients', 'name=wiki&password=', own)
+    expectPage(reply, 401, '<dt>name</dt>', 'value="wiki"')
+  })
+
   it.each([
     ['of more than 100 fields', fields(101)],
     ['of more than 16 KiB', `reason=${'x'.repeat(16 * 1024)}`],
     ['of two megabytes', `reason=${'%26'.repeat(700_000)}`],
     ['with a secret', 'reason=x&code=123456'],
+    ['with a password', 'name=x&password=y'],
   ])('%s leads to the sign-in page, and is not shown', async (_, body) => {
     const reply = await send('/console/deals/import', body, own)
     expect(reply.status).toBe(303)
