@@ -17,7 +17,7 @@ import { instanceIdSql } from '../principals/change-counter.ts'
 import { demandSql } from '../principals/demand-sql.ts'
 import { tokensAliveSince } from '../principals/principal-record.ts'
 import { c, p, s, u } from '../store/aliases.ts'
-import { principalChangeCounter, principals, sessions, users } from '../store/schema.ts'
+import { loginFamilies, principalChangeCounter, principals, sessions, users } from '../store/schema.ts'
 import { foreignKeyViolation, milliseconds } from './refresh-token-families.ts'
 
 /** A new session. Times in milliseconds. */
@@ -59,6 +59,8 @@ export interface SessionStore {
    * Moves the last-action time forward. False when the session is revoked, has expired, or is idle since `idleSince`.
    */
   move(keyHash: string, times: { readonly now: number; readonly idleSince: number }): Promise<boolean>
+  /** The logins that hang on one session hang on another one from now on. */
+  inherit(sessions: { readonly from: string; readonly to: string }): Promise<void>
   /** The session of this key and its user, as long as it is stored, even if it is revoked or expired. */
   ownerOf(keyHash: string): Promise<SessionOwner | undefined>
 }
@@ -121,6 +123,11 @@ const moveSql = moved.statement(
     .returning({ moved: sessions.id }),
 )
 
+const inherited = parameters({ from: 'uuid', to: 'uuid' })
+const inheritSql =
+  inherited.statement(sql`update ${loginFamilies} set ${namesOf(loginFamilies, 'sessionId')} = ${inherited.to}
+  where ${loginFamilies.sessionId} = ${inherited.from} and ${loginFamilies.endedAt} is null`)
+
 const ownerSql = found.statement(
   build
     .select({ id: sessions.id, username: users.username })
@@ -162,6 +169,9 @@ export const createSessionStore = (database: Pick<Database, 'query' | 'write'>):
   async move(keyHash, { now, idleSince }) {
     const rows = await database.write(...moveSql({ keyHash, now: timestamp(now), idleSince: timestamp(idleSince) }))
     return rows.length === 1
+  },
+  async inherit({ from, to }) {
+    await database.write(...inheritSql({ from, to }))
   },
   async ownerOf(keyHash) {
     const rows = await database.query<{ id: string; username: string }>(...ownerSql({ keyHash }))

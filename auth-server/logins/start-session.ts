@@ -66,7 +66,9 @@ async function start(
   await sessions.remember(keyHash, { session, instanceId })
   for (const former of replacedKeys.filter(isSessionKey).slice(0, maxReplaced)) {
     const owner = await sessionStore.ownerOf(sessionKeyHash(former))
-    if (owner) await systems.revokeLogin({ ...owner, reason: 'replaced' })
+    if (!owner) continue
+    if (owner.username === username) await systems.sessionStore.inherit({ from: owner.id, to: id })
+    await systems.revokeLogin({ ...owner, reason: 'replaced' })
   }
   return { login: { id, generation: started.generation }, result: { id, key, username, expiresAt } }
 }

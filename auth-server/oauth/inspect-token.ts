@@ -24,7 +24,8 @@ async function activeAccessToken(systems: OAuthSystems, token: string): Promise<
   if (!verdict.ok) return undefined
   const { scope, sub, gen, sid, client_id, ...claims } = verdict.claims
   const owner = await systems.principal(sub)
-  if (!owner || refusalOf(owner, { generation: gen, loginId: sid, tokenId: claims.jti })) return undefined
+  if (!owner || refusalOf(owner, { generation: gen, loginId: sid, tokenId: claims.jti, clientId: client_id }))
+    return undefined
   if ((await systems.audiences.nameOf(claims.aud)) === undefined) return undefined
   const carried = scope?.split(' ')
   const rights = owner.rights.filter((right) => carried?.includes(right) ?? true)

@@ -24,9 +24,9 @@ const findSql = found.statement(sql`select to_json(${f.scopes}) as scopes, ${per
 export async function readUserInfo(systems: OAuthSystems, token: string): Promise<Record<string, unknown>> {
   const verdict = await systems.verifyAccessToken(token)
   if (!verdict.ok) throw new ProblemError(verdict.problem, 'The access token is not accepted, or has expired.')
-  const { sub, gen: generation, sid: loginId, jti: tokenId } = verdict.claims
+  const { sub, gen: generation, sid: loginId, jti: tokenId, client_id: clientId } = verdict.claims
   const owner = await systems.principal(sub)
-  const refusal = owner && refusalOf(owner, { generation, loginId, tokenId })
+  const refusal = owner && refusalOf(owner, { generation, loginId, tokenId, clientId })
   if (!owner || refusal)
     throw new ProblemError(refusal?.code ?? 'principal-disabled', 'The login of this token has ended.')
   type Row = { scopes: string[] | null; person: Person }

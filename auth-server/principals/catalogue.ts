@@ -10,12 +10,14 @@ import { sqlTextOf } from '../../shared/platform/database/statement.ts'
 import { type Catalogue, catalogueName } from '../../shared/protocol/principal/catalogue.ts'
 import { accessRights, roles } from '../store/access-tables.ts'
 import { p } from '../store/aliases.ts'
+import { endedClients } from '../store/client-tables.ts'
 import { principals } from '../store/schema.ts'
 import { adminRole } from './rights.ts'
 
 const r = alias(accessRights, 'r')
 const o = alias(roles, 'o')
 const k = alias(principals, 'k')
+const e = alias(endedClients, 'e')
 
 /** SQL condition on a row `p` of auth.principals: it is the one of the catalogue. */
 export const isCatalogueSql = sql`${p.usernameFolded} = ${sql.raw(`'${catalogueName}'`)}`
@@ -27,7 +29,10 @@ export const catalogueSql: SQL = sql`json_build_object('schema', 1, 'version', $
     'readsOnly', ${r.readsOnly}, 'since', ${r.since}) order by ${r.position}) from ${accessRights} ${r}), '[]'),
   'roles', coalesce((select json_agg(json_build_object('name', ${o.name}, 'since', ${o.since},
     'rights', case when ${isAdmin} then (select coalesce(json_agg(${r.name} order by ${r.position}), '[]')
-      from ${accessRights} ${r}) else to_json(${o.rights}) end) order by ${o.position}) from ${roles} ${o}), '[]'))`
+      from ${accessRights} ${r}) else to_json(${o.rights}) end) order by ${o.position}) from ${roles} ${o}), '[]'),
+  'endedClients', coalesce((select json_agg(json_build_object('id', ${e.id},
+    'until', ceil(extract(epoch from ${e.expiresAt}))::bigint) order by ${e.id})
+    from ${endedClients} ${e} where ${e.expiresAt} > now()), '[]'))`
 
 /** SQL for what a row `p` is stored as: the catalogue for its own row, else `facts`. */
 export const catalogueOr = (facts: SQL): SQL => sql`case when ${isCatalogueSql} then ${catalogueSql} else ${facts} end`

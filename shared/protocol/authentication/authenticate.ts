@@ -242,7 +242,7 @@ function refuse(
 }
 
 /** The parts of a credential by which a record may refuse it. */
-type RevocableCredential = Pick<VerifiedCredential, 'generation' | 'loginId' | 'tokenId'>
+type RevocableCredential = Pick<VerifiedCredential, 'generation' | 'loginId' | 'tokenId' | 'clientId'>
 
 interface Refusal {
   readonly code: 'principal-disabled' | 'login-ended'
@@ -250,13 +250,15 @@ interface Refusal {
 }
 
 /**
- * The reason why a record refuses a credential: a disabled or unknown user, another generation, a revoked login.
+ * The reason why a record refuses a credential: a disabled or unknown user, another generation, a deleted client, a
+ * revoked login.
  * Undefined for a valid credential.
  */
 export function refusalOf(record: PrincipalRecord, credential: RevocableCredential): Refusal | undefined {
-  const { generation, loginId, tokenId } = credential
+  const { generation, loginId, tokenId, clientId } = credential
   if (!record.enabled) return unknownUser
   if (generation !== undefined && generation !== generationOf(record, loginId)) return otherGeneration
+  if (clientId !== undefined && record.endedClients?.includes(clientId)) return endedLogin
   const ids = record.revokedIds
   const hasEnded = (id: string | undefined) => id !== undefined && ids.includes(id)
   return ids.length > 0 && (hasEnded(loginId) || hasEnded(tokenId)) ? endedLogin : undefined

@@ -41,6 +41,8 @@ export interface VerifiedCredential {
   readonly audience: NamedAudience | undefined
   /** Its own id, if it can be revoked alone. The record may list this id, too. */
   readonly tokenId?: string | undefined
+  /** The client that it was issued to, where it tells that. */
+  readonly clientId?: string | undefined
   /** Its expiry, in milliseconds since the epoch; undefined for a credential without one. */
   readonly expiresAt: number | undefined
   /** The rights that it is narrowed to; undefined: all rights of its user. */

@@ -35,6 +35,11 @@ export const catalogueSchema = z.object({
   ),
   /** Every role, with names of rights. */
   roles: z.array(z.object({ name: z.string(), rights: z.array(z.string()), since })),
+  /**
+   * Clients that were deleted: their access tokens are refused. `until`: when the last of these has expired, in seconds
+   * since the epoch. Servers of release 0.3.0 do not write it.
+   */
+  endedClients: z.array(z.object({ id: z.string(), until: z.number().int() })).optional(),
 })
 
 /** A catalogue with the current layout. */

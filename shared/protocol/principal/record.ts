@@ -41,6 +41,8 @@ export type StoredPrincipal = z.infer<typeof storedPrincipalSchema>
 /** A record with effective rights: those of the roles and the direct ones. */
 export interface PrincipalRecord extends Omit<StoredPrincipal, 'schema' | 'directRights'> {
   readonly rights: readonly string[]
+  /** Ids of clients that were deleted; absent when there are none. */
+  readonly endedClients?: readonly string[] | undefined
 }
 
 /**

@@ -1,13 +1,15 @@
 import { type Catalogue, effectiveRights } from './catalogue.ts'
 import type { PrincipalRecord, StoredPrincipal } from './record.ts'
 
-/** The record with the rights that this catalogue gives. */
+/** The record with the rights that this catalogue gives, and the clients that have ended. */
 export function withRights(
   { schema: _, directRights, ...stored }: StoredPrincipal,
   catalogue: Catalogue,
 ): PrincipalRecord {
   const { roles, version } = stored
-  return { ...stored, rights: effectiveRights(catalogue, { roles, directRights, version }) }
+  const ended = catalogue.endedClients?.map(({ id }) => id)
+  const endedClients = ended?.length === 0 ? undefined : ended
+  return { ...stored, rights: effectiveRights(catalogue, { roles, directRights, version }), endedClients }
 }
 
 /** The same, which remembers the latest result for each record: both stay the same for most requests. */

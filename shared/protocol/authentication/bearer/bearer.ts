@@ -63,11 +63,12 @@ function credentialOf(verdict: AccessTokenVerdict, { headers, recheck }: Outcome
       exp,
       scope,
       amr,
+      client_id: clientId,
     } = verdict.claims
     const rights = scope?.split(' ')
-    const isForwarded = verdict.claims.client_id === proxyClientId
+    const isForwarded = clientId === proxyClientId
     const expiresAt = exp * 1000
-    return { username, generation, loginId, audience, tokenId, expiresAt, rights, amr, isForwarded, recheck }
+    return { username, generation, loginId, audience, tokenId, clientId, expiresAt, rights, amr, isForwarded, recheck }
   }
   if (verdict.problem === 'token-expired') {
     throw new ProblemError('token-expired', 'The access token has expired. Get a new one with the refresh token.', {
