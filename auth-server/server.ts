@@ -33,6 +33,7 @@ import { createAuthApp } from './http/app.ts'
 import { createInternalRoutes } from './http/internal/index.ts'
 import { createInternalNonces } from './http/internal/nonces.ts'
 import { createServiceOf } from './http/internal/service-of.ts'
+import { isForScripts } from './http/oauth/index.ts'
 import { createAuthProblems } from './http/problems.ts'
 import type { AuthServices } from './http/services/auth-services.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
@@ -98,7 +99,7 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
       ...documentationRoutes({ ...config, server: 'auth' }),
     ],
     internalRoutes: internalRoutesOf(config, resources, parts),
-    cors: createCors(trustedOrigins(config), corsFields),
+    cors: createCors(trustedOrigins(config), corsFields, isForScripts),
     console: resources.console,
     clock,
     ids,

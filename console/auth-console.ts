@@ -21,6 +21,7 @@ import { newApiKeyPage } from './api-keys/new.tsx'
 import { apiKeyPage } from './api-keys/one.tsx'
 import { consentPage } from './authorization/consent.tsx'
 import { withRefusedRequests } from './authorization/refused-request.ts'
+import { signOutPage } from './authorization/sign-out.tsx'
 import { clientPages } from './clients/clients.tsx'
 import { servicePages } from './clients/services.tsx'
 import type { AuthPage, AuthRoutes, OpenAuthPage } from './frame/auth-api.ts'
@@ -69,6 +70,7 @@ export const authConsole: Console<AuthConsoleServer> = (server) => {
       signInPage(),
       resetPasswordPage(),
       consentPage(),
+      signOutPage(),
       ...accountPages(hasRoute),
       ...apiKeyPages,
       ...administrationPages(server),

@@ -1,11 +1,13 @@
 /** The settings of the deal server, with their defaults. Only this file of the server reads the environment. */
 
+import * as z from 'zod'
 import { noRedis } from '../shared/platform/redis/redis-url.ts'
 import {
   flag,
   goneSettings,
   integer,
   listOf,
+  originSchema,
   readBy,
   readSettings,
   type SettingProblem,
@@ -64,6 +66,11 @@ export const dealSettings = {
     'days after its deletion in which a purged deal keeps its events; then all but the last are deleted',
     { fallback: 365, min: 31, max: 36_500 },
   ),
+  TOKEN_ORIGINS: listOf('origins whose scripts may call with a token, and never with a cookie; * for every origin', {
+    expected: 'comma-separated origins such as https://app.example.com, or *',
+    fallback: [],
+    part: z.union([z.literal('*'), originSchema]),
+  }),
   REQUIRE_PRECONDITION: flag('refuse a whole-deal PUT without If-Match or version (428)', false),
   DEFAULT_CURRENCY: text('the currency of deals created without one', 'EUR', {
     expected: 'an ISO 4217 code',
@@ -118,6 +125,7 @@ export function readDealConfig(mode: Mode, environment: Readonly<Record<string, 
     eventStreams: { maxOfUser: share(values.EVENT_STREAMS_PER_USER), maxInAll: share(values.EVENT_STREAMS) },
     /** Between two wake-ups of a process: its workers together send as many as one process. */
     wakeUpPauseMs: 5 * values.WORKERS,
+    tokenOrigins: new Set(values.TOKEN_ORIGINS),
     /** Each holds its body in memory. */
     batches: { maxOfUser: share(8), maxInAll: share(64) },
     webhooks: {

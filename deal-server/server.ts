@@ -117,7 +117,11 @@ export function createDealServer(config: DealConfig, given: DealResources) {
     noteWebhookChange: changeReports.note,
     cursors: createCursors(serviceSecrets.map(cursorKeyOf)),
     findUserId: createFindUserId(principals),
-    cors: createCors(trustedOrigins(config), corsFields),
+    cors: createCors(
+      trustedOrigins(config),
+      corsFields,
+      (_request, origin) => config.tokenOrigins.has('*') || config.tokenOrigins.has(origin),
+    ),
     console: resources.console,
     clock,
     ids,

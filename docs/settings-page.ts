@@ -24,6 +24,7 @@ const shownDefaults: Readonly<Record<string, string>> = {
   TRUST_PROXY: 'none',
   AUTH_SCHEMES: 'all six',
   CORS_ORIGINS: 'none',
+  TOKEN_ORIGINS: 'none',
   LOG_FORMAT: 'pretty on a terminal, else json',
   FORMER_SECRETS_KEYS: 'none',
   OTEL_SERVICE_NAME: 'keyhold-auth, keyhold-deal',

@@ -7,11 +7,13 @@ import type { OAuthSystems } from '../oauth/oauth-systems.ts'
 import { type Authorization, createAuthorization } from './authorize.ts'
 import { type GivenConsent, listConsents, withdrawConsent } from './consents.ts'
 import { createCodeExchange, type ExchangeCode } from './exchange-code.ts'
+import { createSignOuts, type SignOuts } from './sign-out.ts'
 
 /** What signs people in to applications. */
 export interface SignIn {
   readonly authorization: Authorization
   readonly exchangeCode: ExchangeCode
+  readonly signOuts: SignOuts
   readonly consents: {
     /** @throws Unavailable */
     list(userId: string): Promise<GivenConsent[]>
@@ -31,6 +33,7 @@ export function createSignIn(systems: OAuthSystems): SignIn {
   return {
     authorization: createAuthorization(systems, pages),
     exchangeCode: createCodeExchange(systems),
+    signOuts: createSignOuts(systems),
     consents: {
       list: (userId) => listConsents(systems, userId),
       withdraw: (user, clientId) => withdrawConsent(systems, user, clientId),

@@ -3,10 +3,10 @@
 import type { Child } from 'hono/jsx'
 import { projectVersion } from '../../shared/platform/project-folder.ts'
 import type { ServerName } from '../../shared/protocol/problems/catalogue.ts'
-import { firstPages } from '../../shared/server/pages/first-pages.ts'
+import { firstPages, signedOutPath } from '../../shared/server/pages/first-pages.ts'
 import { type AssetName, consoleAssets } from './assets.ts'
 import { may } from './may.ts'
-import { type NavigationEntry, navigation, signedOutPath } from './navigation.ts'
+import { type NavigationEntry, navigation } from './navigation.ts'
 import { render } from './render.tsx'
 
 /** The parts in which pages differ. */

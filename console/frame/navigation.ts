@@ -12,9 +12,6 @@ export interface NavigationEntry {
   readonly isAdministration?: boolean
 }
 
-/** The end of every sign-out from a page: the deal server forgets, and leads to the page for signing in. */
-export const signedOutPath = '/console/signed-out'
-
 /** All entries, in order. */
 export const navigation: readonly NavigationEntry[] = [
   { server: 'deal', path: '/console', text: 'Dashboard', right: 'deal.read' },

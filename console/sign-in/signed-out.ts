@@ -3,10 +3,9 @@
  * and go on to the page for signing in. A page of another site can lead here, but clears nothing.
  */
 import { clearSiteData, noStore } from '../../shared/platform/http/response.ts'
-import { signInPath } from '../../shared/server/pages/first-pages.ts'
+import { signedOutPath, signInPath } from '../../shared/server/pages/first-pages.ts'
 import type { RouteTable } from '../frame/api.ts'
 import type { OpenPage } from '../frame/console.tsx'
-import { signedOutPath } from '../frame/navigation.ts'
 
 /** The page. */
 export const signedOutPage = (): OpenPage<RouteTable> => ({

@@ -18,7 +18,7 @@ import { client, oauthBody, oauthDefaults, readOAuthForm, text } from './oauth-e
 import { authenticateApplicationAt, readClientCredentials } from './read-client-credentials.ts'
 
 /** A redirect that tells no other site where it came from. */
-const redirectTo = (location: string) => ({
+export const redirectTo = (location: string) => ({
   status: 303 as const,
   headers: { location, 'referrer-policy': 'no-referrer' },
 })
@@ -41,13 +41,13 @@ const parameters = {
 }
 
 /** The parameters of a form as they came, also those that came twice. */
-const parametersOfForm: BodyReader<URLSearchParams> = {
+export const parametersOfForm = (members: z.ZodRawShape): BodyReader<URLSearchParams> => ({
   read: async (request) => {
     if (!isForm(request)) throw new ProblemError('unsupported-media-type', `Send the body as ${formType}.`)
     return new URLSearchParams((await request.readBody()).toString())
   },
-  describe: () => ({ schema: jsonSchemaOf(z.object(parameters)), required: true, mediaTypes: [formType] }),
-}
+  describe: () => ({ schema: jsonSchemaOf(z.object(members)), required: true, mediaTypes: [formType] }),
+})
 
 const common = {
   tag: 'clients',
@@ -80,11 +80,12 @@ const authorizeByForm = ({ authorization }: AuthServices) =>
     summary: 'Sign a person in to an application, by a form',
     description: 'OpenID Connect Core §3.1.2.1. Answers with a redirect to the GET.',
     caller: nobody,
-    body: parametersOfForm,
+    body: parametersOfForm(parameters),
     handle: async ({ body }) => redirectTo(await authorization.begin(body)),
   })
 
-const nobody = { kind: 'browser', find: () => undefined, problems: [], security: [] } as const
+/** Whoever it is: the request itself is what counts. */
+export const nobody = { kind: 'browser', find: () => undefined, problems: [], security: [] } as const
 
 const askedConsent = component(
   'AskedConsent',

@@ -1,9 +1,11 @@
 /** The endpoints of OAuth (docs/contract/accounts.md#oauth). */
 
+import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { Endpoint } from '../../../shared/server/endpoints/endpoint.ts'
 import type { AuthServices } from '../services/auth-services.ts'
 import { authorizeEndpoints } from './authorize.ts'
 import { introspectEndpoint } from './introspect.ts'
+import { logoutEndpoints } from './logout.ts'
 import { metadataEndpoints, type OAuthMetadataSettings } from './metadata.ts'
 import { revokeEndpoint } from './revoke.ts'
 import { tokenEndpoint } from './token.ts'
@@ -14,6 +16,19 @@ export const oauthEndpoints = (settings: OAuthMetadataSettings, services: AuthSe
   tokenEndpoint(services),
   revokeEndpoint(services),
   introspectEndpoint(services),
-  ...(settings.schemes.includes('session') ? [...authorizeEndpoints(services), ...userInfoEndpoints(services)] : []),
+  ...(settings.schemes.includes('session')
+    ? [...authorizeEndpoints(services), ...logoutEndpoints(services), ...userInfoEndpoints(services)]
+    : []),
   ...metadataEndpoints(settings, services.keyRing),
 ]
+
+const pathsForScripts: ReadonlySet<string> = new Set([
+  '/oauth/token',
+  '/oauth/par',
+  '/oauth/revoke',
+  '/oauth/userinfo',
+  '/oauth/device_authorization',
+])
+
+/** True for requests that read no cookie: scripts of every origin may make them, without credentials. */
+export const isForScripts = ({ path }: Pick<HttpRequest, 'path'>): boolean => pathsForScripts.has(path)

@@ -20,15 +20,26 @@ const preflightSeconds = '7200'
 /** Adds the CORS fields to an answer. */
 export type Cors = (request: HttpRequest, response: HttpResponse) => HttpResponse
 
-/** CORS for pages of these origins. An answer that already allows origins stays unchanged. */
-export function createCors(origins: ReadonlySet<string>, { request, response: readable }: CorsFields): Cors {
+/**
+ * CORS for pages of these origins. An answer that already allows origins stays unchanged. `isOpen` says which requests
+ * of pages of other origins may be made without credentials: browsers then send no cookie, and show the answer.
+ */
+export function createCors(
+  origins: ReadonlySet<string>,
+  { request, response: readable }: CorsFields,
+  isOpen: (request: HttpRequest, origin: string) => boolean,
+): Cors {
   const fields = { request: request.join(', '), response: readable.join(', ') }
   return (request, response) => {
     if (response.headers['access-control-allow-origin'] !== undefined) return response
     const headers = { ...response.headers, vary: withOrigin(response.headers.vary) }
     const origin = request.header('origin')
-    if (origin === undefined || !origins.has(origin)) return { ...response, headers }
-    const allowed = { 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true' }
+    const isTrusted = origin !== undefined && origins.has(origin)
+    if (origin === undefined || (!isTrusted && !isOpen(request, origin))) return { ...response, headers }
+    const allowed = {
+      'access-control-allow-origin': origin,
+      ...(isTrusted && { 'access-control-allow-credentials': 'true' }),
+    }
     return { ...response, headers: { ...headers, ...allowed, ...fieldsOf(request, response, fields) } }
   }
 }

@@ -8,3 +8,9 @@ export const signInPath = '/account/sign-in'
 
 /** The page that asks users what an application may do. It is on the auth server. */
 export const consentPath = '/account/authorize'
+
+/** The page that asks users whether they sign out, as an application wants. It is on the auth server. */
+export const signOutPath = '/account/sign-out'
+
+/** The end of every sign-out from a page: the deal server forgets, and leads to the page for signing in. */
+export const signedOutPath = '/console/signed-out'

@@ -5,6 +5,8 @@ import { describeEmbedded } from '../../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
 
 const app = 'https://app.example.com'
+/** The origin of a page that calls with tokens alone. */
+const spa = 'https://spa.example.com'
 
 let stack: Stack
 
@@ -31,12 +33,34 @@ const allowed = (origin: string) => ({ 'allow-origin': origin, 'allow-credential
 
 describeEmbedded('scripts of other origins', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend, { environment: { CORS_ORIGINS: `${app},http://localhost:3000` } })
+    stack = await openStack(openBackend, {
+      environment: { CORS_ORIGINS: `${app},http://localhost:3000`, TOKEN_ORIGINS: spa },
+    })
   })
   afterAll(() => stack.close())
 
   const preflight = (server: 'auth' | 'deal', path: string, origin: string, method = 'PUT') =>
     stack[server].send(path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': method } })
+
+  it('may ask for tokens from everywhere, and read deals from TOKEN_ORIGINS, never with a cookie', async () => {
+    for (const origin of [spa, 'https://anybody.example', 'null']) {
+      for (const path of ['/oauth/token', '/oauth/userinfo', '/oauth/par', '/oauth/revoke']) {
+        const fields = corsOf(await preflight('auth', path, origin, 'POST'))
+        expect(fields).toMatchObject({ 'allow-origin': origin, 'max-age': expect.any(String) })
+        expect(fields).not.toHaveProperty('allow-credentials')
+        expect(listOf(fields['allow-headers'])).toContain('Authorization')
+      }
+      for (const path of ['/login', '/sessions', '/me', '/oauth/authorize', '/oauth/introspect'])
+        expect(corsOf(await preflight('auth', path, origin, 'POST'))).toEqual({})
+      const ofDeals = corsOf(await preflight('deal', '/rest/v1/deals', origin, 'GET'))
+      expect(ofDeals['allow-origin']).toBe(origin === spa ? spa : undefined)
+      expect(ofDeals).not.toHaveProperty('allow-credentials')
+    }
+    const { access: token } = await stack.logIn('alice')
+    const reply = await stack.deal.send('/rest/v1/deals', { token, headers: { origin: spa } })
+    expect(corsOf(reply)).toMatchObject({ 'allow-origin': spa, 'expose-headers': expect.stringContaining('ETag') })
+    expect(corsOf(await stack.deal.send('/rest/v1/deals', { token, headers: { origin: 'null' } }))).toEqual({})
+  })
 
   it('learn by a preflight what a path takes', async () => {
     const paths = [

@@ -4,6 +4,7 @@
  */
 import type { Right } from '../../../auth-server/principals/rights.ts'
 import type { Reply, Sent } from './http-client.ts'
+import { signInRoutes } from './sign-in/routes.ts'
 
 /** What the requests are about. */
 export interface Subject {
@@ -121,29 +122,6 @@ function ofServices(): [string, AuthEntry][] {
   ]
 }
 
-/** Who makes a client must have each right of its tokens: only one without rights is made by `client.manage` alone. */
-function ofClients(): [string, AuthEntry][] {
-  const managed = (route: string, allowed: string, ask: Ask): [string, AuthEntry] => [
-    route,
-    others('client.manage', allowed, ask),
-  ]
-  const path = `/clients/${unknownId}`
-  const redirectUris = ['https://app.example/callback']
-  return [
-    managed('GET /clients', '200', () => ({})),
-    managed('POST /clients', '201', ({ newName: name, password }) => ({
-      sent: { json: { name, kind: 'public', redirectUris, rights: [], password } },
-    })),
-    managed('GET /clients/{id}', '404 not-found', () => ({ path })),
-    managed('PATCH /clients/{id}', '404 not-found', ({ password }) => ({ path, sent: { json: { password } } })),
-    managed('POST /clients/{id}/rotate', '404 not-found', ({ password }) => ({
-      path: `${path}/rotate`,
-      sent: { json: { password } },
-    })),
-    managed('DELETE /clients/{id}', '404 not-found', () => ({ path })),
-  ]
-}
-
 function ofCatalogue(): [string, AuthEntry][] {
   const roles = (route: string, allowed: string, ask: Ask): [string, AuthEntry] => [
     route,
@@ -200,24 +178,7 @@ export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEn
   ['GET /verify', { open: '403 untrusted-proxy' }],
   ['POST /password-resets', { open: '400 invalid-body', sent: { json: {} } }],
   ['POST /oauth/token', { open: '400', sent: form({}) }],
-  ['POST /oauth/par', { open: '401', sent: form({}) }],
-  ['GET /oauth/authorize', { open: '400 invalid-authorization-request' }],
-  ['POST /oauth/authorize', { open: '400 invalid-authorization-request', sent: form({}) }],
-  ['GET /oauth/authorize/request', { open: '400 invalid-parameter' }],
-  ['POST /oauth/authorize/decision', { open: '400 invalid-body', sent: form({}) }],
-  ['GET /oauth/userinfo', { open: '401' }],
-  ['POST /oauth/userinfo', { open: '401' }],
-  ['GET /consents', { own: { ask: () => ({}), allowed: '200', narrowed: narrowedCredential } }],
-  [
-    'DELETE /consents/{clientId}',
-    {
-      own: {
-        ask: () => ({ path: `/consents/${unknownId}` }),
-        allowed: '404 not-found',
-        narrowed: narrowedCredential,
-      },
-    },
-  ],
+  ...signInRoutes,
   ['POST /oauth/revoke', { open: '400', sent: form({}) }],
   ['GET /me', { own: { ask: () => ({}), allowed: '200', narrowed: '200' } }],
   ...ofOwnFactors(),
@@ -229,7 +190,6 @@ export const authRoutes: ReadonlyMap<string, AuthEntry> = new Map<string, AuthEn
     })),
   ],
   ...ofServices(),
-  ...ofClients(),
   ...ofCatalogue(),
   ['GET /keys', others('key.read', '200', () => ({}))],
   ['GET /audit', others('audit.read', '200', () => ({}))],
