@@ -1,5 +1,6 @@
 /** The console of the auth server: signing in, the reader's account, administration. All pages are below `/account`. */
 import type { AuthConsoleServer, Console } from '../shared/server/pages/console.ts'
+import { applicationsPage } from './account/applications.tsx'
 import { overviewPage } from './account/overview.tsx'
 import { passwordPage } from './account/password.tsx'
 import { securityPage } from './account/security.tsx'
@@ -34,6 +35,7 @@ const accountPages = (hasRoute: (path: string) => boolean): (AuthPage | OpenAuth
   passwordPage(),
   securityPage(),
   sessionsPage(),
+  applicationsPage(),
   tokensPage({ keySigned: hasRoute('/key-signed-tokens') }),
 ]
 

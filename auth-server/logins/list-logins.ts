@@ -1,11 +1,12 @@
 /** Lists the logins of a user, by token and by cookie, as users and administrators see them. */
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
 import { acceptedSqlOf, hasAudienceSqlOf, hasClientSql } from '../principals/accepted-logins.ts'
-import { f, p, s, u } from '../store/aliases.ts'
+import { f, l, p, s, u } from '../store/aliases.ts'
+import { clients } from '../store/client-tables.ts'
 import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import type { LoginSystems } from './login-systems.ts'
 import { milliseconds } from './refresh-token-families.ts'
@@ -21,6 +22,8 @@ export interface LoginView {
   readonly expiresAt: number
   readonly address: string | null
   readonly userAgent: string | null
+  /** The application that it signs in to; null for a session, and for a login at `/login`. */
+  readonly client: { readonly id: string; readonly name: string } | null
 }
 
 /** Lists of valid logins and sessions. Both methods throw Unavailable. */
@@ -31,10 +34,17 @@ export interface LoginLists {
   find(userId: string, id: string): Promise<LoginView | undefined>
 }
 
-const viewSql = (login: typeof s | typeof f, kind: LoginView['kind']) => sql`select ${login.id}, json_build_object(
+const viewSql = (
+  login: typeof s | typeof f,
+  kind: LoginView['kind'],
+  client: SQL,
+) => sql`select ${login.id}, json_build_object(
     'id', ${login.id}, 'kind', ${sql.raw(`'${kind}'`)}, 'createdAt', ${milliseconds(login.createdAt)},
     'lastUsedAt', ${milliseconds(login.lastUsedAt)}, 'expiresAt', ${milliseconds(login.expiresAt)},
-    'address', ${login.clientAddress}, 'userAgent', ${login.userAgent}) as view`
+    'address', ${login.clientAddress}, 'userAgent', ${login.userAgent}, 'client', ${client}) as view`
+
+const clientOfSql = sql`(select json_build_object('id', ${l.id}, 'name', ${l.name}) from ${clients} ${l}
+  where ${l.id} = ${f.clientId})`
 
 const page = parameters({
   userId: 'uuid',
@@ -48,11 +58,11 @@ const page = parameters({
 const listSql = page.statement(sql`select l.view from ${users} ${u}
     join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded}
     cross join lateral (
-      ${viewSql(s, 'session')} from ${sessions} ${s}
+      ${viewSql(s, 'session', sql`null`)} from ${sessions} ${s}
       where ${s.userId} = ${u.id} and ${s.endedAt} is null and ${s.expiresAt} > ${page.now}
         and ${s.lastUsedAt} > ${page.idleSince} and ${acceptedSqlOf(s)} and ${hasAudienceSqlOf(s)}
       union all
-      ${viewSql(f, 'login')} from ${loginFamilies} ${f}
+      ${viewSql(f, 'login', clientOfSql)} from ${loginFamilies} ${f}
       where ${f.userId} = ${u.id} and ${f.endedAt} is null
         and greatest(${f.tokensExpireAt}, ${f.refreshExpiresAt}) > ${page.now} and ${acceptedSqlOf(f)}
         and ${hasAudienceSqlOf(f)} and ${hasClientSql}

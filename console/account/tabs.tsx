@@ -10,6 +10,7 @@ const accountTabs: readonly Tab[] = [
   { path: '/account/password', text: 'Password' },
   { path: '/account/security', text: 'Second factor' },
   { path: '/account/sessions', text: 'Sessions' },
+  { path: '/account/applications', text: 'Applications' },
   { path: '/account/api-keys', text: 'API keys' },
   { path: '/account/tokens', text: 'Tokens and secrets' },
 ]

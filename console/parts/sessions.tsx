@@ -44,7 +44,7 @@ export function SessionTable({ logins, reader, path }: SessionTableProps) {
         </>
       ),
     },
-    { title: 'Kind', isShort: true, cell: ({ kind }) => texts.kinds[kind] },
+    { title: 'Kind', isShort: true, cell: ({ kind, client }) => client?.name ?? texts.kinds[kind] },
     { title: 'Address', isShort: true, cell: ({ address }) => address ?? '–' },
     { title: 'Since', cell: ({ createdAt }) => <Time time={createdAt} reader={reader} /> },
     { title: 'Last used', cell: ({ lastUsedAt }) => <Time time={lastUsedAt} reader={reader} /> },

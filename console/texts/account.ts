@@ -121,6 +121,7 @@ export const strings = {
     'factor-added': 'The second factor is set up.',
     'factor-removed': 'The second factor is removed.',
     'session-ended': 'The session has ended.',
+    'consent-withdrawn': 'The application can do nothing any more.',
     'sessions-ended': 'The sessions have ended.',
     'key-confirmed': 'The API key is confirmed. It is accepted again.',
     'key-revoked': 'The API key is revoked. It signs nothing any more.',

@@ -14,6 +14,9 @@ const loginSchema = z.object({
   expiresAt: time.meta({ description: 'However much used, it ends then. RFC 3339.' }),
   address: z.string().nullable(),
   userAgent: z.string().nullable(),
+  client: z.object({ id: z.string(), name: z.string() }).nullable().meta({
+    description: 'The application that it signs in to. Null for a session, and for a login at `/login`.',
+  }),
   current: z.boolean().meta({ description: 'It is that of the credential that asks.' }),
 })
 
@@ -30,7 +33,7 @@ export const loginPage = {
 /** Represents a login. `currentId` is the id of the login that the request belongs to. */
 export const representLogin =
   (currentId: string | undefined) =>
-  ({ id, kind, createdAt, lastUsedAt, expiresAt, address, userAgent }: LoginView) => ({
+  ({ id, kind, createdAt, lastUsedAt, expiresAt, address, userAgent, client }: LoginView) => ({
     id,
     kind,
     createdAt: rfc3339(createdAt),
@@ -38,6 +41,7 @@ export const representLogin =
     expiresAt: rfc3339(expiresAt),
     address,
     userAgent,
+    client,
     current: id === currentId,
   })
 
