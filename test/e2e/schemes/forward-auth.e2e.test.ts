@@ -308,6 +308,27 @@ describeOnce('GET /verify', (openBackend) => {
     expectProblem(elsewhere, 401, 'invalid-token')
   })
 
+  it('leads a browser that goes to a page to the sign-in page and back, where it sends the session cookie', async () => {
+    const origin = proxySettings.AUTH_PUBLIC_ORIGIN
+    const target = '/wiki/page?edit=yes'
+    const headers = { 'sec-fetch-mode': 'navigate', accept: 'text/html' }
+    const led = await ask({ origin, target, headers }, 'signIn=1')
+    expect(led.status).toBe(303)
+    expect(led.headers.get('location')).toBe(
+      `${origin}/account/sign-in?return_to=${encodeURIComponent(`${origin}${target}`)}`,
+    )
+    const cookie = 'keyhold_session=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
+    expect((await ask({ origin, target, headers: { ...headers, cookie } }, 'signIn=1')).status).toBe(303)
+    const others: [OriginalRequest, string | undefined][] = [
+      [{ origin, target, headers }, undefined],
+      [{ origin, target, headers: { accept: 'text/html' } }, 'signIn=1'],
+      [{ origin, target, headers, method: 'POST' }, 'signIn=1'],
+      [{ target, headers }, 'signIn=1'],
+      [{ origin, target, headers: { ...headers, ...bearer('no token') } }, 'signIn=1'],
+    ]
+    for (const [original, query] of others) expect((await ask(original, query)).status).toBe(401)
+  })
+
   // The last one: the clock goes on.
   it('refuses an expired token with 401', async () => {
     const made = await tokenFor({ headers: bearer() })

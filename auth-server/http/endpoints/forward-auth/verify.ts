@@ -28,6 +28,9 @@ const question = z.strictObject({
         'RFC 8707: the audience of the service behind. Credentials for it are accepted, too; rights are its own, and ' +
         '`Keyhold-Token` is for it. Left out: the auth server and the deal server.',
     }),
+  signIn: z.literal('1').optional().meta({
+    description: 'Leads a browser without a session to the sign-in page, when the service shares a host with the pair.',
+  }),
   bodyLength: z
     .string()
     .regex(/^\d{0,15}$/, 'Expected a number of bytes, or nothing')
@@ -36,7 +39,7 @@ const question = z.strictObject({
 })
 
 /** GET /verify. OPTIONS is refused: its 204 would be a permission to a proxy that asks by the method of its client. */
-export const verifyEndpoint = ({ audiences, issueProxyToken, audit }: AuthServices) =>
+export const verifyEndpoint = (services: AuthServices) =>
   defineCredentialEndpoint({
     method: 'GET',
     path: '/verify',
@@ -50,12 +53,13 @@ export const verifyEndpoint = ({ audiences, issueProxyToken, audit }: AuthServic
       'seconds. Each refusal of a credential is 401, also what is 400 elsewhere. A key-signed token without a name ' +
       'passes for safe methods alone, where a right is demanded.',
     tag: 'tokens',
-    caller: forwardedCredential(audiences),
+    caller: forwardedCredential(services),
     maxBodyBytes: 256 * 1024,
     answersOptions: false,
     query: question,
     status: 200,
     success: { description: 'The request may pass. The header fields say who calls.' },
+    otherResponses: { 303: { description: 'The browser signs in, and comes back.', headers: ['Location'] } },
     problems: ['missing-right', 'insecure-transport', 'too-many-attempts'],
     handle: async ({ request, caller: { caller, server, isSafe }, query: { right, token } }) => {
       if (server === undefined) {
@@ -66,9 +70,9 @@ export const verifyEndpoint = ({ audiences, issueProxyToken, audit }: AuthServic
       requireRights(known, right)
       const headers = identityHeaders(known, right)
       if (token === undefined) return { headers }
-      const issued = await issueProxyToken(caller, server?.audience ?? null)
+      const issued = await services.issueProxyToken(caller, server?.audience ?? null)
       const entry = { action: 'token.issued', target: caller.credential.loginId }
-      await audit.recordRefusal(eventOf(originOf(request, caller), entry))
+      await services.audit.recordRefusal(eventOf(originOf(request, caller), entry))
       return { headers: { ...headers, 'keyhold-token': issued } }
     },
   })
