@@ -6,7 +6,7 @@ import { authorizationOf } from '../../../shared/protocol/authentication/scheme.
 import type { Audit } from '../../audit/audit.ts'
 import type { KnownClient } from '../../clients/client-secrets.ts'
 import { assertionType } from '../../oauth/client-assertion.ts'
-import type { Client, ClientCredentials } from '../../oauth/clients.ts'
+import { type Client, type ClientCredentials, namedClient } from '../../oauth/clients.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
 import { eventAt } from '../request-parts/audited.ts'
 import type { AuthServices } from '../services/auth-services.ts'
@@ -91,6 +91,17 @@ export async function authenticateApplicationAt(
   const client = await notingRefusal(request, { credentials, audit }, () => authenticateApplication(credentials, of))
   request.caller = { clientId: client.id, scheme: credentials.method }
   return client
+}
+
+/** Authenticates an application or an API key, and returns its id. @throws as `authenticateAt` */
+export async function authenticatedClient(
+  request: HttpRequest,
+  credentials: ClientCredentials,
+  services: AuthServices,
+): Promise<string> {
+  const isApplication = (await services.clients.known(namedClient(credentials))) !== undefined
+  if (isApplication) return (await authenticateApplicationAt(request, credentials, services)).id
+  return (await authenticateAt(request, credentials, services)).key.id
 }
 
 /** Authenticates a client. A refusal gets an audit entry. @throws as `authenticate` */

@@ -3,12 +3,11 @@ import * as z from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { loginClientId } from '../../../shared/protocol/access-token/access-token.ts'
 import { defineCredentialEndpoint } from '../../../shared/server/endpoints/endpoint.ts'
-import { type ClientCredentials, namedClient } from '../../oauth/clients.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import type { AuthServices } from '../services/auth-services.ts'
 import { client, type OAuthForm, oauthBody, oauthDefaults, text } from './oauth-endpoint.ts'
-import { authenticateApplicationAt, authenticateAt, readClientCredentials } from './read-client-credentials.ts'
+import { authenticatedClient, readClientCredentials } from './read-client-credentials.ts'
 
 /** POST /oauth/revoke. */
 export const revokeEndpoint = (services: AuthServices) =>
@@ -45,15 +44,4 @@ async function revoke(request: HttpRequest, form: OAuthForm, services: AuthServi
     throw client ? new OAuthError('unauthorized_client', 'The token was issued to another client.') : invalidClient()
   }
   await (issue.ends === 'login' ? services.logOut(token) : services.revokeToken(token))
-}
-
-/** The id of the client that the credentials are of: an application, or an API key. */
-async function authenticatedClient(
-  request: HttpRequest,
-  credentials: ClientCredentials,
-  services: AuthServices,
-): Promise<string> {
-  const isApplication = (await services.clients.known(namedClient(credentials))) !== undefined
-  if (isApplication) return (await authenticateApplicationAt(request, credentials, services)).id
-  return (await authenticateAt(request, credentials, services)).key.id
 }

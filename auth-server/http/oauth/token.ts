@@ -8,7 +8,12 @@ import { auditedRefresh } from '../endpoints/refresh.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import type { AuthServices } from '../services/auth-services.ts'
 import { client, type OAuthForm, oauthBody, oauthDefaults, text } from './oauth-endpoint.ts'
-import { authenticateApplicationAt, authenticateAt, readClientCredentials } from './read-client-credentials.ts'
+import {
+  authenticateApplicationAt,
+  authenticateAt,
+  authenticatedClient,
+  readClientCredentials,
+} from './read-client-credentials.ts'
 import { grantToService } from './service-grant.ts'
 
 const response = component(
@@ -91,13 +96,13 @@ const authorizationCode: Grant = async (request, form, services) => {
 const refreshToken: Grant = async (request, form, services) => {
   const credentials = readClientCredentials(request, form)
   const token = form.required('refresh_token')
-  const client = credentials && (await authenticateApplicationAt(request, credentials, services))
+  const client = credentials && (await authenticatedClient(request, credentials, services))
   if (form.get('scope') !== undefined) {
     throw new OAuthError('invalid_scope', 'A refresh takes no scope: the new token may do what the former one might.')
   }
   const audience = await audienceIn(form, services)
   if (form.get('resource') !== undefined) services.requireSameAudience(token, audience)
-  return auditedRefresh(request, token, services, client?.id)
+  return auditedRefresh(request, token, services, client)
 }
 
 /** The audience that `resource` chooses; null: that of the pair. @throws OAuthError `invalid_target`; Unavailable */

@@ -5,6 +5,8 @@ import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
 import { recordReencryption } from '../../../auth-server/cli/offline/record-operation.ts'
 import { recoverAdmin } from '../../../auth-server/cli/offline/recover-admin.ts'
 import { reencrypt } from '../../../auth-server/cli/offline/reencrypt.ts'
+import type { ClientRequest } from '../../../auth-server/clients/client.ts'
+import { createClients } from '../../../auth-server/clients/clients.ts'
 import { refreshTokenData } from '../../../auth-server/logins/refresh.ts'
 import { createPasswordHashing } from '../../../auth-server/passwords/password-hashing.ts'
 import { createCatalogues } from '../../../auth-server/principals/catalogue.ts'
@@ -15,6 +17,7 @@ import { createSealing } from '../../../auth-server/store/sealing.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { ensureAnonymous, insertUser } from '../../../auth-server/users/create-user.ts'
 import { createDigestSecrets } from '../../../auth-server/users/digest-secrets.ts'
+import type { Grantor } from '../../../auth-server/users/granting-rights.ts'
 import { systemClock as clock } from '../../../shared/platform/clock.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
 import { createAuthSystems } from '../support/auth-core.ts'
@@ -27,6 +30,21 @@ const newKey = parseSecretsKeys(keyText(2))
 const both = parseSecretsKeys(`${keyText(2)},${keyText(1)}`)
 const ids = createIdSource(clock)
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+/** A client whose tokens may do nothing: anybody may make it. */
+const application: ClientRequest = {
+  name: 'application',
+  kind: 'confidential',
+  firstParty: false,
+  redirectUris: ['https://app.example/callback'],
+  postLogoutRedirectUris: [],
+  rights: [],
+  resourceServers: ['deals'],
+  needsRight: null,
+  requirePkce: true,
+  publicKeyPem: null,
+}
+const grantor: Grantor = { userId: ids.uuid(), scheme: 'bearer', credential: {} as Grantor['credential'] }
 
 let opened: TestDatabase
 
@@ -54,6 +72,8 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
 
   const servicesUnder = (secretsKeys: typeof oldKey) =>
     createServices({ accessTokenTtlSeconds: 60 }, systemsUnder(secretsKeys))
+  const clientsUnder = (secretsKeys: typeof oldKey) =>
+    createClients({ accessTokenTtlSeconds: 60 }, systemsUnder(secretsKeys))
   const digestsUnder = (secretsKeys: typeof oldKey) => createDigestSecrets(systemsUnder(secretsKeys))
 
   it('recover-admin makes an administrator where there is none, once', async () => {
@@ -154,6 +174,8 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
         union all select former_secret_sealed from auth.api_keys where former_secret_sealed is not null
         union all select secret_sealed from auth.services
         union all select former_secret_sealed from auth.services where former_secret_sealed is not null
+        union all select secret_sealed from auth.clients
+        union all select former_secret_sealed from auth.clients where former_secret_sealed is not null
         union all select ha1_sealed from auth.digest_secrets
         union all select secret_sealed from auth.second_factors where secret_sealed is not null
         union all select successor_sealed from auth.login_families where successor_sealed is not null`,
@@ -179,6 +201,8 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
     const digest = await digestsUnder(oldKey).find({ username: 'alice' })
     const { service, secret: formerSecret } = await servicesUnder(oldKey).create({ name: 'a', resourceServer: 'deals' })
     const { secret: presentSecret } = await servicesUnder(oldKey).rotate(service.id, 60)
+    const { client, secret: formerOfClient } = await clientsUnder(oldKey).create(application, grantor)
+    const { secret: presentOfClient } = await clientsUnder(oldKey).rotate(client.id, { overlapSeconds: 60, grantor })
     const progress: string[] = []
     const onProgress = (done: number, total: number) => void progress.push(`${done} of ${total}`)
     expect(await reencrypt({ database, secretsKeys: both }, { batchSize: 3, onProgress })).toEqual({
@@ -186,15 +210,19 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
       'former API key secrets': { resealed: 1, unreadable: 0, left: 0 },
       'secrets of services': { resealed: 1, unreadable: 0, left: 0 },
       'former secrets of services': { resealed: 1, unreadable: 0, left: 0 },
+      'secrets of clients': { resealed: 1, unreadable: 0, left: 0 },
+      'former secrets of clients': { resealed: 1, unreadable: 0, left: 0 },
       'Digest secrets': { resealed: 1, unreadable: 0, left: 0 },
       'secrets of one-time codes': { resealed: 1, unreadable: 0, left: 0 },
       'refresh tokens': { resealed: 1, unreadable: 0, left: 0 },
     })
-    expect(progress.at(-1)).toBe('13 of 13')
-    expect((await sealedTexts()).map((text) => text.split('.')[1])).toEqual(Array(13).fill(newKey[0].id))
+    expect(progress.at(-1)).toBe('15 of 15')
+    expect((await sealedTexts()).map((text) => text.split('.')[1])).toEqual(Array(15).fill(newKey[0].id))
     expect(await digestsUnder(newKey).find({ username: 'alice' })).toEqual(digest)
     const secrets = (await servicesUnder(newKey).known(service.id))?.secrets.map(({ secret }) => secret)
     expect(secrets).toEqual([presentSecret, formerSecret])
+    const ofClient = (await clientsUnder(newKey).known(client.id))?.secrets?.map(({ secret }) => secret)
+    expect(ofClient).toEqual([presentOfClient, formerOfClient])
     const keys = keysUnder(newKey)
     for (const { key, secret } of made.slice(1)) expect((await keys.material(key.id))?.secret).toBe(secret)
     expect(await keys.material(rotated.key.id)).toMatchObject({ secret: present, former: { secret: rotated.secret } })
@@ -234,6 +262,8 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
       'former API key secrets': { resealed: 0, unreadable: 0, left: 0 },
       'secrets of services': { resealed: 0, unreadable: 0, left: 0 },
       'former secrets of services': { resealed: 0, unreadable: 0, left: 0 },
+      'secrets of clients': { resealed: 0, unreadable: 0, left: 0 },
+      'former secrets of clients': { resealed: 0, unreadable: 0, left: 0 },
       'Digest secrets': { resealed: 0, unreadable: 0, left: 0 },
       'secrets of one-time codes': { resealed: 0, unreadable: 0, left: 0 },
       'refresh tokens': { resealed: 0, unreadable: 0, left: 1 },

@@ -6,6 +6,14 @@ import { signInternalRequest } from '../../../shared/protocol/internal-api/reque
 import type { Reply, Sent } from '../../support/clients/http-client.ts'
 import { rememberSecret } from '../../support/clients/http-client.ts'
 import { formOf, signIn } from '../../support/clients/pages/sign-in.ts'
+import {
+  answerOf,
+  exchange,
+  newVerifier,
+  requestOf,
+  signedInBrowser,
+} from '../../support/clients/sign-in/applications.ts'
+import { hiddenFields } from '../../support/clients/sign-in/browser.ts'
 import { describeBackends } from '../../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
 
@@ -21,7 +29,10 @@ const others = [
   'POST /access/v1/evaluation',
   'POST /access/v1/evaluations',
   'POST /key-signed-tokens',
+  'POST /oauth/authorize',
   'POST /oauth/introspect',
+  'POST /oauth/par',
+  'POST /oauth/userinfo',
   'POST /me/second-factors/totp',
   'POST /me/second-factors/passkeys/options',
   // As POST /me/second-factors/totp/confirm.
@@ -44,6 +55,9 @@ const tables = [
   'rights',
   'roles',
   'services',
+  'clients',
+  'ended_clients',
+  'consents',
 ]
 /** What the use of a credential moves. */
 const uses = ['last_used_at', 'tokens_expire_at', 'used_step'].map((column) => ` - '${column}'`).join('')
@@ -305,6 +319,55 @@ describeBackends('each change of the auth server', (openBackend) => {
       send: ask('DELETE', '/resource-servers/invoices'),
       entries: onServer('deleted'),
     })
+  })
+
+  it('has its entry in its transaction: clients, consents, codes', async () => {
+    const json = { name: 'shop', kind: 'confidential', redirectUris: ['https://app.example/callback'], rights: [] }
+    const { body } = await walk('POST /clients', {
+      send: ask('POST', '/clients', { json: { ...json, ...password } }),
+      entries: [['client.created', expect.stringMatching(/./)]],
+    })
+    const path = `/clients/${body.id}`
+    const onClient = (action: string): Change['entries'] => [[action, body.id]]
+    await walk('PATCH /clients/:id', {
+      send: ask('PATCH', path, { json: { name: 'the shop', ...password } }),
+      entries: onClient('client.changed'),
+    })
+    const rotated = await walk('POST /clients/:id/rotate', {
+      send: ask('POST', `${path}/rotate`, { json: password }),
+      entries: onClient('client.rotated'),
+    })
+    const client = {
+      id: String(body.id),
+      secret: String(rotated.body.secret),
+      redirectUri: 'https://app.example/callback',
+    }
+    rememberSecret(client.secret)
+    const browser = await signedInBrowser(stack, 'carol')
+    const { verifier, challenge } = newVerifier()
+    const consent = await browser.go(`/oauth/authorize?${requestOf(client, { code_challenge: challenge })}`)
+    let arrival = consent
+    await walk('POST /oauth/authorize/decision', {
+      send: async () => {
+        arrival = await browser.go('/oauth/authorize/decision', {
+          ...hiddenFields(consent.reply.text),
+          decision: 'allow',
+        })
+        return arrival.reply
+      },
+      entries: onClient('consent.granted'),
+    })
+    const code = { code: answerOf(arrival).code ?? '', verifier }
+    await walk('POST /oauth/token', {
+      send: () => exchange(stack, client, code),
+      entries: onClient('client.login-started'),
+    })
+    const carol = (await stack.logIn('carol')).access
+    await walk('DELETE /consents/:clientId', {
+      send: ask('DELETE', `/consents/${client.id}`, { token: carol }),
+      entries: onClient('consent.withdrawn'),
+    })
+    await walk('DELETE /clients/:id', { send: ask('DELETE', path), entries: onClient('client.deleted') })
   })
 
   it('has exactly one entry when nothing changed, and none that says so when it was refused', async () => {

@@ -306,15 +306,17 @@ describeBackends('OAuth', (openBackend) => {
     const { body, headers } = await stack.auth.send('/.well-known/oauth-authorization-server')
     expect(body).toMatchObject({
       issuer: stack.auth.url,
-      grant_types_supported: ['refresh_token', 'client_credentials'],
-      response_types_supported: [],
+      grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+      response_types_supported: ['code'],
+      response_modes_supported: ['query'],
+      code_challenge_methods_supported: ['S256'],
     })
     expect(headers.get('cache-control')).toContain('max-age=300')
     for (const endpoint of ['token_endpoint', 'revocation_endpoint', 'introspection_endpoint'])
       expect((await fetch(String(body[endpoint]), { method: 'POST' })).status).toBeLessThan(402)
     for (const document of ['jwks_uri', 'service_documentation'])
       expect((await fetch(String(body[document]))).status).toBe(200)
-    expect(body.authorization_endpoint).toBeUndefined()
+    expect((await fetch(String(body.authorization_endpoint))).status).toBe(400)
     expect((await stack.auth.send('/.well-known/oauth-authorization-server/nobody')).status).toBe(404)
   })
 })
