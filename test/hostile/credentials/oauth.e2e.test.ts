@@ -45,7 +45,7 @@ describeOnce('OAuth requests that cannot be accepted', (openBackend) => {
 
   it.each([
     ['password', { username: 'alice', password: passwordOf('alice') }],
-    ['authorization_code', { code: 'x' }],
+    ['Authorization_Code', { code: 'x' }],
     ['urn:ietf:params:oauth:grant-type:jwt-bearer', { assertion: 'x' }],
     ['urn:ietf:params:oauth:grant-type:token-exchange', {}],
     ['Client_Credentials', {}],
@@ -57,6 +57,15 @@ describeOnce('OAuth requests that cannot be accepted', (openBackend) => {
         await postForm(stack, '/oauth/token', { grant_type, ...more }, headers),
         400,
         'unsupported_grant_type',
+      )
+  })
+
+  it('refuses the code grant to whoever is no application', async () => {
+    for (const headers of [{}, basic()])
+      expectOAuthError(
+        await postForm(stack, '/oauth/token', { grant_type: 'authorization_code', code: 'x' }, headers),
+        401,
+        'invalid_client',
       )
   })
 
@@ -100,7 +109,7 @@ describeOnce('OAuth requests that cannot be accepted', (openBackend) => {
       expectOAuthError(await raw(path, 'a=b', { ...form, 'x-forwarded-for': '203.0.113.7' }), 403, 'invalid_request')
       expect((await stack.auth.send(path, { method: 'OPTIONS' })).status).toBe(204)
     }
-    expectOAuthError(await stack.auth.send('/oauth/authorize'), 404, 'invalid_request')
+    expectOAuthError(await stack.auth.send('/oauth/nothing'), 404, 'invalid_request')
     const unknown = await raw('/oauth/introspect', 'token=x')
     expectOAuthError(unknown, 401, 'invalid_client')
     expect(unknown.headers.get('www-authenticate')).toContain('Bearer')
