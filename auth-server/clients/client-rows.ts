@@ -13,18 +13,8 @@ export type ClientRow = typeof clients.$inferSelect
 export const noSuchClient = () => new ProblemError('not-found', 'There is no such client.')
 
 /** A row as administrators see it. */
-export const toClient = (row: ClientRow): Client => ({
-  id: row.id,
-  name: row.name,
-  kind: row.kind,
-  firstParty: row.firstParty,
-  redirectUris: row.redirectUris,
-  postLogoutRedirectUris: row.postLogoutRedirectUris,
-  rights: row.rights,
-  resourceServers: row.resourceServers,
-  needsRight: row.needsRight,
-  requirePkce: row.requirePkce,
-  publicKeyPem: row.publicKeyPem,
+export const toClient = ({ secretSealed: _, formerSecretSealed: _former, ...row }: ClientRow): Client => ({
+  ...row,
   createdAt: row.createdAt.getTime(),
   updatedAt: row.updatedAt.getTime(),
   formerUntil: row.formerUntil?.getTime() ?? null,

@@ -49,17 +49,10 @@ export interface NewClient {
 export const maxClients = 1_000
 
 /** What the audit log tells of a client. */
-export const auditedClientOf = (client: ClientRequest) => ({
-  name: client.name,
-  kind: client.kind,
-  firstParty: client.firstParty,
-  redirectUris: client.redirectUris,
-  postLogoutRedirectUris: client.postLogoutRedirectUris,
-  rights: client.rights,
-  resourceServers: client.resourceServers,
-  needsRight: client.needsRight,
-  requirePkce: client.requirePkce,
-})
+export function auditedClientOf(client: Client) {
+  const { id: _id, createdAt: _at, updatedAt: _updated, formerUntil: _until, lastUsedAt: _used, ...values } = client
+  return values
+}
 
 /** What the values of a client may name. */
 export interface KnownNames {

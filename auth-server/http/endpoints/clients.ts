@@ -40,17 +40,17 @@ const valuesSchema = z.strictObject({
   }),
 })
 
-const creationSchema = z.strictObject({
+const { shape } = valuesSchema
+
+const creationSchema = valuesSchema.extend({
   kind: z.enum(['public', 'confidential']),
-  name: valuesSchema.shape.name,
-  redirectUris: valuesSchema.shape.redirectUris,
-  postLogoutRedirectUris: valuesSchema.shape.postLogoutRedirectUris.default([]),
-  firstParty: valuesSchema.shape.firstParty.default(false),
-  rights: valuesSchema.shape.rights.default(null),
-  resourceServers: valuesSchema.shape.resourceServers.default([ownResourceServer]),
-  needsRight: valuesSchema.shape.needsRight.default(null),
-  requirePkce: valuesSchema.shape.requirePkce.default(true),
-  publicKeyPem: valuesSchema.shape.publicKeyPem.default(null),
+  postLogoutRedirectUris: shape.postLogoutRedirectUris.default([]),
+  firstParty: shape.firstParty.default(false),
+  rights: shape.rights.default(null),
+  resourceServers: shape.resourceServers.default([ownResourceServer]),
+  needsRight: shape.needsRight.default(null),
+  requirePkce: shape.requirePkce.default(true),
+  publicKeyPem: shape.publicKeyPem.default(null),
   ...proofMembers,
 })
 
@@ -66,16 +66,8 @@ const clientRotationSchema = z.strictObject({
 
 const clientSchema = z.object({
   id: z.string().meta({ format: 'uuid', description: 'The parameter `client_id`.' }),
-  name: z.string(),
+  ...shape,
   kind: creationSchema.shape.kind,
-  firstParty: z.boolean(),
-  redirectUris: z.array(z.string()),
-  postLogoutRedirectUris: z.array(z.string()),
-  rights: z.array(z.string()).nullable(),
-  resourceServers: z.array(z.string()),
-  needsRight: z.string().nullable(),
-  requirePkce: z.boolean(),
-  publicKeyPem: z.string().nullable(),
   createdAt: time,
   updatedAt: time,
   formerUntil: time.nullable().meta({ description: 'Until when the secret before the last rotation is accepted too.' }),
@@ -90,17 +82,7 @@ const clientComponent = component('Client', clientSchema)
 const newClientComponent = component('NewClient', newClientSchema)
 
 const represent = (client: Client, now: number) => ({
-  id: client.id,
-  name: client.name,
-  kind: client.kind,
-  firstParty: client.firstParty,
-  redirectUris: client.redirectUris,
-  postLogoutRedirectUris: client.postLogoutRedirectUris,
-  rights: client.rights,
-  resourceServers: client.resourceServers,
-  needsRight: client.needsRight,
-  requirePkce: client.requirePkce,
-  publicKeyPem: client.publicKeyPem,
+  ...client,
   createdAt: rfc3339(client.createdAt),
   updatedAt: rfc3339(client.updatedAt),
   formerUntil: client.formerUntil === null || client.formerUntil <= now ? null : rfc3339(client.formerUntil),

@@ -13,6 +13,7 @@ import type { Database } from '../../../shared/platform/database/database.ts'
 import { openEmbeddedEngine } from '../../../shared/platform/embedded/embedded.ts'
 import { campaign } from '../../support/campaign.ts'
 import type { Reply, Sent } from '../../support/clients/http-client.ts'
+import { newVerifier } from '../../support/clients/sign-in/applications.ts'
 import { startAuthProcess } from '../../support/processes/auth-process.ts'
 import { answering, type ChildServer, startChild } from '../../support/processes/child-server.ts'
 import { freePort } from '../../support/processes/free-port.ts'
@@ -77,7 +78,40 @@ async function load(server: TestServer, acknowledged: Acknowledged): Promise<voi
     const cookie = String(headers.getSetCookie()[0]?.split(';')[0])
     await change('login.ended', '/sessions/current', { method: 'DELETE', headers: { cookie } })
   }
-  const clients = [refresh, refresh, () => logIn(username), administer, session]
+  const signIn = async () => {
+    const redirect_uri = 'https://app.example/callback'
+    const registered = { kind: 'public', firstParty: true, redirectUris: [redirect_uri], password: admin.password }
+    const json = { name: `made-${randomUUID()}`, ...registered }
+    const client_id = String((await change('client.created', '/clients', { token, json })).body.id)
+    const { verifier, challenge } = newVerifier()
+    const asked = { client_id, redirect_uri, response_type: 'code', code_challenge_method: 'S256' }
+    const query = new URLSearchParams({ ...asked, code_challenge: challenge, scope: 'openid' })
+    const ask = (expected: string, form: Record<string, string>) =>
+      change(expected, '/oauth/token', {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams({ client_id, ...form }).toString(),
+      })
+    const openSession = async () => {
+      const { headers } = await change('session.started', '/sessions', { json: { username, password } })
+      return String(headers.getSetCookie()[0]?.split(';')[0])
+    }
+    let cookie = await openSession()
+    let turn = 0
+    await untilGone(async () => {
+      turn += 1
+      if (turn % 4 === 0) {
+        await change('login.ended', '/sessions/current', { method: 'DELETE', headers: { cookie } })
+        cookie = await openSession()
+      }
+      const arrived = await server.send(`/oauth/authorize?${query}`, { headers: { cookie } })
+      const code = new URL(String(arrived.headers.get('location'))).searchParams.get('code') ?? ''
+      const exchange = { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri }
+      const { body } = await ask('client.login-started', exchange)
+      await ask('token.refreshed', { grant_type: 'refresh_token', refresh_token: String(body.refresh_token) })
+    })
+  }
+  const clients = [refresh, refresh, () => logIn(username), administer, session, signIn]
   await Promise.all(clients.map((client) => untilGone(client)))
 }
 
@@ -95,7 +129,7 @@ const rowsSql = `select json_build_object(
     'users', (select count(*) from auth.users where username like 'made-%')) as counts`
 const countOf = (name: string) =>
   `(select count(*) from auth.audit_entries where action = '${name}' and outcome = 'succeeded' and request_id is not null)`
-const entriesSql = `select json_build_object('families', ${countOf('login.started')},
+const entriesSql = `select json_build_object('families', ${countOf('login.started')} + ${countOf('client.login-started')},
     'sessions', ${countOf('session.started')}, 'refreshes', ${countOf('token.refreshed')},
     'users', ${countOf('user.created')}) as counts`
 
