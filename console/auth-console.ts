@@ -21,6 +21,7 @@ import { apiKeyListPage } from './api-keys/list.tsx'
 import { newApiKeyPage } from './api-keys/new.tsx'
 import { apiKeyPage } from './api-keys/one.tsx'
 import { consentPage } from './authorization/consent.tsx'
+import { devicePage } from './authorization/device.tsx'
 import { withRefusedRequests } from './authorization/refused-request.ts'
 import { signOutPage } from './authorization/sign-out.tsx'
 import { clientPages } from './clients/clients.tsx'
@@ -72,6 +73,7 @@ export const authConsole: Console<AuthConsoleServer> = (server) => {
       signInPage(),
       resetPasswordPage(),
       consentPage(),
+      devicePage(),
       signOutPage(),
       ...accountPages(hasRoute),
       ...apiKeyPages,

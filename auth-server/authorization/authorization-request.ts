@@ -118,7 +118,7 @@ export async function checkRequest(
   if (value('request_uri') !== undefined)
     throw refuse('request_uri_not_supported', 'request_uri: only one that /oauth/par has given.')
   if (value('registration') !== undefined) throw refuse('registration_not_supported', 'registration is not known here.')
-  const { scopes, named } = scopesOf(value('scope'), client, { rights: await known.rightNames(), refuse })
+  const { scopes, rights } = await scopesOf(value('scope'), client, { known, refuse })
   const nonce = value('nonce') ?? null
   const challenge = challengeOf(value, { refuse, client, isBound: scopes.includes('openid') && nonce !== null })
   return {
@@ -128,7 +128,7 @@ export async function checkRequest(
     nonce,
     challenge,
     scopes,
-    rights: named.length > 0 ? named : client.firstParty ? client.rights && [...client.rights] : [],
+    rights,
     audience: await audienceOf(value('resource'), client, { known, refuse }),
     prompts: promptsOf(value('prompt'), refuse),
     maxAge: maxAgeOf(value('max_age'), refuse),
@@ -137,28 +137,34 @@ export async function checkRequest(
   }
 }
 
-type Refuse = (code: AuthorizationErrorCode, description: string) => AuthorizationError
+type Refuse = (code: AuthorizationErrorCode, description: string) => Error
 
-interface ScopeContext {
-  readonly rights: ReadonlySet<string>
+/** What a check looks up, and how it refuses. */
+export interface LookUp {
+  readonly known: Pick<Known, 'rightNames' | 'chooseServer'>
   readonly refuse: Refuse
 }
 
 const maxScopeLength = 4_096
 
-/** Scopes of OpenID Connect and names of rights. OpenID Connect Core §3.1.2.1 wants unknown scopes to be ignored. */
-function scopesOf(text: string | undefined, client: KnownClient, { rights, refuse }: ScopeContext) {
+/**
+ * The scopes of OpenID Connect that are asked for, and the rights of the tokens, as in `AuthorizationRequest`. OpenID
+ * Connect Core §3.1.2.1 wants unknown scopes to be ignored. @throws what `refuse` makes; Unavailable
+ */
+export async function scopesOf(text: string | undefined, client: KnownClient, { known, refuse }: LookUp) {
   if ((text?.length ?? 0) > maxScopeLength)
     throw refuse('invalid_scope', `scope: at most ${maxScopeLength} characters.`)
   const asked = [...new Set(text?.split(' ').filter((name) => name !== ''))]
   const scopes = openIdScopes.filter((scope) => asked.includes(scope))
   const others = asked.filter((name) => !openIdScopes.some((scope) => scope === name))
-  const named = others.filter((name) => rights.has(name))
+  const names = await known.rightNames()
+  const named = others.filter((name) => names.has(name))
   if (named.length < others.length && !scopes.includes('openid'))
     throw refuse('invalid_scope', 'scope: openid, profile, email, roles, offline_access and names of rights.')
   if (!named.every((name) => client.rights?.includes(name) ?? true))
     throw refuse('invalid_scope', 'scope: names a right that tokens of this client may not have.')
-  return { scopes, named }
+  const rights = named.length > 0 ? named : client.firstParty ? client.rights && [...client.rights] : []
+  return { scopes, rights }
 }
 
 interface ChallengeContext {
@@ -181,12 +187,8 @@ function challengeOf(
   return challenge
 }
 
-interface LookUp {
-  readonly known: Known
-  readonly refuse: Refuse
-}
-
-async function audienceOf(resource: string | undefined, client: KnownClient, { known, refuse }: LookUp) {
+/** The audience of `resource`; null: that of the pair. @throws what `refuse` makes; Unavailable */
+export async function audienceOf(resource: string | undefined, client: KnownClient, { known, refuse }: LookUp) {
   const server = await known.chooseServer(resource)
   const id = server === null ? ownResourceServer : server?.id
   if (id === undefined || !client.resourceServers.includes(id))

@@ -25,7 +25,7 @@ import {
   unanswerable,
 } from './authorization-request.ts'
 import { storeConsent } from './consents.ts'
-import { type Decision, decide, type SignedIn } from './decide.ts'
+import { type Decision, decide, type SignedIn, withConsent } from './decide.ts'
 import { openRequest, requestUriPrefix, sealRequest, type TravellingRequest } from './sealed-request.ts'
 
 /** What a user is asked on the way. */
@@ -171,13 +171,7 @@ export function createAuthorization(
         const { request } = travelling
         if (!isAllowed) throw new AuthorizationError(request, 'access_denied', 'The user has refused.')
         const asked = { ...travelling, request: { ...request, prompts: [] } }
-        const granted = user && {
-          ...user,
-          consent: {
-            rights: [...new Set([...(user.consent?.rights ?? []), ...(request.rights ?? [])])],
-            scopes: [...new Set([...(user.consent?.scopes ?? []), ...request.scopes])],
-          },
-        }
+        const granted = user && withConsent(user, request)
         const decision = decide(asked, { client, user: granted, now: clock.now() })
         if (decision.next === 'code' && granted && !client.firstParty) await storeConsent(systems, granted, client.id)
         return follow(asked, decision, granted)
@@ -186,7 +180,7 @@ export function createAuthorization(
 }
 
 /** What a request of this client looks up. */
-const lookUps =
+export const lookUps =
   ({ catalogues, audiences, readIdTokenHint }: OAuthSystems) =>
   (client: KnownClient): Known => ({
     rightNames: async () => new Set((await catalogues.latest()).rights.map(({ name }) => name)),
@@ -204,8 +198,8 @@ const signedInSql = asked.statement(sql`select json_build_object('authenticatedA
       from ${consents} where ${consents.userId} = ${s.userId} and ${consents.clientId} = ${asked.clientId})) as facts
   from ${sessions} ${s} where ${s.id} = ${asked.sessionId} and ${s.userId} = ${asked.userId} and ${s.endedAt} is null`)
 
-/** The user of the session that the caller's cookie is of. */
-async function readSignedIn(
+/** The user of the session that the caller's cookie is of. @throws ProblemError `unauthenticated`; Unavailable */
+export async function readSignedIn(
   { database }: OAuthSystems,
   { userId, username, rights, credential: { loginId: sessionId } }: Caller,
   clientId: string,
@@ -221,5 +215,6 @@ const describeSql = named.statement(sql`select ${accessRights.name} as name, ${a
   from ${accessRights} where ${accessRights.name} = any(array(select json_array_elements_text(${named.names})))
   order by ${accessRights.position}`)
 
-const describeRights = ({ database }: OAuthSystems, names: readonly string[]) =>
+/** These rights in words. @throws Unavailable */
+export const describeRights = ({ database }: OAuthSystems, names: readonly string[]) =>
   database.query<{ name: string; description: string }>(...describeSql({ names }))

@@ -73,3 +73,15 @@ const covers = (consent: Consent | null, { rights, scopes }: TravellingRequest['
   consent !== null &&
   (rights ?? []).every((right) => consent.rights.includes(right)) &&
   scopes.every((scope) => consent.scopes.includes(scope))
+
+/** The user, who now lets the client do this too. */
+export const withConsent = (
+  user: SignedIn,
+  { rights, scopes }: { readonly rights: readonly string[] | null; readonly scopes: readonly string[] },
+): SignedIn => ({
+  ...user,
+  consent: {
+    rights: [...new Set([...(user.consent?.rights ?? []), ...(rights ?? [])])],
+    scopes: [...new Set([...(user.consent?.scopes ?? []), ...scopes])],
+  },
+})

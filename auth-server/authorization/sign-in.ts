@@ -2,10 +2,11 @@
  * Signing people in to applications (OAuth 2.0, OpenID Connect Core): authorization requests, codes, consents. This
  * folder owns what happens between an application's request and the login of that application. It must not know HTTP.
  */
-import { consentPath, signInPath } from '../../shared/server/pages/first-pages.ts'
+import { consentPath, devicePath, signInPath } from '../../shared/server/pages/first-pages.ts'
 import type { OAuthSystems } from '../oauth/oauth-systems.ts'
 import { type Authorization, createAuthorization } from './authorize.ts'
 import { type GivenConsent, listConsents, withdrawConsent } from './consents.ts'
+import { createDeviceGrant, type DeviceGrant } from './device-grant.ts'
 import { createCodeExchange, type ExchangeCode } from './exchange-code.ts'
 import { createSignOuts, type SignOuts } from './sign-out.ts'
 
@@ -13,6 +14,7 @@ import { createSignOuts, type SignOuts } from './sign-out.ts'
 export interface SignIn {
   readonly authorization: Authorization
   readonly exchangeCode: ExchangeCode
+  readonly deviceGrant: DeviceGrant
   readonly signOuts: SignOuts
   readonly consents: {
     /** @throws Unavailable */
@@ -33,6 +35,7 @@ export function createSignIn(systems: OAuthSystems): SignIn {
   return {
     authorization: createAuthorization(systems, pages),
     exchangeCode: createCodeExchange(systems),
+    deviceGrant: createDeviceGrant(systems, publicOrigin + devicePath),
     signOuts: createSignOuts(systems),
     consents: {
       list: (userId) => listConsents(systems, userId),

@@ -4,6 +4,8 @@ import { validate as isUuid } from 'uuid'
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
+import { commandLineClientId } from '../../shared/protocol/access-token/access-token.ts'
+import { ownResourceServer } from '../principals/rights.ts'
 import { l } from '../store/aliases.ts'
 import { clients } from '../store/client-tables.ts'
 import { type AcceptedSecrets, openSecrets, type SealedSecrets } from '../store/overlapping-secrets.ts'
@@ -39,6 +41,22 @@ interface Row {
   readonly former: SealedSecrets['former']
 }
 
+/** The command line. Without redirect URIs, only the device grant is open to it. */
+const commandLine: KnownClient = {
+  id: commandLineClientId,
+  name: 'Keyhold command line',
+  kind: 'public',
+  firstParty: true,
+  redirectUris: [],
+  postLogoutRedirectUris: [],
+  rights: null,
+  resourceServers: [ownResourceServer],
+  needsRight: null,
+  requirePkce: true,
+  publicKeyPem: null,
+  secrets: undefined,
+}
+
 /** Reads a client; undefined when there is none. @throws Unavailable */
 export type ReadClient = (id: string) => Promise<KnownClient | undefined>
 
@@ -52,6 +70,7 @@ export function createReadClient({ database, clock, sealing }: AuthSystems): Rea
     },
   })
   return async function readClient(id) {
+    if (id === commandLineClientId) return commandLine
     const row = isUuid(id) ? await readRow(id.toLowerCase()) : undefined
     if (!row) return undefined
     const { client, sealed, former } = row

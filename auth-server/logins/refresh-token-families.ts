@@ -17,6 +17,7 @@ import { acceptedFamilySql, acceptedSqlOf } from '../principals/accepted-logins.
 import { demandSql } from '../principals/demand-sql.ts'
 import { type ReadPrincipal, readPrincipalSql, tokensAliveSince, toPrincipal } from '../principals/principal-record.ts'
 import { f, p, s, u } from '../store/aliases.ts'
+import { clientIdSql } from '../store/command-line-client.ts'
 import { loginExpiry, loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import type { RefreshTokenFamily, TokenTimes } from './refresh-token-family.ts'
 import { clientLoginSql, createRotate, proofSql, type Rotate, type Rotated, refreshEntries } from './rotate-families.ts'
@@ -116,7 +117,8 @@ const startSql = started.statement(sql`with started as (insert into ${loginFamil
 const found = parameters({ id: 'uuid' })
 const findSql =
   found.statement(sql`select json_build_object('id', ${f.id}, 'username', ${u.username}, 'generation', ${f.generation},
-    'audience', ${f.audience}, 'clientId', ${f.clientId}, 'counter', ${f.counter}, 'rotatedAgoMs', ${millisecondsSince(f.rotatedAt)},
+    'audience', ${f.audience}, 'clientId', ${clientIdSql(f.clientId)}, 'counter', ${f.counter},
+    'rotatedAgoMs', ${millisecondsSince(f.rotatedAt)},
     'formerRotatedAgoMs', ${millisecondsSince(f.formerRotatedAt)}, 'expiresAt', ${milliseconds(f.expiresAt)},
     'refreshExpiresAt', ${milliseconds(f.refreshExpiresAt)},
     'alive', ${f.endedAt} is null and ${acceptedFamilySql}) as family

@@ -13,6 +13,7 @@ import { insertEntriesSql } from '../audit/journal.ts'
 import { acceptedFamilySql } from '../principals/accepted-logins.ts'
 import { type ReadPrincipal, readPrincipalSql, tokensAliveSince, toPrincipal } from '../principals/principal-record.ts'
 import { f, p, u } from '../store/aliases.ts'
+import { clientIdSql } from '../store/command-line-client.ts'
 import { loginFamilies, principals, users } from '../store/schema.ts'
 import type { LoginProof } from '../tokens/access-tokens.ts'
 import type { ClientLogin } from '../tokens/id-tokens.ts'
@@ -61,8 +62,8 @@ export const personSql = sql`json_build_object('userId', ${u.id}, 'username', ${
   'updatedAt', ${secondsOf(u.updatedAt)}, 'roles', to_json(${u.roles}))`
 
 /** SQL for the `ClientLogin` of a family `f` of user `u`; null for a login at `/login`. */
-export const clientLoginSql = sql`case when ${f.clientId} is not null then json_build_object('clientId', ${f.clientId},
-  'rights', to_json(${f.rights}), 'scopes', to_json(${f.scopes}), 'sessionId', ${f.sessionId}, 'person', ${personSql}) end`
+export const clientLoginSql = sql`case when ${f.clientId} is not null then json_build_object(
+  'clientId', ${clientIdSql(f.clientId)}, 'rights', to_json(${f.rights}), 'scopes', to_json(${f.scopes}), 'sessionId', ${f.sessionId}, 'person', ${personSql}) end`
 
 const given = parameters({ input: 'json', aliveSince: 'timestamptz' })
 /**

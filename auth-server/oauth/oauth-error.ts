@@ -18,9 +18,12 @@ export type AuthorizationErrorCode =
   | 'request_uri_not_supported'
   | 'registration_not_supported'
 
-/** The codes of RFC 6749 §5.2, and of RFC 8707 §2. */
+/** The codes of RFC 6749 §5.2, of RFC 8707 §2, and of RFC 8628 §3.5. */
 export type OAuthErrorCode =
   | AuthorizationErrorCode
+  | 'authorization_pending'
+  | 'slow_down'
+  | 'expired_token'
   | 'invalid_request'
   | 'invalid_client'
   | 'invalid_grant'

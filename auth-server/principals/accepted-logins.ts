@@ -5,6 +5,7 @@ import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import { resourceServers } from '../store/access-tables.ts'
 import { f, l, p, r, type s, u } from '../store/aliases.ts'
 import { clients } from '../store/client-tables.ts'
+import { isBuiltInSql } from '../store/command-line-client.ts'
 import { sessions } from '../store/schema.ts'
 import { demandSql } from './demand-sql.ts'
 import { ownResourceServer } from './rights.ts'
@@ -32,8 +33,8 @@ const h = alias(sessions, 'h')
 /** The login of family `f` hangs on a session: it ends when that one does. */
 export const hangsSql: SQL = sql`${f.sessionId} is not null and not ('offline_access' = any(${f.scopes}))`
 
-/** The client of family `f` exists, if it is of one, and so does the session that it hangs on. */
-export const hasClientSql: SQL = sql`(${f.clientId} is null or (
+/** The client of family `f` exists, if it is of one with a row, and so does the session that it hangs on. */
+export const hasClientSql: SQL = sql`(${f.clientId} is null or ${isBuiltInSql(f.clientId)} or (
   exists (select 1 from ${clients} ${l} where ${l.id} = ${f.clientId}) and (not (${hangsSql})
     or exists (select 1 from ${sessions} ${h} where ${h.id} = ${f.sessionId} and ${h.endedAt} is null))))`
 

@@ -103,6 +103,7 @@ export const deviceRequests = authSchema.table(
     /** The session that approved it. */
     sessionId: uuid('session_id'),
     clientAddress: text('client_address').notNull(),
+    /** Never set: whoever asks could write to the user here. */
     userAgent: text('user_agent'),
   },
   (table) => [

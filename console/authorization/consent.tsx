@@ -2,6 +2,7 @@
 import { consentPath } from '../../shared/server/pages/first-pages.ts'
 import type { AuthPage } from '../frame/auth-api.ts'
 import type { ShownPage } from '../frame/console.tsx'
+import { Decision, MayDo } from './asked-parts.tsx'
 import type { AskedRequest } from './asked-request.ts'
 
 /** The page. Its form goes to the API: only that gives a code. */
@@ -23,7 +24,6 @@ interface ConsentProps {
 
 function consentForm({ asked: { client, target, rights, scopes }, username, hidden }: ConsentProps): ShownPage {
   const title = `Let ${client.name} use your account?`
-  const learns = ['profile', 'email', 'roles'].filter((scope) => scopes.includes(scope)).map((scope) => words[scope])
   return {
     title,
     formTarget: target,
@@ -34,38 +34,14 @@ function consentForm({ asked: { client, target, rights, scopes }, username, hidd
           <strong>{client.name}</strong>, at <code>{target}</code>, asks to sign you in as <strong>{username}</strong>.
           {client.firstParty || ' It belongs to another party.'}
         </p>
-        <p>{rights?.length === 0 ? 'It can do nothing in your name.' : 'It may, as far as you may:'}</p>
-        <ul>
-          {rights === null ? (
-            <li>everything</li>
-          ) : (
-            rights.map(({ description, name }) => <li>{description || name}</li>)
-          )}
-        </ul>
-        <p>It learns who you are{learns.length > 0 && `: ${learns.join(', ')}`}.</p>
+        <MayDo rights={rights} scopes={scopes} />
         <p>
           {scopes.includes('offline_access')
             ? 'This holds until you withdraw it, also when you have signed out.'
             : 'This holds as long as you are signed in. You can withdraw it earlier.'}
         </p>
-        <form method="post" action="/oauth/authorize/decision" class="stack">
-          {Object.entries(hidden).map(([name, value]) => (
-            <input type="hidden" name={name} value={value} />
-          ))}
-          <button type="submit" name="decision" value="allow">
-            Allow
-          </button>
-          <button type="submit" name="decision" value="refuse" class="quiet">
-            Refuse
-          </button>
-        </form>
+        <Decision action="/oauth/authorize/decision" hidden={hidden} />
       </div>
     ),
   }
-}
-
-const words: Readonly<Record<string, string>> = {
-  profile: 'your user name and your name',
-  email: 'your e-mail address',
-  roles: 'your roles',
 }

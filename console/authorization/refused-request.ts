@@ -11,7 +11,7 @@ export const withRefusedRequests = (
   answer: AnswerByRoute,
 ): Route[] =>
   routes.map((route) => {
-    if (!/^\/oauth\/(authorize|logout)(\/decision)?$/.test(route.path)) return route
+    if (!/^\/oauth\/(authorize|device|logout)(\/decision)?$/.test(route.path)) return route
     const handle = async (request: HttpRequest) => {
       const wanted = preferredType(request.header('accept') ?? '*/*', ['application/json', 'text/html'])
       if (wanted !== 'text/html') return route.handle(request)

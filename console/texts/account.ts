@@ -57,6 +57,8 @@ const actions: Readonly<Record<string, string>> = {
   'api-key.confirmed': 'confirm an API key',
   'api-key.revoked': 'revoke an API key',
   'client.login-started': 'sign in to an application',
+  'device.approved': 'let a device act',
+  'device.denied': 'refuse a device',
   'consent.granted': 'let an application act',
   'consent.withdrawn': 'take back what an application may do',
   'client.created': 'register a client',

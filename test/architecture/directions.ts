@@ -242,6 +242,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   console: [
     'auth-server/http/endpoints/index.ts',
     'auth-server/http/oauth/authorize.ts',
+    'auth-server/http/oauth/device.ts',
     'auth-server/http/oauth/logout.ts',
     'auth-server/principals/rights.ts',
     'auth-server/key-ring/life-cycle.ts',

@@ -144,6 +144,8 @@ const bodies: Readonly<Record<string, string>> = {
   oauthAuthorizeByForm: 'client_id=none',
   decideAuthorizationRequest: 'client_id=none&request_uri=none&decision=allow',
   oauthPushRequest: 'client_id=none',
+  oauthDeviceAuthorization: 'client_id=none',
+  decideDeviceRequest: 'user_code=none&decision=allow',
   oauthLogoutByForm: 'client_id=none',
   confirmSignOut: 'request=none',
   oauthToken: 'grant_type=client_credentials',

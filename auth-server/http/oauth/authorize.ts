@@ -87,16 +87,21 @@ const authorizeByForm = ({ authorization }: AuthServices) =>
 /** Whoever it is: the request itself is what counts. */
 export const nobody = { kind: 'browser', find: () => undefined, problems: [], security: [] } as const
 
+/** Who asks a user, and for what. */
+export const askedMembers = {
+  client: z.object({ name: z.string(), firstParty: z.boolean() }),
+  rights: z
+    .array(z.object({ name: z.string(), description: z.string() }))
+    .nullable()
+    .meta({ description: 'Null: all that the user may do.' }),
+  scopes: z.array(z.string()),
+}
+
 const askedConsent = component(
   'AskedConsent',
   z.object({
-    client: z.object({ name: z.string(), firstParty: z.boolean() }),
+    ...askedMembers,
     target: z.string().meta({ description: 'The origin that the answer goes to, or the scheme of an application.' }),
-    rights: z
-      .array(z.object({ name: z.string(), description: z.string() }))
-      .nullable()
-      .meta({ description: 'Null: all that the user may do.' }),
-    scopes: z.array(z.string()),
     loginHint: z.string().nullable(),
   }),
 )

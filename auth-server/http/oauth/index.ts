@@ -4,6 +4,7 @@ import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { Endpoint } from '../../../shared/server/endpoints/endpoint.ts'
 import type { AuthServices } from '../services/auth-services.ts'
 import { authorizeEndpoints } from './authorize.ts'
+import { deviceEndpoints } from './device.ts'
 import { introspectEndpoint } from './introspect.ts'
 import { logoutEndpoints } from './logout.ts'
 import { metadataEndpoints, type OAuthMetadataSettings } from './metadata.ts'
@@ -17,7 +18,9 @@ export const oauthEndpoints = (settings: OAuthMetadataSettings, services: AuthSe
   revokeEndpoint(services),
   introspectEndpoint(services),
   ...(settings.schemes.includes('session')
-    ? [...authorizeEndpoints(services), ...logoutEndpoints(services), ...userInfoEndpoints(services)]
+    ? [authorizeEndpoints, deviceEndpoints, logoutEndpoints, userInfoEndpoints].flatMap((create): Endpoint[] =>
+        create(services),
+      )
     : []),
   ...metadataEndpoints(settings, services.keyRing),
 ]

@@ -10,6 +10,7 @@ import {
   definePublicEndpoint,
   type PublicEndpoint,
 } from '../../../shared/server/endpoints/endpoint.ts'
+import { deviceGrantType } from '../../authorization/device-grant.ts'
 import type { KeyRing } from '../../key-ring/key-ring.ts'
 import { assertionAlg } from '../../oauth/client-assertion.ts'
 import { clientAuthenticationMethods } from '../../oauth/clients.ts'
@@ -49,6 +50,7 @@ const schema = z
     introspection_endpoint_auth_signing_alg_values_supported: names,
     authorization_endpoint: z.string().optional(),
     pushed_authorization_request_endpoint: z.string().optional(),
+    device_authorization_endpoint: z.string().optional(),
     userinfo_endpoint: z.string().optional(),
     end_session_endpoint: z.string().optional(),
     response_modes_supported: names.optional(),
@@ -126,6 +128,7 @@ function metadataOf({ issuer, publicOrigin, publicOrigins, schemes }: OAuthMetad
     ...(signsPeopleIn && {
       authorization_endpoint: at('/oauth/authorize'),
       pushed_authorization_request_endpoint: at('/oauth/par'),
+      device_authorization_endpoint: at('/oauth/device_authorization'),
       userinfo_endpoint: at('/oauth/userinfo'),
       end_session_endpoint: at('/oauth/logout'),
       response_modes_supported: ['query'],
@@ -140,7 +143,11 @@ function metadataOf({ issuer, publicOrigin, publicOrigins, schemes }: OAuthMetad
       request_parameter_supported: false,
       request_uri_parameter_supported: false,
     }),
-    grant_types_supported: [...(signsPeopleIn ? ['authorization_code'] : []), 'refresh_token', 'client_credentials'],
+    grant_types_supported: [
+      ...(signsPeopleIn ? ['authorization_code', deviceGrantType] : []),
+      'refresh_token',
+      'client_credentials',
+    ],
     response_types_supported: signsPeopleIn ? ['code'] : [],
     scopes_supported: [...(signsPeopleIn ? openIdScopes : []), ...builtInRights],
     token_endpoint_auth_methods_supported: ['none', ...ofClients],

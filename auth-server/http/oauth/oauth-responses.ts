@@ -40,7 +40,7 @@ const challengeFor = (request: HttpRequest): HttpResponse['headers'] =>
     : { 'www-authenticate': [`Basic realm="${realm}", charset="UTF-8"`] }
 
 /** People see these routes, by pages of the console. */
-const ofBrowsers = /^\/oauth\/(authorize|logout)(\/|$)/
+const ofBrowsers = /^\/oauth\/(authorize|device|logout)(\/|$)/
 
 /** Writes a problem outside a handler as an OAuth error, with the closest error code that OAuth has. */
 export const oauthProblemForm: OtherProblemForm = (request, problem) =>

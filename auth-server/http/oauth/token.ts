@@ -3,6 +3,7 @@ import * as z from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { component, defineCredentialEndpoint, seconds } from '../../../shared/server/endpoints/endpoint.ts'
+import { deviceGrantType } from '../../authorization/device-grant.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
 import { auditedRefresh } from '../endpoints/refresh.ts'
 import { noCache } from '../endpoints/tokens.ts'
@@ -49,10 +50,11 @@ export const tokenEndpoint = (services: AuthServices) =>
       'whose token is good for routes of services alone.',
     caller: client,
     body: oauthBody({
-      grant_type: z.enum(['authorization_code', 'refresh_token', 'client_credentials']),
+      grant_type: z.enum(['authorization_code', deviceGrantType, 'refresh_token', 'client_credentials']),
       code: text,
       redirect_uri: text,
       code_verifier: text.meta({ description: 'RFC 7636 §4.5.' }),
+      device_code: text.meta({ description: 'RFC 8628 §3.4.' }),
       refresh_token: text,
       scope: text.meta({
         description: 'Of `client_credentials`: names of rights, which narrow what the token may do.',
@@ -70,7 +72,7 @@ export const tokenEndpoint = (services: AuthServices) =>
       if (grant) return { body: await grant(request, form, services), headers: noCache }
       throw new OAuthError(
         'unsupported_grant_type',
-        'grant_type: Expected authorization_code, refresh_token or client_credentials. Users log in with their ' +
+        'grant_type: Expected authorization_code, device_code (RFC 8628), refresh_token or client_credentials. Users log in with their ' +
           'password at /login.',
       )
     },
@@ -80,17 +82,27 @@ const authorizationCode: Grant = async (request, form, services) => {
   const client = await authenticateApplicationAt(request, readClientCredentials(request, form), services)
   const [code, redirectUri] = [form.required('code'), form.required('redirect_uri')]
   const audience = form.get('resource') === undefined ? undefined : await audienceIn(form, services)
-  // A client that has gone repeats the request, and a code that comes twice ends its login.
-  if (await request.hasClosed())
-    throw new ProblemError('malformed-request', 'The client did not wait for the response.')
+  const facts = await factsOf(request)
   return services.exchangeCode(client, {
     code,
     redirectUri,
     verifier: form.get('code_verifier'),
     audience,
-    clientAddress: request.peer.address,
-    userAgent: request.header('user-agent'),
+    ...facts,
   })
+}
+
+/** A client that has gone repeats the request, and a code works once. @throws ProblemError `malformed-request` */
+async function factsOf(request: HttpRequest) {
+  if (await request.hasClosed())
+    throw new ProblemError('malformed-request', 'The client did not wait for the response.')
+  return { clientAddress: request.peer.address, userAgent: request.header('user-agent') }
+}
+
+const deviceCode: Grant = async (request, form, services) => {
+  const client = await authenticateApplicationAt(request, readClientCredentials(request, form), services)
+  const code = form.required('device_code')
+  return services.deviceGrant.poll(client, code, await factsOf(request))
 }
 
 const refreshToken: Grant = async (request, form, services) => {
@@ -124,6 +136,7 @@ const clientCredentials: Grant = async (request, form, services) => {
 
 const grants: ReadonlyMap<string, Grant> = new Map([
   ['authorization_code', authorizationCode],
+  [deviceGrantType, deviceCode],
   ['refresh_token', refreshToken],
   ['client_credentials', clientCredentials],
 ])

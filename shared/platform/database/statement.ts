@@ -88,7 +88,7 @@ export function parameters<const Declared extends Types>(types: Declared): Decla
 
 const parameterOf = (value: Parameter | object, type: string): Parameter => {
   if (typeof value !== 'object' || value === null) return value
-  return type === 'json' ? JSON.stringify(value) : `{${String(value)}}`
+  return type.startsWith('json') ? JSON.stringify(value) : `{${String(value)}}`
 }
 
 type Columns<Table extends PgTable> = Table['_']['columns']

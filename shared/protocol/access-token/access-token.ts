@@ -24,6 +24,9 @@ export const accessTokenTyp = 'at+jwt'
 /** `client_id` of tokens from `/login`: a public client (RFC 9068 §2.2). */
 export const loginClientId = 'keyhold'
 
+/** `client_id` of the command line (`keyhold login --device`): a public client that is built in. */
+export const commandLineClientId = 'keyhold-cli'
+
 /** `client_id` of tokens for services behind a proxy (docs/forward-auth.md#token): no client of the user has them. */
 export const proxyClientId = 'keyhold-proxy'
 

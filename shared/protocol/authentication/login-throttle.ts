@@ -14,10 +14,10 @@ export interface Attempt {
   /** The name that the attempt counts under in place of the account. */
   readonly countedAs?: string
   /**
-   * What is tried, where it is not a password: a secret of 256 bits. Its failures count apart, so that a client that
-   * takes the password for that secret locks nobody out.
+   * What is tried, where it is not a password: a secret of 256 bits, or the code of a device. Its failures count apart,
+   * so that a client that takes the password for that secret locks nobody out.
    */
-  readonly secret?: 'digest' | 'client'
+  readonly secret?: 'digest' | 'client' | 'user-code'
   /**
    * The id of the service that tells of the attempt. It may state any address, so failures count for this service
    * alone.

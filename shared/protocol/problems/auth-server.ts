@@ -186,6 +186,18 @@ export const authProblems = {
     meaning: 'It names no client, or an address that the client has not registered, or it has expired.',
     remedy: 'Go back to the application and sign in again. Its developer finds the reason in the detail.',
   },
+  'invalid-user-code': {
+    status: 400,
+    title: 'No device waits with this code',
+    meaning: 'The code is mistyped, somebody has answered it, or it is older than ten minutes.',
+    remedy: 'Compare it with what the device shows. If that is the same, begin again on the device.',
+  },
+  'too-many-device-requests': {
+    status: 429,
+    title: 'Too many devices wait for their users',
+    meaning: 'As many requests of devices as there can be came from this network, or in all, within ten minutes.',
+    remedy: 'Wait as many seconds as Retry-After says. Let devices begin again only when their users ask for it.',
+  },
   'client-exists': {
     status: 409,
     title: 'There is a client of this name already',

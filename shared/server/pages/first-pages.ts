@@ -9,6 +9,9 @@ export const signInPath = '/account/sign-in'
 /** The page that asks users what an application may do. It is on the auth server. */
 export const consentPath = '/account/authorize'
 
+/** The page on which users enter the code of a device. It is on the auth server. */
+export const devicePath = '/account/device'
+
 /** The page that asks users whether they sign out, as an application wants. It is on the auth server. */
 export const signOutPath = '/account/sign-out'
 

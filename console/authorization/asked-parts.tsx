@@ -1,0 +1,45 @@
+/** What the pages have in common that ask users what an application may do. */
+import type { AskedRequest } from './asked-request.ts'
+
+/** What an application may do, and what it learns. */
+export function MayDo({ rights, scopes }: Pick<AskedRequest, 'rights' | 'scopes'>) {
+  const learns = ['profile', 'email', 'roles'].filter((scope) => scopes.includes(scope)).map((scope) => words[scope])
+  return (
+    <>
+      <p>{rights?.length === 0 ? 'It can do nothing in your name.' : 'It may, as far as you may:'}</p>
+      <ul>
+        {rights === null ? <li>everything</li> : rights.map(({ description, name }) => <li>{description || name}</li>)}
+      </ul>
+      <p>It learns who you are{learns.length > 0 && `: ${learns.join(', ')}`}.</p>
+    </>
+  )
+}
+
+interface DecisionProps {
+  /** The route of the API. */
+  readonly action: string
+  readonly hidden: Readonly<Record<string, string>>
+}
+
+/** The form with both answers. */
+export function Decision({ action, hidden }: DecisionProps) {
+  return (
+    <form method="post" action={action} class="stack">
+      {Object.entries(hidden).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      <button type="submit" name="decision" value="allow">
+        Allow
+      </button>
+      <button type="submit" name="decision" value="refuse" class="quiet">
+        Refuse
+      </button>
+    </form>
+  )
+}
+
+const words: Readonly<Record<string, string>> = {
+  profile: 'your user name and your name',
+  email: 'your e-mail address',
+  roles: 'your roles',
+}
