@@ -151,11 +151,11 @@ export function createDeviceGrant(systems: OAuthSystems, page: string): DeviceGr
       const found = await pollDeviceRequest(systems, { id: login, clientId: client.id })
       if (!found || found.isExpired)
         throw new OAuthError('expired_token', 'Nobody has allowed it in time. Begin again.')
-      const { state, isTooFast, isTaken, approver, rights, scopes, audience } = found
+      const { state, isTooFast, approver, rights, scopes, audience } = found
       if (state === 'denied') throw new OAuthError('access_denied', 'The user has refused.')
       if (state === 'pending' && isTooFast) throw new OAuthError('slow_down', 'Wait five seconds more between polls.')
       if (state === 'pending') throw new OAuthError('authorization_pending', 'The user has not answered yet.')
-      if (!isTaken || !approver) throw noLogin()
+      if (!approver) throw noLogin()
       if (client.needsRight !== null) {
         const principal = await systems.principal(approver.username)
         if (!principal?.rights.includes(client.needsRight)) throw noLogin()

@@ -39,10 +39,7 @@ export interface WaitingRequest extends DeviceRequest {
 
 /** What a poll has found. */
 export interface PolledRequest extends Omit<DeviceRequest, 'clientId' | 'clientAddress'> {
-  /** The state before this poll. */
   readonly state: 'pending' | 'approved' | 'denied' | 'taken'
-  /** True when it was approved, and this poll has taken it. */
-  readonly isTaken: boolean
   readonly isExpired: boolean
   readonly isTooFast: boolean
   /** Who approved it, and how that user had signed in; null: nobody, or the session is gone. */
@@ -110,23 +107,17 @@ const decideSql = decided.statement(sql`with decided as (update ${deviceRequests
   select id from decided`)
 
 const polled = parameters({ id: 'uuid', clientId: 'text', now: 'timestamptz' })
-/**
- * Of two polls at once that find an approved request, the second finds another state when it writes: only one takes it.
- * Whoever polls too fast, time and again, makes no more writes than the interval can grow.
- */
+/** Whoever polls too fast, time and again, makes no more writes than the interval can grow. */
 const pollSql =
   polled.statement(sql`with found as materialized (select *, ${d.expiresAt} <= ${polled.now} as is_expired,
       coalesce(${polled.now} < ${d.polledAt} + ${seconds(sql`${d.interval} - ${toleranceSeconds}`)}, false) as is_too_fast
     from ${deviceRequests} ${d} where ${d.id} = ${polled.id} and ${d.clientId} = ${polled.clientId}),
   polled as (update ${deviceRequests} ${d}
-    set (${namesOf(deviceRequests, 'polledAt', 'interval', 'state')}) = row(${polled.now},
-      ${d.interval} + case when f.is_too_fast then ${slowDownSeconds} else 0 end,
-      case ${d.state} when 'approved' then 'taken' else ${d.state} end)
-    from found f where ${d.id} = f.id and ${d.state} = f.state and not f.is_expired and (f.state = 'approved'
-      or f.state = 'pending' and not (f.is_too_fast and f.interval >= ${longestSeconds}))
-    returning ${d.state})
+    set (${namesOf(deviceRequests, 'polledAt', 'interval')}) = row(${polled.now},
+      ${d.interval} + case when f.is_too_fast then ${slowDownSeconds} else 0 end)
+    from found f where ${d.id} = f.id and f.state = 'pending' and not f.is_expired
+      and not (f.is_too_fast and f.interval >= ${longestSeconds}))
   select json_build_object('state', f.state, 'isExpired', f.is_expired, 'isTooFast', f.is_too_fast,
-    'isTaken', exists (select from polled where state = 'taken'),
     'rights', to_json(f.rights), 'scopes', to_json(f.scopes), 'audience', f.audience,
     'approver', case when ${s.id} is not null then json_build_object('session', ${s.id}, 'userId', ${u.id},
       'username', ${u.username}, 'authenticatedAt', ${milliseconds(s.createdAt)}, 'factor', ${s.secondFactor}) end) as found
@@ -173,7 +164,7 @@ export async function decideDeviceRequest(
   return rows.length > 0
 }
 
-/** A poll by this client. An approved request is taken by it. Undefined: it has been removed. @throws Unavailable */
+/** A poll by this client. Undefined: the request has been removed. @throws Unavailable */
 export async function pollDeviceRequest(
   { database, clock }: OAuthSystems,
   request: { readonly id: string; readonly clientId: string },

@@ -16,7 +16,7 @@ import type { OAuthSystems } from '../oauth/oauth-systems.ts'
 import { acceptedSqlOf } from '../principals/accepted-logins.ts'
 import { demandSql } from '../principals/demand-sql.ts'
 import { l, p, s, u } from '../store/aliases.ts'
-import { clients } from '../store/client-tables.ts'
+import { clients, deviceRequests } from '../store/client-tables.ts'
 import { isBuiltInSql, rowIdOf } from '../store/command-line-client.ts'
 import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import type { Person } from '../tokens/id-tokens.ts'
@@ -24,7 +24,7 @@ import { type CodeContent, codeTtlSeconds } from './authorization-code.ts'
 
 /** What a user has granted. Times in milliseconds. */
 export interface GrantedLogin extends Omit<CodeContent, 'redirect' | 'challenge' | 'sessionExpiresAt' | 'expiresAt'> {
-  /** The end of the session that it ends with; null: it outlives the session that granted it, and has none. */
+  /** The end of the session that it ends with; null: it is of a device, and outlives the session that granted it. */
   readonly sessionExpiresAt: number | null
 }
 
@@ -41,6 +41,7 @@ const started = parameters({
   id: 'uuid',
   sessionId: 'uuid',
   ownSessionId: 'uuid | null',
+  isOfDevice: 'boolean',
   userId: 'uuid',
   clientId: 'uuid',
   issuedAt: 'timestamptz',
@@ -59,10 +60,13 @@ const started = parameters({
 const namesIn = (list: ReturnType<typeof sql>) => sql`array(select json_array_elements_text(${list}))`
 
 /**
- * The locks make a sign-out and a change of the user wait, so that their records have this login too. `rights` is
- * `[null]` for all rights.
+ * The locks make a sign-out and a change of the user wait, so that their records have this login too. The login of a
+ * device has the id of its request, which it takes. `rights` is `[null]` for all rights.
  */
-const startSql = started.statement(sql`with started as (insert into ${loginFamilies}
+const startSql = started.statement(sql`with taken as (update ${deviceRequests}
+    set ${namesOf(deviceRequests, 'state')} = 'taken' where ${started.isOfDevice} and ${deviceRequests.id} = ${started.id}
+      and ${deviceRequests.state} = 'approved' and ${deviceRequests.expiresAt} > ${started.issuedAt} returning 1),
+  started as (insert into ${loginFamilies}
     (${namesOf(loginFamilies, 'id', 'userId', 'usernameFolded', 'generation', 'createdAt', 'lastUsedAt', 'expiresAt')},
     ${namesOf(loginFamilies, 'refreshExpiresAt', 'tokensExpireAt', 'clientAddress', 'userAgent', 'secondFactor', 'audience')},
     ${namesOf(loginFamilies, 'clientId', 'sessionId', 'rights', 'scopes', 'authenticatedAt')})
@@ -76,7 +80,7 @@ const startSql = started.statement(sql`with started as (insert into ${loginFamil
     left join ${clients} ${l} on ${l.id} = ${started.clientId}
   where ${s.id} = ${started.sessionId} and ${u.id} = ${started.userId} and ${s.endedAt} is null
     and (${l.id} is not null or ${isBuiltInSql(started.clientId)}) and ${s.expiresAt} > ${started.issuedAt} and ${acceptedSqlOf(s)}
-    and (${started.factor} is not null or not ${demandSql})
+    and (not ${started.isOfDevice} or exists (select from taken)) and (${started.factor} is not null or not ${demandSql})
   for share of u, s
   on conflict (${namesOf(loginFamilies, 'id')}) do nothing
   returning ${loginFamilies.userId}, ${loginFamilies.generation}),
@@ -117,6 +121,7 @@ export async function startClientLogin(
       id,
       sessionId: session,
       ownSessionId,
+      isOfDevice: sessionExpiresAt === null,
       userId,
       clientId: rowIdOf(client.id),
       issuedAt: fromSeconds(issuedAt),

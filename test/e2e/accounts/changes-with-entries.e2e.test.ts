@@ -14,6 +14,7 @@ import {
   signedInBrowser,
 } from '../../support/clients/sign-in/applications.ts'
 import { hiddenFields } from '../../support/clients/sign-in/browser.ts'
+import { beginOn, poll } from '../../support/clients/sign-in/devices.ts'
 import { describeBackends } from '../../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
 
@@ -30,7 +31,10 @@ const others = [
   'POST /access/v1/evaluations',
   'POST /key-signed-tokens',
   'POST /oauth/authorize',
+  // A request that nobody has answered yet.
+  'POST /oauth/device_authorization',
   'POST /oauth/introspect',
+  'POST /oauth/logout',
   'POST /oauth/par',
   'POST /oauth/userinfo',
   'POST /me/second-factors/totp',
@@ -58,6 +62,7 @@ const tables = [
   'clients',
   'ended_clients',
   'consents',
+  'device_requests',
 ]
 /** What the use of a credential moves. */
 const uses = ['last_used_at', 'tokens_expire_at', 'used_step'].map((column) => ` - '${column}'`).join('')
@@ -347,26 +352,27 @@ describeBackends('each change of the auth server', (openBackend) => {
     const { verifier, challenge } = newVerifier()
     const consent = await browser.go(`/oauth/authorize?${requestOf(client, { code_challenge: challenge })}`)
     let arrival = consent
+    const form = (path: string, fields: Readonly<Record<string, string>>) => async () => {
+      arrival = await browser.go(path, fields)
+      return arrival.reply
+    }
     await walk('POST /oauth/authorize/decision', {
-      send: async () => {
-        arrival = await browser.go('/oauth/authorize/decision', {
-          ...hiddenFields(consent.reply.text),
-          decision: 'allow',
-        })
-        return arrival.reply
-      },
+      send: form('/oauth/authorize/decision', { ...hiddenFields(consent.reply.text), decision: 'allow' }),
       entries: onClient('consent.granted'),
     })
     const code = { code: answerOf(arrival).code ?? '', verifier }
-    await walk('POST /oauth/token', {
-      send: () => exchange(stack, client, code),
-      entries: onClient('client.login-started'),
-    })
-    const carol = (await stack.logIn('carol')).access
-    await walk('DELETE /consents/:clientId', {
-      send: ask('DELETE', `/consents/${client.id}`, { token: carol }),
-      entries: onClient('consent.withdrawn'),
-    })
+    const getTokens = () => exchange(stack, client, code)
+    await walk('POST /oauth/token', { send: getTokens, entries: onClient('client.login-started') })
+    const withdraw = ask('DELETE', `/consents/${client.id}`, { token: (await stack.logIn('carol')).access })
+    await walk('DELETE /consents/:clientId', { send: withdraw, entries: onClient('consent.withdrawn') })
+    const device = await beginOn(stack)
+    const allow = form('/oauth/device/decision', { user_code: device.userCode, decision: 'allow' })
+    await walk('POST /oauth/device/decision', { send: allow, entries: [['device.approved', 'keyhold-cli']] })
+    const pollOnce = () => poll(stack, device)
+    await walk('POST /oauth/token', { send: pollOnce, entries: [['client.login-started', 'keyhold-cli']] })
+    const signOut = form('/oauth/logout/decision', hiddenFields((await browser.go('/oauth/logout')).reply.text))
+    const ended: Change['entries'] = [['login.ended', expect.stringMatching(/./)]]
+    await walk('POST /oauth/logout/decision', { send: signOut, entries: ended })
     await walk('DELETE /clients/:id', { send: ask('DELETE', path), entries: onClient('client.deleted') })
   })
 

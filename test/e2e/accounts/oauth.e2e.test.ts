@@ -303,10 +303,11 @@ describeBackends('OAuth', (openBackend) => {
   })
 
   it('says where everything is, and lists only what works', async () => {
+    const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
     const { body, headers } = await stack.auth.send('/.well-known/oauth-authorization-server')
     expect(body).toMatchObject({
       issuer: stack.auth.url,
-      grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+      grant_types_supported: ['authorization_code', deviceGrant, 'refresh_token', 'client_credentials'],
       response_types_supported: ['code'],
       response_modes_supported: ['query'],
       code_challenge_methods_supported: ['S256'],
