@@ -3,21 +3,15 @@ import { ProblemError, Unavailable } from '../../shared/platform/problems/errors
 import type { BasicPorts } from '../../shared/protocol/authentication/basic/basic.ts'
 import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
 import { passwordExchange, passwordPurpose } from '../../shared/protocol/internal-api/password.ts'
-import type { AuthClient, InternalResponse } from '../../verify/src/auth-client/auth-client.ts'
-
-/** The parts that the verification of passwords uses. */
-export interface AskForPasswordsPorts {
-  readonly authClient: Pick<AuthClient, 'ask'>
-  /** SERVICE_SECRET: passwords are encrypted with it on their way. */
-  readonly serviceSecret: string
-}
+import type { InternalResponse } from '../../verify/src/auth-client/auth-client.ts'
+import type { AskingSystems } from './asking-systems.ts'
 
 /** Milliseconds; longer than for other requests: hashing is slow, and other passwords may be in the queue. */
 export const passwordDeadlineMs = 6_000
 
 /** Verifies passwords at the auth server: this server knows none. */
 export const askForPasswords =
-  ({ authClient, serviceSecret: secret }: AskForPasswordsPorts): BasicPorts['verify'] =>
+  ({ authClient, serviceSecret: secret }: AskingSystems): BasicPorts['verify'] =>
   async ({ username, password, clientAddress }, traceContext) => {
     const credential = sealInternally(JSON.stringify({ username, password }), { secret, purpose: passwordPurpose })
     const question = questionOf(passwordExchange, { path: {}, body: { credential, clientAddress } })

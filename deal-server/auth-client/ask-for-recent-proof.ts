@@ -3,7 +3,8 @@ import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { provenLogin, type RequireRecentProof } from '../../shared/protocol/authentication/recent-proof.ts'
 import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
 import { recentProofExchange, recentProofPurpose } from '../../shared/protocol/internal-api/recent-proof.ts'
-import { type AskForPasswordsPorts, codeOf, passwordDeadlineMs, refusalOfAnswer } from './ask-for-passwords.ts'
+import { codeOf, passwordDeadlineMs, refusalOfAnswer } from './ask-for-passwords.ts'
+import type { AskingSystems } from './asking-systems.ts'
 
 const refusals = {
   'recent-login-required':
@@ -19,7 +20,7 @@ const isRefusal = (code: unknown): code is keyof typeof refusals =>
 
 /** Asks the auth server: only it knows when a login began, and the password. */
 export const askForRecentProof =
-  ({ authClient, serviceSecret: secret }: AskForPasswordsPorts): RequireRecentProof =>
+  ({ authClient, serviceSecret: secret }: AskingSystems): RequireRecentProof =>
   async ({ username, userId, scheme, credential }, { password, code: oneTimeCode, clientAddress }) => {
     const loginId = provenLogin({ credential }) ?? null
     const { carriesPassword = false } = credential

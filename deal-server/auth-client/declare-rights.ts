@@ -1,18 +1,12 @@
 /** Tells the auth server which rights the use cases need, so that a new one can be granted as soon as it is served. */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import { type DeclaredRight, declaredRightsExchange } from '../../shared/protocol/internal-api/declared-rights.ts'
 import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
-import type { AuthClient } from '../../verify/src/auth-client/auth-client.ts'
+import type { AskingSystems } from './asking-systems.ts'
 
-/** The parts that the declaration uses. */
-export interface RightsDeclarationPorts {
-  readonly authClient: Pick<AuthClient, 'ask'>
-  readonly log: Pick<Log, 'warn' | 'error'>
-  /** The pause between attempts, in milliseconds; 5,000 when left out. */
-  readonly waitMs?: number
-}
+/** The pause between attempts, in milliseconds. */
+const pauseMs = 5_000
 
 /** The declaration of the rights of one start. */
 export interface RightsDeclaration {
@@ -23,8 +17,9 @@ export interface RightsDeclaration {
 
 /** Makes the declaration. No request waits for it: a right that nobody can have yet refuses. */
 export function createRightsDeclaration(
+  { authClient, log }: AskingSystems,
   rights: readonly DeclaredRight[],
-  { authClient, log, waitMs = 5_000 }: RightsDeclarationPorts,
+  waitMs = pauseMs,
 ): RightsDeclaration {
   const stopping = new AbortController()
   const question = questionOf(declaredRightsExchange, { path: {}, body: { rights: [...rights] } })

@@ -1,4 +1,3 @@
-import type { Clock } from '../../shared/platform/clock.ts'
 import { openInternally } from '../../shared/platform/crypto/internal-sealing.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Traced } from '../../shared/platform/trace-context.ts'
@@ -9,25 +8,20 @@ import type { DigestCredential } from '../../shared/protocol/authentication/dige
 import { digestSecretExchange, digestSecretPurpose } from '../../shared/protocol/internal-api/digest-secret.ts'
 import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
 import { isUsername } from '../../shared/protocol/principal/record.ts'
-import type { AuthClient } from '../../verify/src/auth-client/auth-client.ts'
-
-/** The parts that Digest secrets use. */
-export interface DigestSecretsPorts {
-  readonly authClient: Pick<AuthClient, 'ask'>
-  readonly principals: Principals
-  readonly clock: Clock
-  /** SERVICE_SECRET. */
-  readonly serviceSecret: string
-}
+import type { AskingSystems } from './asking-systems.ts'
 
 /**
  * The Digest secrets of a deal server: from memory, else from the auth server. Unknown users are not cached. `find`
  * always asks the auth server, so that a wrong Digest response takes the same time for known and unknown users. `held`
  * does not: known users go on while no auth server answers.
  */
-export function followDigestSecrets(ports: DigestSecretsPorts): Pick<DigestPorts, 'held' | 'find'> {
+export function followDigestSecrets(
+  systems: AskingSystems,
+  principals: Principals,
+): Pick<DigestPorts, 'held' | 'find'> {
   const held = createCredentialCache<DigestSecret>({
-    ...ports,
+    clock: systems.clock,
+    principals,
     maxEntries: 10_000,
     maxBytes: 8_000_000,
     unknownForMs: 0,
@@ -39,7 +33,7 @@ export function followDigestSecrets(ports: DigestSecretsPorts): Pick<DigestPorts
       const [name, value] = namedBy(user)
       if (!isUsername(value)) return undefined
       const { target } = questionOf(digestSecretExchange, { path: {}, query: { [name]: value }, body: undefined })
-      return held.renew(keyOf(user), () => ask(ports, target, traceContext), traceContext)
+      return held.renew(keyOf(user), () => ask(systems, target, traceContext), traceContext)
     },
   }
 }
@@ -51,7 +45,7 @@ const namedBy = (user: DigestCredential['user']): readonly ['username' | 'userha
 const keyOf = (user: DigestCredential['user']): string => namedBy(user).join(' ')
 
 async function ask(
-  { authClient, serviceSecret }: DigestSecretsPorts,
+  { authClient, serviceSecret }: AskingSystems,
   target: string,
   traceContext: Traced | undefined,
 ): Promise<DigestSecret | undefined> {

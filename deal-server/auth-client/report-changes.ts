@@ -4,19 +4,13 @@
  * memory.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
 import { type ReportedChange, webhookChangesExchange } from '../../shared/protocol/internal-api/webhook-changes.ts'
-import type { AuthClient } from '../../verify/src/auth-client/auth-client.ts'
+import type { AskingSystems } from './asking-systems.ts'
 
-/** The parts that reports use. */
-export interface ChangeReportsPorts {
-  readonly authClient: Pick<AuthClient, 'ask'>
-  readonly log: Pick<Log, 'warn' | 'error'>
-  /** The pause between attempts, in milliseconds; 5,000 when left out. */
-  readonly waitMs?: number
-}
+/** The pause between attempts, in milliseconds. */
+const pauseMs = 5_000
 
 /** At most this number are told of in one request, which has at most 256 KiB: a change may name 200 deals. */
 const reportedAtOnce = 10
@@ -33,7 +27,7 @@ export interface ChangeReports {
 }
 
 /** Makes the reports. One that was stored, but whose answer was lost, is stored again, with the same request id. */
-export function createChangeReports({ authClient, log, waitMs = 5_000 }: ChangeReportsPorts): ChangeReports {
+export function createChangeReports({ authClient, log }: AskingSystems, waitMs = pauseMs): ChangeReports {
   const waiting: ReportedChange[] = []
   const stopping = new AbortController()
   let sending: Promise<void> | undefined

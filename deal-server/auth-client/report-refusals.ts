@@ -1,6 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Clock } from '../../shared/platform/clock.ts'
-import type { Log } from '../../shared/platform/log/log.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
 import { questionOf } from '../../shared/protocol/internal-api/exchange.ts'
 import {
@@ -9,16 +7,10 @@ import {
   maxRefusalsAtOnce,
 } from '../../shared/protocol/internal-api/limit-refusals.ts'
 import { type CountedRefusal, createFloodFilter } from '../../shared/server/login-throttle/flood-filter.ts'
-import type { AuthClient } from '../../verify/src/auth-client/auth-client.ts'
+import type { AskingSystems } from './asking-systems.ts'
 
-/** The parts that reports use. */
-export interface RefusalReportsPorts {
-  readonly authClient: Pick<AuthClient, 'ask'>
-  readonly clock: Clock
-  readonly log: Pick<Log, 'warn' | 'error'>
-  /** The pauses before each retry, in milliseconds; 1 000 and 4 000 when left out. */
-  readonly waitsMs?: readonly number[]
-}
+/** The pauses before each retry, in milliseconds. */
+const pausesMs: readonly number[] = [1_000, 4_000]
 
 /** Reports requests that a limit refused here to the auth server, for its audit log. */
 export interface RefusalReports {
@@ -39,13 +31,32 @@ const intervalMs = 60_000
 type Counted = CountedRefusal<LimitRefusal>
 
 /** Makes the reports. A report is lost only when the auth server does not respond to any of its attempts. */
-export function createRefusalReports(ports: RefusalReportsPorts): RefusalReports {
-  const { clock, log } = ports
+export function createRefusalReports(systems: AskingSystems, waitsMs = pausesMs): RefusalReports {
+  const { clock, log } = systems
   const floods = createFloodFilter<LimitRefusal>(clock, ({ scheme }) => scheme)
   const stopping = new AbortController()
   const waiting: Counted[] = []
   let sending: Promise<void> | undefined
 
+  const isDelivered = async (refusals: readonly LimitRefusal[]): Promise<boolean> => {
+    try {
+      const question = questionOf(limitRefusalsExchange, { path: {}, body: { refusals: [...refusals] } })
+      return (await systems.authClient.ask(question)).status === 204
+    } catch (error) {
+      if (error instanceof Unavailable) return false
+      throw error
+    }
+  }
+  /** False after the last attempt. */
+  const isStored = async (refusals: readonly LimitRefusal[]): Promise<boolean> => {
+    if (await isDelivered(refusals)) return true
+    for (const waitMs of waitsMs) {
+      await pause(waitMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined)
+      if (stopping.signal.aborted) return false
+      if (await isDelivered(refusals)) return true
+    }
+    return false
+  }
   const giveUp = (counted: readonly Counted[]): void => {
     log.warn({ refusals: counted.length }, 'Refusals by a limit could not be reported to the auth server')
     for (const one of counted) floods.putBack(one)
@@ -54,7 +65,7 @@ export function createRefusalReports(ports: RefusalReportsPorts): RefusalReports
     while (waiting.length > 0) {
       const counted = waiting.splice(0, maxRefusalsAtOnce)
       const refusals = counted.map(({ refusal, count }) => ({ ...refusal, count }))
-      if (await deliver(refusals, ports, stopping.signal)) continue
+      if (await isStored(refusals)) continue
       giveUp(stopping.signal.aborted ? [...counted, ...waiting.splice(0)] : counted)
     }
   }
@@ -91,29 +102,4 @@ export function createRefusalReports(ports: RefusalReportsPorts): RefusalReports
       await sendWaiting()
     },
   }
-}
-
-/** True when the auth server stored the reports; false after the last attempt. */
-async function deliver(
-  refusals: readonly LimitRefusal[],
-  { authClient, waitsMs = [1_000, 4_000] }: RefusalReportsPorts,
-  stopping: AbortSignal,
-): Promise<boolean> {
-  const isDelivered = async () => {
-    try {
-      const question = questionOf(limitRefusalsExchange, { path: {}, body: { refusals: [...refusals] } })
-      const answer = await authClient.ask(question)
-      return answer.status === 204
-    } catch (error) {
-      if (error instanceof Unavailable) return false
-      throw error
-    }
-  }
-  if (await isDelivered()) return true
-  for (const waitMs of waitsMs) {
-    await pause(waitMs, undefined, { signal: stopping, ref: false }).catch(() => undefined)
-    if (stopping.aborted) return false
-    if (await isDelivered()) return true
-  }
-  return false
 }

@@ -1,6 +1,5 @@
 /** The decision of a command: loads the facts, makes the pure decision, and applies its events to the deal. */
-import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import type { IdSource } from '../../shared/platform/ids.ts'
+import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
 import type { Deal } from '../domain/deal.ts'
@@ -8,16 +7,9 @@ import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/ref
 import { applyEvents } from '../use-cases/apply-events.ts'
 import { possibleCommands } from './allowed.ts'
 import type { CommandContext } from './command-context.ts'
-import type { FindAssignableUsers } from './find-assignable-users.ts'
+import type { CommandSystems } from './command-systems.ts'
+import { findAssignableUsers } from './find-assignable-users.ts'
 import type { CommandOutcome, EventRecord } from './ports.ts'
-
-/** The sources of the facts that decisions need. */
-export interface DecisionPorts {
-  readonly findAssignableUsers: FindAssignableUsers
-  readonly clock: Clock
-  readonly ids: IdSource
-  readonly defaultCurrency: string
-}
 
 /** The deal as the store has it. */
 export interface Found {
@@ -51,19 +43,19 @@ const isKept = ({ code }: DealRefusal): boolean => !passingRefusals.has(code)
  * @throws Unavailable when the facts cannot be loaded
  */
 export async function decide(
-  ports: DecisionPorts,
+  systems: CommandSystems,
   context: CommandContext,
   { present: before, isTaken }: Found,
 ): Promise<Decided> {
   const { request, dealId } = context
   const { bound, caller } = request
-  const assignableUsers = await ports.findAssignableUsers(bound.assignableUsers(before), request)
-  const at = rfc3339(ports.clock.now())
+  const assignableUsers = await findAssignableUsers(systems.principals, bound.assignableUsers(before), request)
+  const at = rfc3339(systems.clock.now())
   const decision = bound.decide(before, {
     now: at,
     caller,
-    newId: ports.ids.uuid,
-    defaultCurrency: ports.defaultCurrency,
+    newId: systems.ids.uuid,
+    defaultCurrency: systems.defaultCurrency,
     assignableUsers,
     dealId,
     isTaken,
@@ -71,7 +63,7 @@ export async function decide(
   if (isRefusal(decision)) return { at, before, outcome: refusedOutcome(decision, context, before), events: [] }
   const events = decision.flatMap(({ useCase, events: ofStep }) => ofStep.map((event) => ({ useCase, event })))
   const first = before?.sequence ?? 0
-  const records = events.map((event, index) => ({ id: ports.ids.uuid(), sequence: first + index + 1, ...event }))
+  const records = events.map((event, index) => ({ id: systems.ids.uuid(), sequence: first + index + 1, ...event }))
   const occasion = { at, actor: caller.username }
   const facts = events.map(({ event }) => event)
   const deal = before && facts.length === 0 ? before : applyEvents(before, facts, occasion)

@@ -10,20 +10,14 @@ import { missingRights, refuseAnonymous, signatureUsed } from '../../shared/prot
 import type { Deal } from '../domain/deal.ts'
 import { isForeign, readingRight, sees, sightOf } from '../domain/sight.ts'
 import type { CommandContext, CommandRequest, CommandResult, ShownCommand } from './command-context.ts'
+import type { CommandSystems } from './command-systems.ts'
 import { commitDecision } from './commit.ts'
-import { type DecisionPorts, decide } from './decide.ts'
+import { decide } from './decide.ts'
 import type { DealRepository, Loaded } from './ports.ts'
 import { isPresent, noSuchDeal, presentOf } from './presence.ts'
 import { replay } from './replay.ts'
 import { requireAnyWidth } from './require-any-width.ts'
 import { refusalTo, shownTo, withheldIfForeign } from './withhold-deal.ts'
-
-/** The parts that the execution of commands uses. */
-export interface CommandPorts extends DecisionPorts {
-  readonly repository: DealRepository
-  /** Called with the outcome of each command, as its caller sees it. */
-  readonly observe: (request: CommandRequest, settled: { command: ShownCommand } | { error: unknown }) => void
-}
 
 /** Executes a command. @throws ProblemError as its caller may see it, Unavailable */
 export type ExecuteCommand = (request: CommandRequest) => Promise<ShownCommand>
@@ -50,25 +44,25 @@ const firstCopyMaxMs = 5_000
 const pollIntervalMs = 25
 
 /** Makes the executor, one for each process: commands on one deal run one after another. */
-export function createExecuteCommand(ports: CommandPorts): ExecuteCommand {
-  const parts: Parts = { ...ports, queue: new KeyedQueue() }
+export function createExecuteCommand(systems: CommandSystems): ExecuteCommand {
+  const queue = new KeyedQueue()
   return async function executeCommand(request) {
     const { caller } = request
     try {
       if (needsReading(request)) requireAnyWidth(caller, [readingRight])
-      const command = shownTo(caller, await runOrReplay(parts, contextOf(request, ports.ids)))
-      ports.observe(request, { command })
+      const context = contextOf(request, systems.ids)
+      const result = caller.credential.signature?.isReused
+        ? await replaySigned(systems, context)
+        : await queue.run(context.queueKey, () => runCommand(systems, context), queueWait)
+      const command = shownTo(caller, result)
+      systems.observeCommand(request, { command })
       return command
     } catch (caught) {
       const error = refusalTo(caller, caught)
-      ports.observe(request, { error })
+      systems.observeCommand(request, { error })
       throw error
     }
   }
-}
-
-interface Parts extends CommandPorts {
-  readonly queue: KeyedQueue
 }
 
 function contextOf(request: CommandRequest, ids: IdSource): CommandContext {
@@ -79,17 +73,12 @@ function contextOf(request: CommandRequest, ids: IdSource): CommandContext {
   return { request, key, dealId, queueKey }
 }
 
-const runOrReplay = (parts: Parts, context: CommandContext): Promise<CommandResult> =>
-  context.request.caller.credential.signature?.isReused
-    ? replaySigned(parts, context)
-    : parts.queue.run(context.queueKey, () => runCommand(parts, context), queueWait)
-
 /** Decides and commits. Starts again when another process was first. */
-async function runCommand(parts: Parts, context: CommandContext): Promise<CommandResult> {
+async function runCommand(systems: CommandSystems, context: CommandContext): Promise<CommandResult> {
   for (let round = 0; round < maxRounds; round += 1) {
-    const loaded = await load(parts.repository, context)
+    const loaded = await load(systems.repository, context)
     requireRightsOn(loaded, context)
-    const result = await withheldIfForeign(loaded.deal, context, () => decideOn(loaded, parts, context))
+    const result = await withheldIfForeign(loaded.deal, context, () => decideOn(loaded, systems, context))
     if (result) return result
     await pause(Math.random() * longestPauseMs)
   }
@@ -99,7 +88,7 @@ async function runCommand(parts: Parts, context: CommandContext): Promise<Comman
 /** Replays, or decides and commits; undefined when another process was first. */
 async function decideOn(
   { deal, command, purged }: Loaded,
-  parts: Parts,
+  systems: CommandSystems,
   context: CommandContext,
 ): Promise<CommandResult | undefined> {
   const { bound, caller, requirePrecondition } = context.request
@@ -110,8 +99,8 @@ async function decideOn(
   const isTaken = purged || deal !== undefined
   const isFulfilled = present !== undefined && bound.isFulfilledBy(present)
   if (!isFulfilled) requirePrecondition(present, isTaken)
-  const decided = await decide(parts, context, { present, isTaken })
-  return commitDecision(parts.repository, context, decided)
+  const decided = await decide(systems, context, { present, isTaken })
+  return commitDecision(systems.repository, context, decided)
 }
 
 /**
@@ -119,7 +108,7 @@ async function decideOn(
  * with the refusal of the signature. Copies of one request can arrive together: while the first copy may still run,
  * the others wait for its outcome, outside its queue.
  */
-async function replaySigned({ repository, clock }: Parts, context: CommandContext): Promise<CommandResult> {
+async function replaySigned({ repository, clock }: CommandSystems, context: CommandContext): Promise<CommandResult> {
   const { caller, validateOnly } = context.request
   const { digest, usedAt = 0 } = caller.credential.signature ?? {}
   for (let round = 0; context.key !== undefined && !validateOnly && round < maxRounds; round += 1) {

@@ -3,12 +3,6 @@ import type { Principals } from '../../shared/protocol/authentication/authentica
 import { foldUsername, isAnonymous, type PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import type { UserIdentity } from '../domain/own-deals.ts'
 
-/** Finds the enabled users among these names: folded name → the user. @throws Unavailable without a current record */
-export type FindAssignableUsers = (
-  usernames: readonly string[],
-  traceContext?: Traced,
-) => Promise<ReadonlyMap<string, UserIdentity>>
-
 /** The id of the user who has this name now, enabled or not; undefined without such a user. @throws Unavailable */
 export type FindUserId = (username: string, traceContext?: Traced) => Promise<string | undefined>
 
@@ -19,17 +13,19 @@ export const createFindUserId =
     (await principals.get(username, traceContext))?.userId
 
 /**
- * Finds users who may own a deal or get a task: all enabled users of the auth server except `anonymous`
- * (docs/deal-model.md#assignable-users).
+ * Finds those of these users who may own a deal or get a task: all enabled users of the auth server except `anonymous`
+ * (docs/deal-model.md#assignable-users). Folded name → the user. @throws Unavailable without a current record
  */
-export function createFindAssignableUsers(principals: Principals): FindAssignableUsers {
-  return async function findAssignableUsers(usernames, traceContext) {
-    const records = await Promise.all(usernames.map((username) => principals.get(username, traceContext)))
-    const known = records.filter((record) => record?.enabled && !isAnonymous(record.username))
-    return new Map(
-      known.flatMap((record) => (record ? [[foldUsername(record.username), identityOf(record)] as const] : [])),
-    )
-  }
+export async function findAssignableUsers(
+  principals: Principals,
+  usernames: readonly string[],
+  traceContext?: Traced,
+): Promise<ReadonlyMap<string, UserIdentity>> {
+  const records = await Promise.all(usernames.map((username) => principals.get(username, traceContext)))
+  const known = records.filter((record) => record?.enabled && !isAnonymous(record.username))
+  return new Map(
+    known.flatMap((record) => (record ? [[foldUsername(record.username), identityOf(record)] as const] : [])),
+  )
 }
 
 const identityOf = ({ username, userId }: PrincipalRecord): UserIdentity => ({ username, userId })

@@ -2,11 +2,11 @@
  * The shared reader of the event log: it reads new events once for all streams of the process. It reads after a
  * wake-up and at an interval. Without followers it does not read.
  */
-import type { Clock } from '../../shared/platform/clock.ts'
 import { Signal } from '../../shared/platform/concurrency/signal.ts'
-import type { Log } from '../../shared/platform/log/log.ts'
-import type { EventLag } from './event-lag.ts'
-import type { EventLog, EventPage, LoggedEvent } from './event-log.ts'
+import { encodeEvent } from './encode-event.ts'
+import { EventLag } from './event-lag.ts'
+import type { EventPage, LoggedEvent } from './event-log.ts'
+import type { EventSystems } from './event-systems.ts'
 import { beginning, isBefore, type Place } from './position.ts'
 import { type Fork, Trail } from './trail.ts'
 
@@ -30,15 +30,6 @@ export interface Follower {
   onRestart(present: Place): void
 }
 
-/** The parts that a reader uses. */
-export interface ReaderPorts {
-  readonly log: EventLog
-  readonly encode: (event: LoggedEvent) => Uint8Array
-  readonly clock: Clock
-  readonly lag: EventLag
-  readonly logger: Pick<Log, 'warn'>
-}
-
 /** Times and sizes of a reader. */
 export interface ReaderOptions {
   /** The interval of reads without a wake-up, in milliseconds. */
@@ -52,7 +43,8 @@ const shortestIntervalMs = 5
 
 /** Reads the log for all followers of a process. */
 export class EventReader {
-  readonly #ports: ReaderPorts
+  readonly lag: EventLag
+  readonly #systems: EventSystems
   readonly #options: ReaderOptions
   readonly #followers = new Set<Follower>()
   readonly #trail: Trail
@@ -64,10 +56,11 @@ export class EventReader {
   #isRunning = false
   readonly #wakeUp = new Signal()
 
-  constructor(ports: ReaderPorts, options: ReaderOptions) {
-    this.#ports = ports
+  constructor(systems: EventSystems, options: ReaderOptions) {
+    this.lag = new EventLag(systems.clock)
+    this.#systems = systems
     this.#options = options
-    this.#trail = new Trail(ports.log)
+    this.#trail = new Trail(systems.eventLog)
   }
 
   /**
@@ -108,7 +101,7 @@ export class EventReader {
   async #run(): Promise<void> {
     this.#isRunning = true
     while (this.#followers.size > 0) {
-      const started = this.#ports.clock.monotonic()
+      const started = this.#systems.clock.monotonic()
       const page = await this.#readPage()
       if (page && !page.isLast) continue
       await this.#pause(started)
@@ -118,35 +111,35 @@ export class EventReader {
 
   /** The next page; undefined when the log cannot be read now. */
   async #readPage(): Promise<EventPage | undefined> {
-    const { log, encode, lag, logger } = this.#ports
+    const { eventLog, represent, log } = this.#systems
     const place = this.#place
     this.#wakeUp.clear()
     try {
-      const page = await log.read(place, { limit: this.#options.pageSize })
+      const page = await eventLog.read(place, { limit: this.#options.pageSize })
       const isRestarted = page.runId !== this.#runId
       // Before streams join again and begin a new trail.
       if (isRestarted) await this.#trail.forkTo(page.end.history)
       // All followers have left, and a new one has joined at another place: read again from there.
       if (place !== this.#place) return { ...page, isLast: false }
-      lag.observe(page)
+      this.lag.observe(page)
       if (isRestarted) return this.#onRestart(page)
       this.#place = page.end
       this.#trail.add(page.events)
       const encoded = {
-        events: page.events.map((event) => ({ event, text: encode(event) })),
+        events: page.events.map((event) => ({ event, text: encodeEvent(event, represent(event)) })),
         end: page.end,
       }
       for (const follower of [...this.#followers]) follower.onPage(encoded)
       return page
     } catch (err) {
-      logger.warn({ err }, 'The events could not be read')
+      log.warn({ err }, 'The events could not be read')
       return undefined
     }
   }
 
   /** Lets all streams go: after a crash they end, after a failover they begin again. */
   #onRestart(page: EventPage): EventPage {
-    this.#ports.logger.warn('The database was restarted, or another server took over: all event streams begin again')
+    this.#systems.log.warn('The database was restarted, or another server took over: all event streams begin again')
     const followers = [...this.#followers]
     this.#followers.clear()
     for (const follower of followers) follower.onRestart(page.end)
@@ -154,7 +147,7 @@ export class EventReader {
   }
 
   async #pause(started: number): Promise<void> {
-    const { clock } = this.#ports
+    const { clock } = this.#systems
     await this.#wakeUp.wait(this.#options.pollMs)
     const tooEarlyMs = shortestIntervalMs - (clock.monotonic() - started)
     if (this.#followers.size > 0 && tooEarlyMs > 0) await new Promise((resolve) => setTimeout(resolve, tooEarlyMs))

@@ -3,28 +3,17 @@
  * client is too slow, it reads the log itself again, at the client's pace, so that its memory stays bounded. The right
  * of the caller is checked before anything is sent.
  */
-import type { Clock } from '../../shared/platform/clock.ts'
 import { Signal } from '../../shared/platform/concurrency/signal.ts'
 import type { BodyStream } from '../../shared/platform/http/stream.ts'
-import type { Log } from '../../shared/platform/log/log.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { Sight } from '../domain/sight.ts'
-import type { EventLog, EventPage, LoggedEvent, RunId } from './event-log.ts'
+import { encodeEvent, encodeReset } from './encode-event.ts'
+import type { EventPage, LoggedEvent, RunId } from './event-log.ts'
 import type { EncodedEvent, EncodedPage, EventReader, Follower } from './event-reader.ts'
+import type { EventSystems } from './event-systems.ts'
 import { seenBy } from './own-events.ts'
 import { beginning, isBefore, type Place } from './position.ts'
 import { Trail } from './trail.ts'
-
-/** The parts that a stream uses. */
-export interface StreamPorts {
-  readonly log: EventLog
-  readonly reader: EventReader
-  readonly encode: (event: LoggedEvent) => Uint8Array
-  /** The text that says: what the client knows is outdated, and the stream goes on after this place. */
-  readonly encodeReset: (place: Place) => Uint8Array
-  readonly clock: Clock
-  readonly logger: Pick<Log, 'warn' | 'debug'>
-}
 
 /** Times and sizes of a stream; times in milliseconds. */
 export interface StreamOptions {
@@ -51,9 +40,6 @@ export interface OpenedStream {
   mayRead(): Promise<Sight>
 }
 
-/** The events of a page that are to be sent, if the caller may see them then. */
-type Batch = EncodedPage
-
 /** How many events a stream remembers that it has read by itself. */
 const maxOwnPlaces = 200
 /** Pause before the next attempt to read the database, in milliseconds. */
@@ -66,8 +52,9 @@ const heartbeat = ':\n\n'
 
 /** The stream of one client. */
 export class EventStream implements Follower {
-  readonly #ports: StreamPorts
+  readonly #systems: EventSystems
   readonly #options: StreamOptions
+  readonly #reader: EventReader
   readonly #opened: OpenedStream
   readonly #body: BodyStream
   /** All wanted events up to this place were sent. */
@@ -78,7 +65,8 @@ export class EventStream implements Follower {
   #isOutdated = false
   /** What this stream has read by itself before it got the pages of the shared reader. */
   #trail: Trail | undefined
-  #queue: Batch[] = []
+  /** The events that are to be sent, if the caller may see them then. */
+  #queue: EncodedPage[] = []
   #waitingBytes = 0
   #isBehind = false
   #isEnded = false
@@ -86,13 +74,18 @@ export class EventStream implements Follower {
   #lastWrite: number
   #blockedSince: number | undefined
 
-  constructor(ports: StreamPorts, options: StreamOptions, of: { opened: OpenedStream; body: BodyStream }) {
-    this.#ports = ports
+  constructor(
+    systems: EventSystems,
+    options: StreamOptions,
+    of: { reader: EventReader; opened: OpenedStream; body: BodyStream },
+  ) {
+    this.#systems = systems
     this.#options = options
+    this.#reader = of.reader
     this.#opened = of.opened
     this.#body = of.body
     this.#place = of.opened.start
-    this.#lastWrite = ports.clock.monotonic()
+    this.#lastWrite = systems.clock.monotonic()
   }
 
   /** Sends events until the client goes, the right is removed or the server drains. */
@@ -115,7 +108,7 @@ export class EventStream implements Follower {
     } finally {
       clearInterval(timer)
       ended.removeEventListener('abort', end)
-      this.#ports.reader.leave(this)
+      this.#reader.leave(this)
     }
   }
 
@@ -142,7 +135,7 @@ export class EventStream implements Follower {
   }
 
   #end(reason: string): void {
-    if (!this.#isEnded) this.#ports.logger.debug({ reason }, 'An event stream ends')
+    if (!this.#isEnded) this.#systems.log.debug({ reason }, 'An event stream ends')
     this.#isEnded = true
     this.#change.raise()
   }
@@ -154,7 +147,7 @@ export class EventStream implements Follower {
   }
 
   #fallBehind(): void {
-    this.#ports.reader.leave(this)
+    this.#reader.leave(this)
     this.#isBehind = true
     this.#queue = []
     this.#waitingBytes = 0
@@ -171,7 +164,7 @@ export class EventStream implements Follower {
   #textsOf({ event, text }: EncodedEvent, sight: Sight): readonly Uint8Array[] {
     const seen = seenBy(sight, event)
     if (seen === undefined) return []
-    if (seen !== event) return [this.#ports.encode(seen)]
+    if (seen !== event) return [encodeEvent(seen, this.#systems.represent(seen))]
     return this.#opened.isWanted(event) ? [text] : []
   }
 
@@ -180,7 +173,7 @@ export class EventStream implements Follower {
    * client got after it may not exist any more.
    */
   async #reset(): Promise<void> {
-    const snapshot = await this.#read(() => this.#ports.log.takeSnapshot())
+    const snapshot = await this.#read(() => this.#systems.eventLog.takeSnapshot())
     if (!snapshot) return
     const { runId, last } = snapshot
     const found = await this.#read(async () => ({ common: await this.#findCommon(last) }))
@@ -200,7 +193,7 @@ export class EventStream implements Follower {
   async #findCommon({ history }: Place): Promise<Place | undefined> {
     if (!isBefore(beginning, this.#place)) return beginning
     let last: Place | undefined
-    for (const read of [this.#trail, this.#ports.reader]) {
+    for (const read of [this.#trail, this.#reader]) {
       const fork = await read?.forkTo(history)
       if (fork?.common === undefined || fork.from !== this.#place.history) continue
       if (last === undefined || isBefore(last, fork.common)) last = fork.common
@@ -210,9 +203,9 @@ export class EventStream implements Follower {
 
   /** Reads and sends one page after another until the shared reader takes over. */
   async #catchUp(): Promise<void> {
-    const { encode, log, reader } = this.#ports
+    const { eventLog, represent } = this.#systems
     this.#isBehind = false
-    const trail = new Trail(log, maxOwnPlaces)
+    const trail = new Trail(eventLog, maxOwnPlaces)
     if (this.#place.history !== undefined) trail.add([this.#place])
     this.#trail = trail
     while (!this.#hasEnded() && !this.#isOutdated) {
@@ -221,11 +214,11 @@ export class EventStream implements Follower {
       const page = await this.#readPage({ hidesDeleted: deleted !== 'all' })
       if (!page || this.#hasEnded()) continue
       const events = page.events.filter((event) => this.#mayMatter(event))
-      await this.#send(events.map((event) => ({ event, text: encode(event) })))
+      await this.#send(events.map((event) => ({ event, text: encodeEvent(event, represent(event)) })))
       this.#place = page.end
       trail.add(page.events)
       if (!page.isLast) continue
-      if (reader.join(this, page)) return
+      if (this.#reader.join(this, page)) return
       await pause(shortPauseMs, this.#body.ended)
     }
   }
@@ -234,7 +227,7 @@ export class EventStream implements Follower {
   async #readPage(options: { hidesDeleted: boolean }): Promise<EventPage | undefined> {
     const { pageSize: limit } = this.#options
     const page = await this.#read(() =>
-      this.#ports.log.read(this.#place, { limit, dealId: this.#opened.dealId, ...options }),
+      this.#systems.eventLog.read(this.#place, { limit, dealId: this.#opened.dealId, ...options }),
     )
     if (!page) return undefined
     const { history = page.end.history } = this.#place
@@ -249,7 +242,7 @@ export class EventStream implements Follower {
     try {
       return await read()
     } catch (err) {
-      if (!(err instanceof Unavailable)) this.#ports.logger.warn({ err }, 'The events could not be read')
+      if (!(err instanceof Unavailable)) this.#systems.log.warn({ err }, 'The events could not be read')
       await pause(retryMs, this.#body.ended)
       return undefined
     }
@@ -282,11 +275,11 @@ export class EventStream implements Follower {
 
   async #sendReset(place: Place): Promise<void> {
     await this.#opened.mayRead()
-    if (!this.#hasEnded()) this.#write(this.#ports.encodeReset(place))
+    if (!this.#hasEnded()) this.#write(encodeReset(place))
   }
 
   #write(piece: string | Uint8Array): void {
-    const now = this.#ports.clock.monotonic()
+    const now = this.#systems.clock.monotonic()
     this.#lastWrite = now
     if (this.#body.write(piece)) this.#blockedSince = undefined
     else if (this.#blockedSince === undefined) {
@@ -306,7 +299,7 @@ export class EventStream implements Follower {
       return this.#end(error instanceof ProblemError ? error.code : 'The right of the caller cannot be checked.')
     }
     if (this.#hasEnded()) return
-    const now = this.#ports.clock.monotonic()
+    const now = this.#systems.clock.monotonic()
     if (this.#blockedSince !== undefined) {
       if (now - this.#blockedSince >= stallMs) this.#body.cut()
     } else if (now - this.#lastWrite >= heartbeatMs) this.#write(heartbeat)

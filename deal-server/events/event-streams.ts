@@ -2,27 +2,14 @@
  * Live events: the streams of one process over its shared reader. Owns when events are read and which streams get them.
  * Does not know the table and the representation of events.
  */
-import type { Clock } from '../../shared/platform/clock.ts'
 import type { StreamBody } from '../../shared/platform/http/stream.ts'
 import { UserLimits, type UserLimitsOptions } from '../../shared/platform/http/user-limits.ts'
-import type { Log } from '../../shared/platform/log/log.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Sight } from '../domain/sight.ts'
-import { EventLag } from './event-lag.ts'
-import type { EventLog, LoggedEvent } from './event-log.ts'
 import { EventReader } from './event-reader.ts'
 import { EventStream, type StreamOptions } from './event-stream.ts'
-import { markedPosition, type Place } from './position.ts'
+import type { EventSystems } from './event-systems.ts'
 import { findStart, isWantedBy, type StreamRequest } from './stream-request.ts'
-
-/** The parts that event streams use. */
-export interface EventStreamsPorts {
-  readonly log: EventLog
-  /** Makes the envelope of an event. */
-  readonly represent: (event: LoggedEvent) => object
-  readonly clock: Clock
-  readonly logger: Pick<Log, 'warn' | 'debug'>
-}
 
 /** Times, sizes and limits of event streams. */
 export interface EventStreamsOptions extends StreamOptions, UserLimitsOptions {
@@ -81,19 +68,15 @@ const defaults: EventStreamsOptions = {
 }
 
 /** Makes the event streams of one process. */
-export function createEventStreams(
-  { log, represent, clock, logger }: EventStreamsPorts,
-  others: Partial<EventStreamsOptions> = {},
-): EventStreams {
+export function createEventStreams(systems: EventSystems, others: Partial<EventStreamsOptions> = {}): EventStreams {
   const options = { ...defaults, ...others }
-  const lag = new EventLag(clock)
-  const encode = (event: LoggedEvent) => encodeEvent(event, represent(event))
-  const reader = new EventReader({ log, encode, clock, lag, logger }, options)
+  const { eventLog } = systems
+  const reader = new EventReader(systems, options)
   const limits = new UserLimits(options, tooMany)
   return {
     open: async (request, { principalId, mayRead }) => {
       const release = limits.acquire(principalId)
-      const start = await findStart(log, request).catch((error: unknown) => {
+      const start = await findStart(eventLog, request).catch((error: unknown) => {
         release()
         throw error
       })
@@ -105,14 +88,13 @@ export function createEventStreams(
         isAbout: isWantedBy({ ...request, types: undefined }),
         mayRead,
       }
-      const ports = { log, reader, encode, encodeReset, clock, logger }
-      return (body) => new EventStream(ports, options, { opened, body }).run().finally(release)
+      return (body) => new EventStream(systems, options, { reader, opened, body }).run().finally(release)
     },
-    canBegin: async (request) => (await findStart(log, request)) !== undefined,
+    canBegin: async (request) => (await findStart(eventLog, request)) !== undefined,
     wakeUp: () => reader.wakeUp(),
-    health: () => ({ streams: limits.inAll, lagMs: lag.ms() }),
+    health: () => ({ streams: limits.inAll, lagMs: reader.lag.ms() }),
     check: async () => {
-      lag.observe(await log.state())
+      reader.lag.observe(await eventLog.state())
     },
   }
 }
@@ -126,10 +108,3 @@ const tooMany = (own: number | undefined) =>
       : `You have ${own} streams open here; end one first.`,
     { retryAfterSeconds: 10 },
   )
-
-/** Encodes an event (WHATWG HTML §9.2.6). JSON text has no line breaks, so the envelope is one `data` line. */
-const encodeEvent = (event: Place & Pick<LoggedEvent, 'type'>, envelope: object): Uint8Array =>
-  Buffer.from(`id: ${markedPosition(event)}\nevent: ${event.type}\ndata: ${JSON.stringify(envelope)}\n\n`)
-
-const encodeReset = (place: Place): Uint8Array =>
-  encodeEvent({ ...place, type: 'reset' }, { position: markedPosition(place) })

@@ -18,13 +18,13 @@ export interface Fork {
 
 /** The places of the last events, of one history. */
 export class Trail {
-  readonly #log: Pick<EventLog, 'findLast'>
+  readonly #log: EventLog
   readonly #maxPlaces: number
   #history: Place['history']
   #places: Place[] = []
   #fork: { readonly to: Place['history']; readonly found: Promise<Fork> } | undefined
 
-  constructor(log: Pick<EventLog, 'findLast'>, maxPlaces = defaultMaxPlaces) {
+  constructor(log: EventLog, maxPlaces = defaultMaxPlaces) {
     this.#log = log
     this.#maxPlaces = maxPlaces
   }

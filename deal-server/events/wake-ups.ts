@@ -3,67 +3,58 @@
  * because readers also read at an interval. NOTIFY in the commit is not used: PostgreSQL lets transactions with NOTIFY
  * commit only one after another, which reduced 32 writers from 14,300 to 4,000 commits a second.
  */
-import { type Cache, type CacheTime, cacheKey } from '../../shared/platform/cache/cache.ts'
-import type { IdSource } from '../../shared/platform/ids.ts'
+import { type CacheTime, cacheKey } from '../../shared/platform/cache/cache.ts'
+import type { Systems } from '../../shared/platform/systems/systems.ts'
 
-/** The parts that wake-ups use. */
-export interface WakeUpPorts {
-  readonly cache: Pick<Cache, 'time' | 'publish' | 'subscribe'>
-  readonly ids: Pick<IdSource, 'uuid'>
+/** The settings of wake-ups, and what they have of other parts. */
+export interface WakeUpOptions {
   /** The id of this instance, when it is known: several instances may share one Redis. */
   instanceId(): string | undefined
   /** Called when there may be new events. */
   onWakeUp(): void
-  /** Pause between two messages, in milliseconds. Events that are written in the meantime share one message. */
+  /** Pause between two messages, in milliseconds. Events that are written while it lasts share one message. */
   readonly pauseMs: number
-}
-
-/** Sends and receives wake-ups. */
-export interface WakeUps {
-  /** Reports that this process wrote events: wakes its own reader at once, and all others soon. Never fails. */
-  send(): void
-  start(): Promise<void>
-  stop(): Promise<void>
 }
 
 const channel = cacheKey('deal-events')
 /** A late wake-up does no harm, so the cache time is not read for each message. */
 const maxAgeMs = 60_000
 
-/** Makes the wake-ups of one process. */
-export const createWakeUps = (ports: WakeUpPorts): WakeUps => new CacheWakeUps(ports)
-
-class CacheWakeUps implements WakeUps {
-  readonly #ports: WakeUpPorts
+/** Sends and receives the wake-ups of one process. */
+export class WakeUps {
+  readonly #systems: Systems
+  readonly #options: WakeUpOptions
   readonly #sender: string
   #time: CacheTime | undefined
   #isSending = false
   #isDue = false
   #unsubscribe: (() => Promise<void>) | undefined
 
-  constructor(ports: WakeUpPorts) {
-    this.#ports = ports
-    this.#sender = ports.ids.uuid()
+  constructor(systems: Systems, options: WakeUpOptions) {
+    this.#systems = systems
+    this.#options = options
+    this.#sender = systems.ids.uuid()
   }
 
   async start(): Promise<void> {
-    this.#unsubscribe = await this.#ports.cache.subscribe(channel, (message) => this.#onMessage(message))
+    this.#unsubscribe = await this.#systems.cache.subscribe(channel, (message) => this.#onMessage(message))
   }
 
   async stop(): Promise<void> {
     await this.#unsubscribe?.()
   }
 
+  /** Reports that this process wrote events: wakes its own reader at once, and all others soon. Never fails. */
   send(): void {
-    this.#ports.onWakeUp()
+    this.#options.onWakeUp()
     this.#isDue = true
     if (!this.#isSending) void this.#sendAll()
   }
 
   #onMessage(message: string): void {
     const [instanceId, sender] = message.split(' ')
-    if (sender === this.#sender || instanceId !== String(this.#ports.instanceId())) return
-    this.#ports.onWakeUp()
+    if (sender === this.#sender || instanceId !== String(this.#options.instanceId())) return
+    this.#options.onWakeUp()
   }
 
   async #sendAll(): Promise<void> {
@@ -71,19 +62,18 @@ class CacheWakeUps implements WakeUps {
     while (this.#isDue) {
       this.#isDue = false
       await this.#publish().catch(() => undefined) // readers also read at an interval
-      await new Promise((resolve) => setTimeout(resolve, this.#ports.pauseMs).unref())
+      await new Promise((resolve) => setTimeout(resolve, this.#options.pauseMs).unref())
     }
     this.#isSending = false
   }
 
   async #publish(): Promise<void> {
     if (this.#time !== undefined && (await this.#publishSince(this.#time))) return
-    this.#time = await this.#ports.cache.time()
+    this.#time = await this.#systems.cache.time()
     await this.#publishSince(this.#time)
   }
 
   #publishSince(since: CacheTime): Promise<boolean> {
-    const { cache, instanceId } = this.#ports
-    return cache.publish(channel, `${instanceId()} ${this.#sender}`, { since, maxAgeMs })
+    return this.#systems.cache.publish(channel, `${this.#options.instanceId()} ${this.#sender}`, { since, maxAgeMs })
   }
 }

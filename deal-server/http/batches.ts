@@ -2,29 +2,20 @@
  * Batches of commands: how many may be under way, and how each of their commands goes through the steps of the
  * pipeline. The caller is known for the whole batch, and is looked at again while it runs.
  */
-
-import type { Clock } from '../../shared/platform/clock.ts'
 import { Permits } from '../../shared/platform/concurrency/permits.ts'
 import type { HttpResponse } from '../../shared/platform/http/response.ts'
-import { UserLimits, type UserLimitsOptions } from '../../shared/platform/http/user-limits.ts'
+import { UserLimits } from '../../shared/platform/http/user-limits.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import { type Caller, type Recheck, signatureUsed } from '../../shared/protocol/authentication/authenticate.ts'
+import { type Caller, signatureUsed } from '../../shared/protocol/authentication/authenticate.ts'
 import type { ShownCommand } from '../commands/command-context.ts'
 import { requireAnyWidth } from '../commands/require-any-width.ts'
 import type { BoundInvocation, Invocation, Received, RunLine } from './requests/invocation.ts'
+import type { DealServices } from './services/deal-services.ts'
 
 /** Commands of all batches that run at once. Single commands do not wait for them. */
 const maxRunning = 48
 /** The caller is looked at again when the last look is older, in milliseconds. */
 const recheckMs = 200
-
-/** The parts that batches use. */
-export interface BatchPorts {
-  /** How many may be under way in this process. */
-  readonly batches: UserLimitsOptions
-  readonly recheck: Recheck
-  readonly clock: Clock
-}
 
 /** Executes one command of a batch, for the caller as it is now. */
 export type ExecuteLine = (received: Received, invocation: BoundInvocation) => Promise<ShownCommand>
@@ -39,15 +30,15 @@ export interface Batches {
 }
 
 /** Makes the batches of one process. */
-export function createBatches(ports: BatchPorts, execute: ExecuteLine): Batches {
+export function createBatches(services: DealServices, execute: ExecuteLine): Batches {
   const permits = new Permits(maxRunning)
-  const limits = new UserLimits(ports.batches, tooMany)
+  const limits = new UserLimits(services.batches, tooMany)
   return {
     answer: (received, decode) =>
       limits.answer(received.caller.userId, async () => {
         const invocation = await decode()
         if (invocation.kind !== 'batch') throw new TypeError('Only batches read their body late')
-        return invocation.answer(lineRunner({ ...ports, execute, permits }, received))
+        return invocation.answer(lineRunner({ ...services, execute, permits }, received))
       }),
   }
 }
@@ -62,18 +53,18 @@ const tooMany = (own: number | undefined) =>
   )
 
 function lineRunner(
-  { execute, permits, ...ports }: BatchPorts & { execute: ExecuteLine; permits: Permits },
+  { execute, permits, ...services }: DealServices & { execute: ExecuteLine; permits: Permits },
   received: Received,
 ): RunLine {
   const { request, caller } = received
-  const current = currentCaller(ports, caller)
+  const current = currentCaller(services, caller)
   return {
     requestId: request.requestId,
     decode: (decode) => {
       try {
         return decode()
       } catch (error) {
-        if (caller.credential.signature?.isReused && error instanceof ProblemError) throw signatureUsed(ports.clock)
+        if (caller.credential.signature?.isReused && error instanceof ProblemError) throw signatureUsed(services.clock)
         throw error
       }
     },
@@ -87,7 +78,7 @@ function lineRunner(
 }
 
 /** The caller with its rights, never older than `recheckMs`. @throws ProblemError when the credential has ended */
-function currentCaller({ recheck, clock }: BatchPorts, caller: Caller): () => Promise<Caller> {
+function currentCaller({ recheck, clock }: DealServices, caller: Caller): () => Promise<Caller> {
   let last = Promise.resolve(caller)
   let at = clock.monotonic()
   return () => {

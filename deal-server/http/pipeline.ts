@@ -3,28 +3,17 @@
  * docs/contract/callers.md#order-of-checks. A style implements `decode` and `encode`, a scheme implements
  * `authenticate`. Commands continue in `commands/execute.ts`. No style and no scheme can bypass a step.
  */
-import type { Clock } from '../../shared/platform/clock.ts'
 import type { HttpRequest } from '../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../shared/platform/http/response.ts'
 import { requireSecureTransport } from '../../shared/platform/http/transport.ts'
-import type { UserLimitsOptions } from '../../shared/platform/http/user-limits.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import {
-  type Authenticate,
-  type Caller,
-  type Recheck,
-  signatureUsed,
-} from '../../shared/protocol/authentication/authenticate.ts'
+import { type Authenticate, type Caller, signatureUsed } from '../../shared/protocol/authentication/authenticate.ts'
 import type { ShownCommand } from '../commands/command-context.ts'
-import type { ExecuteCommand } from '../commands/execute.ts'
-import type { FindUserId } from '../commands/find-assignable-users.ts'
 import { refuseInTime } from '../commands/refuse-in-time.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
 import { requireAnyWidth } from '../commands/require-any-width.ts'
 import { onlyOwnerOf, sightOf } from '../domain/sight.ts'
-import type { EventStreams } from '../events/event-streams.ts'
 import { createOwnReader } from '../queries/own-reader.ts'
-import type { DealReader } from '../queries/ports.ts'
 import { createBatches } from './batches.ts'
 import { replayedHeader } from './representations/responses.ts'
 import { markDryRun } from './requests/command-options.ts'
@@ -38,46 +27,34 @@ import type {
   StyleRoute,
 } from './requests/invocation.ts'
 import { requirePreconditions } from './requests/preconditions.ts'
-
-/** The parts that the pipeline uses. */
-export interface PipelinePorts {
-  readonly authenticate: Authenticate
-  readonly recheck: Recheck
-  readonly executeCommand: ExecuteCommand
-  /** How many batches may be under way in this process. */
-  readonly batches: UserLimitsOptions
-  readonly reader: DealReader
-  readonly findUserId: FindUserId
-  readonly events: Pick<EventStreams, 'open' | 'canBegin'>
-  readonly clock: Clock
-}
+import type { DealServices } from './services/deal-services.ts'
 
 /** Handles a request of a style. @throws ProblemError, Unavailable: they become problem documents */
 export type Pipeline = (request: HttpRequest, route: StyleRoute) => Promise<HttpResponse>
 
 /** Makes the pipeline of all styles. */
-export function createPipeline(ports: PipelinePorts): Pipeline {
-  const batches = createBatches(ports, (received, invocation) => execute(ports, received, invocation))
+export function createPipeline(services: DealServices): Pipeline {
+  const batches = createBatches(services, (received, invocation) => execute(services, received, invocation))
   return async function handleRequest(request, route) {
     if (route.readsBodyLate) request.refuseLargeBody()
     else await request.readBody() // limits: 413
     requireSecureTransport(request.peer) // transport: 403
-    const caller = await ports.authenticate(request) // find, verify, principal record: 400, 401, 429; cross-site: 403
+    const caller = await services.authenticate(request) // find, verify, principal record: 400, 401, 429; cross-site: 403
     markDryRun(request)
     const received = { request, caller, route }
-    if (route.readsBodyLate) return batches.answer(received, () => decode(ports, received)) // limits: 413, 429
-    const invocation = await decode(ports, received) // parse and schema: 400, 415, 422
+    if (route.readsBodyLate) return batches.answer(received, () => decode(services, received)) // limits: 413, 429
+    const invocation = await decode(services, received) // parse and schema: 400, 415, 422
     if (invocation.kind === 'batch') throw new TypeError('A batch reads its body late')
-    if (invocation.kind === 'stream') return openStream(ports, caller, invocation)
-    if (invocation.kind === 'query') return await answerQuery(ports, caller, invocation)
+    if (invocation.kind === 'stream') return openStream(services, caller, invocation)
+    if (invocation.kind === 'query') return await answerQuery(services, caller, invocation)
     requireAnyWidth(caller, invocation.bound.rights) // right: 403
-    return await runCommand(ports, received, invocation)
+    return await runCommand(services, received, invocation)
   }
 }
 
 /** Authenticates a request whose outcome is not stored: a reused signature is refused. */
 export const authenticateOnce =
-  ({ authenticate, clock }: Pick<PipelinePorts, 'authenticate' | 'clock'>): Authenticate =>
+  ({ authenticate, clock }: DealServices): Authenticate =>
   async (request) => {
     const caller = await authenticate(request)
     markDryRun(request)
@@ -86,7 +63,7 @@ export const authenticateOnce =
   }
 
 /** Decodes a request. When it fails and the signature was used before, the reused signature is the refusal. */
-async function decode({ clock }: PipelinePorts, { request, caller, route }: Received): Promise<Invocation> {
+async function decode({ clock }: DealServices, { request, caller, route }: Received): Promise<Invocation> {
   try {
     return await route.decode(request)
   } catch (error) {
@@ -96,7 +73,7 @@ async function decode({ clock }: PipelinePorts, { request, caller, route }: Rece
 }
 
 function answerQuery(
-  { reader, findUserId }: PipelinePorts,
+  { reader, findUserId }: DealServices,
   caller: Caller,
   { rights, answer }: QueryInvocation,
 ): Promise<HttpResponse> {
@@ -108,7 +85,7 @@ function answerQuery(
 }
 
 function openStream(
-  { events, recheck }: PipelinePorts,
+  { events, recheck }: DealServices,
   caller: Caller,
   stream: StreamInvocation,
 ): Promise<HttpResponse> {
@@ -124,7 +101,7 @@ function openStream(
 
 /** Right by the deal (403) → replay → existence (404) → precondition (412, 428) → decision (409, 422) → commit. */
 const execute = (
-  { executeCommand }: PipelinePorts,
+  { executeCommand }: DealServices,
   { request, caller, route }: Received,
   { bound, dealId, commandId, validateOnly, preconditions, style = route.style }: BoundInvocation,
 ): Promise<ShownCommand> =>
@@ -144,12 +121,12 @@ const execute = (
 
 /** Executes a command and encodes its outcome. */
 async function runCommand(
-  ports: PipelinePorts,
+  services: DealServices,
   received: Received,
   invocation: CommandInvocation,
 ): Promise<HttpResponse> {
   try {
-    return invocation.encode(await execute(ports, received, invocation))
+    return invocation.encode(await execute(services, received, invocation))
   } catch (error) {
     if (error instanceof ReplayedRefusal) received.request.addResponseHeader(replayedHeader.name, replayedHeader.value)
     throw error

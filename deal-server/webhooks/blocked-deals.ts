@@ -2,6 +2,7 @@
  * The deals of one webhook whose events wait: behind an event that the receiver did not take, or because the server had
  * to stop in the middle of a page. Later events of such a deal wait too, in the events table, so that its order stays.
  */
+import type { LoggedEvent } from '../events/event-log.ts'
 import type { BlockedDeal } from './ports.ts'
 
 /** A deal that waits, while this server works on it. */
@@ -17,12 +18,8 @@ export interface WaitingDeal extends BlockedDeal {
   hasMore: boolean
 }
 
-/** The next event of a deal. */
-export interface NextEvent {
-  readonly dealId: string
-  readonly sequence: number
-  readonly occurredAt: string
-}
+/** When the next event of a deal is tried, and how often it was. */
+export type NextAttempt = Pick<WaitingDeal, 'attempts' | 'nextAttemptAt'>
 
 /** The deals that wait, and what of that is not stored yet. */
 export class BlockedDeals {
@@ -49,18 +46,18 @@ export class BlockedDeals {
   }
 
   /** Lets a deal wait from this event on. */
-  add({ dealId, sequence, occurredAt }: NextEvent, at: { attempts: number; nextAttemptAt: number }): void {
-    this.#deals.set(dealId, { dealId, sequence, since: occurredAt, ...at, isRunning: false, hasMore: true })
+  add({ dealId, sequence, occurredAt }: LoggedEvent, next: NextAttempt): void {
+    this.#deals.set(dealId, { dealId, sequence, since: occurredAt, ...next, isRunning: false, hasMore: true })
     this.#changed.add(dealId)
   }
 
   /** Notes that a deal was changed. */
-  touch({ dealId }: Pick<WaitingDeal, 'dealId'>): void {
+  touch({ dealId }: WaitingDeal): void {
     this.#changed.add(dealId)
   }
 
   /** The deal waits no more. */
-  free({ dealId }: Pick<WaitingDeal, 'dealId'>): void {
+  free({ dealId }: WaitingDeal): void {
     this.#deals.delete(dealId)
     this.#changed.add(dealId)
   }

@@ -1,18 +1,10 @@
 /** One attempt to deliver one event: the message, its signatures, the request, and what happened to it. */
 import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import { projectVersion } from '../../shared/platform/project-folder.ts'
 import type { GuardedPost, PostOutcome } from '../../shared/platform/webhooks/guarded-post.ts'
 import { retryAfterMs, signMessage } from '../../shared/platform/webhooks/sign-message.ts'
 import type { Attempt, SealedSecrets } from './ports.ts'
 import { signingSecrets, type WebhookSecrets } from './secrets.ts'
-
-/** The parts that an attempt uses. */
-export interface DeliverPorts {
-  readonly post: Pick<GuardedPost, 'send'>
-  readonly secrets: WebhookSecrets
-  readonly clock: Clock
-  /** The value of `User-Agent`. */
-  readonly userAgent: string
-}
 
 /** What is sent: the payload of Standard Webhooks, and what the attempt is noted by. */
 export interface Delivery {
@@ -40,53 +32,49 @@ export interface Delivered {
 }
 
 /** Sends an event once. Undefined when no secret can be opened. Never rejects for what the receiver does. */
-export async function deliver(
-  { post, secrets, clock, userAgent }: DeliverPorts,
+export type Deliver = (
   receiver: Receiver,
-  { delivery, signal }: { readonly delivery: Delivery; readonly signal?: AbortSignal },
-): Promise<Delivered | undefined> {
-  const { eventId, type, timestamp, data, dealId, attempt } = delivery
-  const at = clock.now()
-  const keys = signingSecrets(receiver, secrets, at)
-  if (keys === undefined) return undefined
-  const body = JSON.stringify({ type, timestamp, data })
-  const started = clock.monotonic()
-  const fields = signMessage({ id: eventId, at, body }, keys)
-  const outcome = await post.send(requestOf(receiver.url, { fields, body, userAgent, signal }))
-  const durationMs = Math.round(clock.monotonic() - started)
-  const { status, reason } = judge(outcome)
-  return {
-    attempt: {
-      eventId,
-      type,
-      dealId,
-      attempt,
-      at: rfc3339(at),
-      durationMs,
-      status,
-      reason,
-      outcome: reason === null ? 'delivered' : 'failed',
-    },
-    retryAfterMs: 'status' in outcome ? retryAfterMs(outcome.retryAfter, clock.now()) : undefined,
-    isGone: status === 410,
-    isAborted: 'failure' in outcome && outcome.failure === 'aborted',
-  }
-}
+  sent: { readonly delivery: Delivery; readonly signal?: AbortSignal },
+) => Promise<Delivered | undefined>
 
-const requestOf = (
-  url: string,
-  sent: {
-    readonly fields: Readonly<Record<string, string>>
-    readonly body: string
-    readonly userAgent: string
-    readonly signal: AbortSignal | undefined
-  },
-) => ({
-  url,
-  fields: { 'content-type': 'application/json', 'user-agent': sent.userAgent, accept: '*/*', ...sent.fields },
-  body: sent.body,
-  ...(sent.signal ? { signal: sent.signal } : {}),
-})
+/** Makes it. Every message has the same header fields beside its signatures. */
+export const createDeliver =
+  (post: GuardedPost, secrets: WebhookSecrets, clock: Clock): Deliver =>
+  async (receiver, { delivery, signal }) => {
+    const { eventId, type, timestamp, data, dealId, attempt } = delivery
+    const at = clock.now()
+    const keys = signingSecrets(receiver, secrets, at)
+    if (keys === undefined) return undefined
+    const body = JSON.stringify({ type, timestamp, data })
+    const started = clock.monotonic()
+    const fields = signMessage({ id: eventId, at, body }, keys)
+    const request = { url: receiver.url, fields: { ...fieldsOfAll, ...fields }, body, signal }
+    const outcome = await post.send(request)
+    const durationMs = Math.round(clock.monotonic() - started)
+    const { status, reason } = judge(outcome)
+    return {
+      attempt: {
+        eventId,
+        type,
+        dealId,
+        attempt,
+        at: rfc3339(at),
+        durationMs,
+        status,
+        reason,
+        outcome: reason === null ? 'delivered' : 'failed',
+      },
+      retryAfterMs: 'status' in outcome ? retryAfterMs(outcome.retryAfter, clock.now()) : undefined,
+      isGone: status === 410,
+      isAborted: 'failure' in outcome && outcome.failure === 'aborted',
+    }
+  }
+
+const fieldsOfAll = {
+  'content-type': 'application/json',
+  'user-agent': `Keyhold/${projectVersion()}`,
+  accept: '*/*',
+}
 
 /** A delivery is an answer with 2xx, nothing else. */
 function judge(outcome: PostOutcome): Pick<Attempt, 'status' | 'reason'> {

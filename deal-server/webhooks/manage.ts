@@ -1,7 +1,6 @@
 /** What clients can do with webhooks (docs/webhooks.md). Knows neither HTTP nor how events are sent on. */
-import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import { rfc3339 } from '../../shared/platform/clock.ts'
 import { Permits } from '../../shared/platform/concurrency/permits.ts'
-import type { IdSource } from '../../shared/platform/ids.ts'
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import { invalidValue } from '../../shared/platform/problems/check-value.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
@@ -9,32 +8,17 @@ import { addressInHost, mayReach, type Network } from '../../shared/platform/web
 import { newWebhookSecret } from '../../shared/platform/webhooks/sign-message.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import { sightOf } from '../domain/sight.ts'
-import type { EventLog } from '../events/event-log.ts'
 import { parsePosition } from '../events/position.ts'
 import { isOfPresent, outdatedPosition } from '../events/stream-request.ts'
-import type { Delivered, Delivery, Receiver } from './deliver.ts'
-import type {
-  Attempt,
-  Responsible,
-  StoredAttempt,
-  Webhook,
-  WebhookSettings,
-  WebhookStore,
-  WebhookView,
-} from './ports.ts'
+import type { Delivery } from './deliver.ts'
+import type { Attempt, Responsible, StoredAttempt, Webhook, WebhookSettings, WebhookView } from './ports.ts'
 import { webhookRights } from './responsible.ts'
-import type { WebhookSecrets } from './secrets.ts'
+import type { WebhookSystems } from './webhook-systems.ts'
 
-/** The parts that the management uses. */
-export interface ManagementPorts {
-  readonly store: WebhookStore
-  readonly log: Pick<EventLog, 'takeSnapshot'>
-  readonly secrets: WebhookSecrets
-  readonly deliver: (receiver: Receiver, sent: { readonly delivery: Delivery }) => Promise<Delivered | undefined>
+/** What the management is made with. */
+interface Management extends WebhookSystems {
   /** Networks that are allowed although they are not public. */
   readonly allowedNetworks: readonly Network[]
-  readonly clock: Clock
-  readonly ids: Pick<IdSource, 'uuid'>
   /** Called after every change. */
   readonly onChange: () => void
 }
@@ -93,8 +77,8 @@ const found = <Found>(webhook: Found | undefined): Found => {
 }
 
 /** Makes the management of webhooks. */
-export function createWebhookManagement(ports: ManagementPorts): WebhookManagement {
-  const { store, secrets, clock, ids, onChange } = ports
+export function createWebhookManagement(given: Management): WebhookManagement {
+  const { store, secrets, clock, ids, onChange } = given
   const tests = new Permits(maxTests)
   const now = () => rfc3339(clock.now())
   const responsibleOf = (who: Who): Responsible => ({
@@ -109,8 +93,8 @@ export function createWebhookManagement(ports: ManagementPorts): WebhookManageme
   }
   return {
     create: async ({ after, ...settings }, caller) => {
-      const url = acceptedUrl(settings.url, ports)
-      const position = await positionOf(ports.log, after)
+      const url = acceptedUrl(settings.url, given)
+      const position = await positionOf(given, after)
       const [id, secret] = [ids.uuid(), newWebhookSecret()]
       const made = {
         id,
@@ -127,7 +111,7 @@ export function createWebhookManagement(ports: ManagementPorts): WebhookManageme
     list: (page) => store.list(page),
     find: async (id) => found(await store.find(id)),
     change: async (id, patch, caller) => {
-      const url = patch.url === undefined ? undefined : acceptedUrl(patch.url, ports)
+      const url = patch.url === undefined ? undefined : acceptedUrl(patch.url, given)
       const named = Object.fromEntries(Object.entries({ ...patch, url }).filter(([, value]) => value !== undefined))
       if (Object.keys(named).length === 0) return found(await store.find(id))
       return announced(found(await store.change(id, { ...named, at: now(), responsible: responsibleOf(caller) })))
@@ -136,13 +120,13 @@ export function createWebhookManagement(ports: ManagementPorts): WebhookManageme
       if (!(await store.remove(id))) throw noSuchWebhook()
       onChange()
     },
-    rotateSecret: async (id) => announced(await rotate(ports, id)),
+    rotateSecret: async (id) => announced(await rotate(given, id)),
     redeliver: async (id, after) => {
       found(await store.find(id))
-      const position = await positionOf(ports.log, after)
+      const position = await positionOf(given, after)
       return announced(found(await store.rewind(id, position, now())))
     },
-    test: (id) => tests.run(() => sendTest(ports, id)),
+    test: (id) => tests.run(() => sendTest(given, id)),
     attempts: async (id, page, caller) => {
       const [attempts, webhook] = await Promise.all([store.attempts(id, page), store.find(id)])
       found(webhook)
@@ -152,7 +136,7 @@ export function createWebhookManagement(ports: ManagementPorts): WebhookManageme
   }
 }
 
-async function rotate({ store, secrets, clock }: ManagementPorts, id: string): Promise<WithSecret> {
+async function rotate({ store, secrets, clock }: WebhookSystems, id: string): Promise<WithSecret> {
   const before = found(await store.find(id))
   const secret = newWebhookSecret()
   const isReadable = secrets.open(id, before.secret) !== undefined
@@ -164,7 +148,7 @@ async function rotate({ store, secrets, clock }: ManagementPorts, id: string): P
   return { webhook: found(await store.replaceSecrets(id, sealed, rfc3339(clock.now()))), secret }
 }
 
-async function sendTest({ store, deliver, clock, ids }: ManagementPorts, id: string): Promise<Attempt> {
+async function sendTest({ store, deliver, clock, ids }: WebhookSystems, id: string): Promise<Attempt> {
   const webhook = found(await store.find(id))
   const delivery: Delivery = {
     eventId: ids.uuid(),
@@ -188,7 +172,7 @@ const maxUrlLength = 2_048
  * The URL as requests name it, with characters encoded that a URL does not have.
  * @throws ProblemError `invalid-value` for one that no event is sent to
  */
-function acceptedUrl(text: string, { allowedNetworks: allowed }: Pick<ManagementPorts, 'allowedNetworks'>): string {
+function acceptedUrl(text: string, { allowedNetworks: allowed }: Management): string {
   const url = text.length <= maxUrlLength && URL.canParse(text) ? new URL(text) : undefined
   const message = url ? faultOfUrl(url, allowed) : `Expected an absolute URL of at most ${maxUrlLength} characters.`
   if (url && message === undefined) return url.href
@@ -211,10 +195,10 @@ function faultOfUrl(url: URL, allowed: readonly Network[]): string | undefined {
 }
 
 /** The position after which events are sent. @throws ProblemError `invalid-value`, `outdated-cursor`; Unavailable */
-async function positionOf(log: Pick<EventLog, 'takeSnapshot'>, after: string | undefined): Promise<number> {
+async function positionOf({ eventLog }: WebhookSystems, after: string | undefined): Promise<number> {
   const given = after === undefined ? undefined : parsePosition(after)
   if (after !== undefined && !given) throw invalidPosition('Expected the position of an event, or 0 for the beginning.')
-  const snapshot = await log.takeSnapshot(given?.position)
+  const snapshot = await eventLog.takeSnapshot(given?.position)
   if (!given) return snapshot.last.position
   if (!isOfPresent(given, snapshot)) throw outdatedPosition()
   if (given.position !== 0 && !snapshot.place) throw invalidPosition('There is no event at this position.')

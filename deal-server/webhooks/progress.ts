@@ -1,27 +1,23 @@
 /** What this server did for one webhook and has not stored yet, and the lease that storing it prolongs. */
-import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
+import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { Place } from '../events/position.ts'
 import type { BlockedDeals } from './blocked-deals.ts'
-import type { Attempt, LoadedWebhook, PauseReason, WebhookHealth, WebhookWork } from './ports.ts'
+import type { WebhookOptions } from './options.ts'
+import type { Attempt, LoadedWebhook, PauseReason, Webhook, WebhookHealth } from './ports.ts'
+import type { WebhookSystems } from './webhook-systems.ts'
 
 /** At most this many attempts are stored at once; the oldest are left out. */
 const maxAttempts = 100
-
-/** The parts that progress uses. */
-export interface ProgressPorts {
-  readonly work: Pick<WebhookWork, 'save'>
-  readonly clock: Clock
-  readonly owner: string
-  readonly leaseMs: number
-}
+/** How often a position is stored that moved without any attempt, in milliseconds. */
+const positionAfterMs = 2_000
 
 type Mutable<Type> = { -readonly [Member in keyof Type]: Type[Member] }
 
 /** The progress of one webhook. */
 export class Progress {
-  readonly #ports: ProgressPorts
-  readonly #id: string
-  readonly #revision: number
+  readonly #systems: WebhookSystems
+  readonly #options: WebhookOptions
+  readonly #webhook: Webhook
   readonly #begin: Place
   readonly #blocked: BlockedDeals
   readonly health: Mutable<WebhookHealth>
@@ -35,25 +31,26 @@ export class Progress {
   #isLost = false
 
   constructor(
-    ports: ProgressPorts,
-    { webhook, place }: LoadedWebhook,
-    of: { blocked: BlockedDeals; leaseUntil: number },
+    systems: WebhookSystems,
+    options: WebhookOptions,
+    of: { loaded: LoadedWebhook; blocked: BlockedDeals; leaseUntil: number },
   ) {
-    this.#ports = ports
-    this.#id = webhook.id
-    this.#revision = webhook.revision
+    const { webhook, place } = of.loaded
+    this.#systems = systems
+    this.#options = options
+    this.#webhook = webhook
     this.#begin = place
     this.#blocked = of.blocked
     this.health = { ...webhook.health }
     this.position = place.position
     this.#storedPosition = place.position
     this.#leaseUntil = of.leaseUntil
-    this.#storedAt = ports.clock.monotonic()
+    this.#storedAt = systems.clock.monotonic()
   }
 
   /** True while no other server may send events of this webhook. */
   get isHeld(): boolean {
-    return !this.#isLost && this.#ports.clock.monotonic() < this.#leaseUntil
+    return !this.#isLost && this.#systems.clock.monotonic() < this.#leaseUntil
   }
 
   /** True when another server has the webhook, or a client changed it. */
@@ -87,22 +84,24 @@ export class Progress {
     }
   }
 
-  /** True when something must be stored now. A position alone can wait, until `positionAfterMs` after the last time. */
-  isDue(positionAfterMs: number): boolean {
-    if (this.#attempts.length > 0 || this.#blocked.hasChanges) return true
-    const waitedMs = this.#ports.clock.monotonic() - this.#storedAt
-    return this.position !== this.#storedPosition && waitedMs >= positionAfterMs
+  /** Stores what must be stored now. A position alone can wait. @throws Unavailable */
+  async saveIfDue(): Promise<void> {
+    const isLate = this.#systems.clock.monotonic() - this.#storedAt >= positionAfterMs
+    const hasMoved = this.position !== this.#storedPosition
+    if (this.#attempts.length > 0 || this.#blocked.hasChanges || (hasMoved && isLate)) await this.save()
   }
 
   /** Stores everything, after what is being stored now. @throws Unavailable */
-  save(pausedReason: PauseReason | null = null): Promise<void> {
+  save(pausedReason?: PauseReason): Promise<void> {
     this.#saving = this.#saving.catch(() => undefined).then(() => this.#save(pausedReason))
     return this.#saving
   }
 
-  async #save(pausedReason: PauseReason | null): Promise<void> {
+  async #save(pausedReason: PauseReason | null = null): Promise<void> {
     if (this.#isLost) return
-    const { work, clock, owner, leaseMs } = this.#ports
+    const { work, clock } = this.#systems
+    const { owner, leaseMs } = this.#options
+    const { id, revision } = this.#webhook
     const { blocked, unblocked, putBack } = this.#blocked.takeChanges()
     const attempts = this.#attempts
     this.#attempts = []
@@ -119,7 +118,7 @@ export class Progress {
       attempts,
     }
     try {
-      this.#isLost = !(await work.save({ id: this.#id, owner, revision: this.#revision, leaseMs, ...part }))
+      this.#isLost = !(await work.save({ id, owner, revision, leaseMs, ...part }))
     } catch (error) {
       putBack()
       this.#attempts = [...attempts, ...this.#attempts].slice(-maxAttempts)

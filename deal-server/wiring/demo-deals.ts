@@ -7,12 +7,11 @@ import type { UserIdentity } from '../domain/own-deals.ts'
 import type { DealReader } from '../queries/ports.ts'
 import { commands } from '../use-cases/index.ts'
 
-/** What the making of the demo deals uses. */
-export interface DemoDealPorts {
+interface Demo {
   readonly executeCommand: ExecuteCommand
-  readonly reader: Pick<DealReader, 'list'>
-  readonly ids: Pick<IdSource, 'uuid'>
-  readonly clock: Pick<Clock, 'now'>
+  readonly reader: DealReader
+  readonly ids: IdSource
+  readonly clock: Clock
 }
 
 type Step = readonly [useCase: string, params?: Readonly<Record<string, unknown>>]
@@ -108,9 +107,9 @@ const demoDeals = (day: (days: number) => string): readonly (readonly Step[])[] 
  *
  * @throws ProblemError, Unavailable: only for a defect or a database that is away
  */
-export async function createDemoDeals(user: UserIdentity, { clock, ...ports }: DemoDealPorts): Promise<void> {
+export async function createDemoDeals(user: UserIdentity, { executeCommand, reader, ids, clock }: Demo): Promise<void> {
   const oldest = { sort: { by: 'createdAt', descending: false }, page: { limit: 1, after: undefined } } as const
-  const [first] = (await ports.reader.list({ filter: {}, ...oldest })).items
+  const [first] = (await reader.list({ filter: {}, ...oldest })).items
   if (first !== undefined && first.id !== dealId(1)) return
   const caller = callerOf(user)
   // A start that goes on with an interrupted one repeats its commands to the letter.
@@ -118,9 +117,9 @@ export async function createDemoDeals(user: UserIdentity, { clock, ...ports }: D
   const day = (days: number) => rfc3339(begun + days * 86_400_000).slice(0, 10)
   for (const [index, steps] of demoDeals(day).entries())
     for (const request of requestsOf(index + 1, steps)) {
-      const requestId = ports.ids.uuid()
+      const requestId = ids.uuid()
       const sent = { caller, validateOnly: false, style: 'demo', requestId, traceId: requestId.replaceAll('-', '') }
-      await ports.executeCommand({ ...request, ...sent, requirePrecondition: () => undefined })
+      await executeCommand({ ...request, ...sent, requirePrecondition: () => undefined })
     }
 }
 

@@ -4,23 +4,23 @@ import { countPairs } from '../../shared/platform/metrics/pair-counts.ts'
 import type { KeyStores } from '../../verify/src/keys/key-stores.ts'
 import type { PrincipalFeed } from '../../verify/src/principals/principal-feed.ts'
 import type { ShownCommand } from '../commands/command-context.ts'
-import type { CommandPorts } from '../commands/execute.ts'
+import type { CommandSystems } from '../commands/command-systems.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
 import type { EventStreams } from '../events/event-streams.ts'
-import type { Dispatcher } from '../webhooks/dispatcher.ts'
 import type { Attempt } from '../webhooks/ports.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
 
 /** What readiness and metrics of the deal server look at. */
 export interface WatchedServices {
   readonly keys: KeyStores
   /** Undefined where no feed can be heard. */
-  readonly feed: Pick<PrincipalFeed, 'ageMs' | 'isCurrent'> | undefined
-  readonly events: Pick<EventStreams, 'health' | 'check'>
-  readonly webhooks: Pick<Dispatcher, 'health'>
+  readonly feed: PrincipalFeed | undefined
+  readonly events: EventStreams
+  readonly webhooks: Webhooks
 }
 
 /** Counts the attempts to deliver events to webhooks. */
-export function countDeliveries(metrics: Metrics): (attempt: Pick<Attempt, 'outcome'>) => void {
+export function countDeliveries(metrics: Metrics): (attempt: Attempt) => void {
   const counter = metrics.counter({
     name: 'webhook_deliveries_total',
     help: 'Attempts to deliver an event to a webhook.',
@@ -31,7 +31,7 @@ export function countDeliveries(metrics: Metrics): (attempt: Pick<Attempt, 'outc
 }
 
 /** Counts commands by use case and outcome. What is refused before a command is known counts as a request alone. */
-export function countCommands(metrics: Metrics, useCases: readonly string[]): CommandPorts['observe'] {
+export function countCommands(metrics: Metrics, useCases: readonly string[]): CommandSystems['observeCommand'] {
   const count = countPairs(metrics, 'deal', {
     name: 'commands_total',
     help:
@@ -78,7 +78,7 @@ export function observeDealServer(metrics: Metrics, { keys, feed, events, webhoo
   observeWebhooks(metrics, webhooks)
 }
 
-function observeWebhooks(metrics: Metrics, webhooks: Pick<Dispatcher, 'health'>): void {
+function observeWebhooks(metrics: Metrics, webhooks: Webhooks): void {
   metrics.gauge({ name: 'webhooks', help: 'Webhooks, by their state.', labels: ['state'] }, 'deal', () => {
     const { active, paused } = webhooks.health()
     return [

@@ -5,7 +5,6 @@
  */
 
 import type { WithHashingPermit } from '../../shared/platform/crypto/hashing-permits.ts'
-import type { Database } from '../../shared/platform/database/database.ts'
 import { createKnownHistory } from '../../shared/platform/history/history.ts'
 import { createAudience } from '../../shared/protocol/authentication/audience.ts'
 import type { AuthenticationPorts } from '../../shared/protocol/authentication/authenticate.ts'
@@ -25,15 +24,15 @@ import { createUsedSignatures } from '../../shared/protocol/authentication/signe
 import type { LoginThrottleLimits } from '../../shared/server/login-throttle/attempt-keys.ts'
 import { createLoginThrottle } from '../../shared/server/login-throttle/count-attempts.ts'
 import { type NoteRefusal, notingRefusals } from '../../shared/server/login-throttle/limit-refusals.ts'
-import type { Followed, FollowPorts } from '../../verify/src/service/follow-auth-server.ts'
 import {
   createServiceAuthentication,
-  type OwnParts,
+  type OwnChecks,
   type ServiceAuthentication,
   type ServiceSettings,
 } from '../../verify/src/service/service-authentication.ts'
 import { askForPasswords } from '../auth-client/ask-for-passwords.ts'
 import { followDigestSecrets } from '../auth-client/digest-secrets.ts'
+import type { DealSystems } from './deal-systems.ts'
 
 /** The settings that authentication uses. */
 export interface DealAuthenticationSettings extends Omit<ServiceSettings, 'audience'>, CrossSiteSettings {
@@ -42,13 +41,10 @@ export interface DealAuthenticationSettings extends Omit<ServiceSettings, 'audie
   readonly loginFailures: LoginThrottleLimits
 }
 
-/** The parts that authentication uses. */
-export interface DealAuthenticationPorts extends FollowPorts {
-  readonly database: Database
+/** What else authentication is made with. */
+export interface DealAuthenticationOptions {
   readonly withPermit: WithHashingPermit
   readonly noteRefusal: NoteRefusal
-  /** All accepted SERVICE_SECRETs. */
-  readonly serviceSecrets: readonly string[]
   /** Called with the outcome of every authentication. */
   readonly observe: NonNullable<AuthenticationPorts['observe']>
 }
@@ -56,7 +52,8 @@ export interface DealAuthenticationPorts extends FollowPorts {
 /** Makes the authentication with the enabled schemes. */
 export const createDealAuthentication = (
   settings: DealAuthenticationSettings,
-  ports: DealAuthenticationPorts,
+  systems: DealSystems,
+  options: DealAuthenticationOptions,
 ): ServiceAuthentication =>
   createServiceAuthentication(
     {
@@ -65,51 +62,53 @@ export const createDealAuthentication = (
       resourceMetadata: resourceMetadataUrl(settings.publicOrigin),
     },
     {
-      ...ports,
+      ...systems,
+      observe: options.observe,
       refuseCrossSite: createCrossSiteRule(trustedOrigins(settings)),
       handsOnReusedSignatures: true,
       audienceClaims: [settings.audience, settings.publicOrigin],
-      ownParts: (followed) => ownParts(settings, ports, followed),
+      own: ownChecks(settings, systems, options),
     },
   )
 
 /** Basic: the auth server counts the attempts that it verifies; this server counts those that its memory answers. */
-function ownParts(settings: DealAuthenticationSettings, ports: DealAuthenticationPorts, followed: Followed): OwnParts {
-  const { cache, clock, ids, database, serviceSecret, serviceSecrets: secrets, withPermit, noteRefusal } = ports
-  const { authClient, principals } = followed
+function ownChecks(
+  settings: DealAuthenticationSettings,
+  systems: DealSystems,
+  { withPermit, noteRefusal }: DealAuthenticationOptions,
+): OwnChecks {
+  const { clock, serviceSecrets: secrets, followed } = systems
   const allGuesses = createLoginThrottle({
-    cache,
-    clock,
-    ids,
+    ...systems,
     limits: settings.loginFailures,
     secrets,
-    throttleGenerationOf: async (account) => (await principals.get(account))?.throttleGeneration,
+    throttleGenerationOf: async (account) => (await followed.principals.get(account))?.throttleGeneration,
   })
   return {
     passwords: () => ({
-      verify: askForPasswords({ authClient, serviceSecret }),
+      verify: askForPasswords(systems),
       loginThrottle: notingRefusals(allGuesses, 'basic', noteRefusal),
     }),
     tokenPasswords: () =>
       createTokenPasswords({ withPermit, loginThrottle: notingRefusals(allGuesses, 'key-signed', noteRefusal), clock }),
-    signatures: () => ({ use: createUsedSignatures({ database, clock }, 'deals') }),
-    digest: () => digest(settings, notingRefusals(allGuesses, 'digest', noteRefusal), { ...ports, ...followed }),
+    signatures: () => ({ use: createUsedSignatures(systems, 'deals') }),
+    digest: () => digest(settings, systems, notingRefusals(allGuesses, 'digest', noteRefusal)),
   }
 }
 
 function digest(
-  { publicOrigin }: DealAuthenticationSettings,
+  { publicOrigin: origin }: DealAuthenticationSettings,
+  systems: DealSystems,
   loginThrottle: LoginThrottle,
-  { authClient, principals, ...ports }: DealAuthenticationPorts & Followed,
 ): Scheme {
-  const { clock, ids, cache, database, serviceSecret, serviceSecrets } = ports
+  const { clock, ids, database, serviceSecrets: secrets, followed } = systems
   const history = createKnownHistory(database)
   return createDigestScheme({
-    ...followDigestSecrets({ authClient, principals, clock, serviceSecret }),
-    nonces: createDigestNonces({ secrets: serviceSecrets, clock, ids, history }),
-    counts: createDigestCounts({ cache, database, schema: 'deals', history }),
+    ...followDigestSecrets(systems, followed.principals),
+    nonces: createDigestNonces({ secrets, clock, ids, history }),
+    counts: createDigestCounts({ ...systems, schema: 'deals', history }),
     loginThrottle,
     clock,
-    origin: publicOrigin,
+    origin,
   })
 }

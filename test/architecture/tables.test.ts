@@ -50,6 +50,7 @@ const reasons: Readonly<Record<string, string>> = {
   'deal-server/events/event-reader.ts': 'open streams',
   'deal-server/webhooks/dispatcher.ts': 'webhooks, 100 of them',
   'deal-server/webhooks/blocked-deals.ts': 'deals that wait, 1,000 and a page, and those that changed',
+  'deal-server/webhooks/retries.ts': 'requests under way',
   'deal-server/webhooks/sender.ts': 'one page, and requests under way',
   'shared/server/login-throttle/count-attempts.ts': 'under way, and counted',
   'shared/server/login-throttle/flood-filter.ts': 'refusals of the last minute, 2,000 of them',

@@ -9,11 +9,11 @@ import { noStore } from '../../../shared/platform/http/response.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import { requireOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
-import type { RecentProof, RequireRecentProof } from '../../../shared/protocol/authentication/recent-proof.ts'
+import type { RecentProof } from '../../../shared/protocol/authentication/recent-proof.ts'
 import type { ReportedChange } from '../../../shared/protocol/internal-api/webhook-changes.ts'
 import { component, defineEndpoint, jsonBody } from '../../../shared/server/endpoints/endpoint.ts'
 import { parseUuid } from '../../use-cases/parameters.ts'
-import type { WebhookManagement, WithSecret } from '../../webhooks/manage.ts'
+import type { WithSecret } from '../../webhooks/manage.ts'
 import type { WebhookView } from '../../webhooks/ports.ts'
 import { lentRights, managingRight } from '../../webhooks/responsible.ts'
 import {
@@ -25,17 +25,8 @@ import {
   webhookWithSecretSchema,
 } from '../openapi/webhook-schemas.ts'
 import { privateHeaders } from '../representations/responses.ts'
+import type { DealServices } from '../services/deal-services.ts'
 import { pathOfWebhook, representAttempt, representWebhook, webhookChanges, webhooksPath } from './represent.ts'
-
-/** Services that the endpoints use. */
-export interface WebhookEndpointPorts {
-  readonly webhooks: WebhookManagement
-  readonly requireRecentProof: RequireRecentProof
-  /** Reports a change in the background, for the audit log. */
-  readonly noteWebhookChange: (change: ReportedChange) => void
-  readonly lists: Lists
-  readonly clock: Clock
-}
 
 const needs = 'Needs the rights `webhook.manage`, `deal.read` and `deal.history.read`, the last two in either width.'
 const proves = `It is lasting access: it needs the password or a login younger than five minutes, and no credential of
@@ -65,7 +56,7 @@ const withSecret = {
   schema: component('WebhookWithSecret', webhookWithSecretSchema),
 }
 
-const createWebhook = (ports: WebhookEndpointPorts) =>
+const createWebhook = (services: DealServices) =>
   defineEndpoint({
     ...common,
     method: 'POST',
@@ -81,14 +72,14 @@ sent as long as the caller has these rights. The secret is shown once. ${proves}
     response: withSecret.schema,
     problems: [...bodyProblems, 'outdated-cursor', 'too-many-webhooks', ...proofProblems],
     handle: async ({ request, caller, body: { after, password, code, ...settings } }) => {
-      await requireProof(ports, { request, caller }, { password, code })
-      const made = await ports.webhooks.create({ ...settings, after }, caller)
-      note(ports, { request, caller }, { action: 'webhook.created', id: made.webhook.id, after: made.webhook })
-      return replyWithSecret(made, ports)
+      await requireProof(services, { request, caller }, { password, code })
+      const made = await services.webhooks.create({ ...settings, after }, caller)
+      note(services, { request, caller }, { action: 'webhook.created', id: made.webhook.id, after: made.webhook })
+      return replyWithSecret(made, services)
     },
   })
 
-const listWebhooks = ({ lists, webhooks, clock }: WebhookEndpointPorts) =>
+const listWebhooks = ({ webhooks, clock }: DealServices, lists: Lists) =>
   defineEndpoint({
     ...common,
     tag: ['webhooks', 'reading'],
@@ -109,7 +100,7 @@ const listWebhooks = ({ lists, webhooks, clock }: WebhookEndpointPorts) =>
     },
   })
 
-const getWebhook = ({ webhooks, clock }: WebhookEndpointPorts) =>
+const getWebhook = ({ webhooks, clock }: DealServices) =>
   defineEndpoint({
     ...ofOne,
     ...webhook,
@@ -124,7 +115,7 @@ const getWebhook = ({ webhooks, clock }: WebhookEndpointPorts) =>
     handle: async ({ checked: id }) => reply(await webhooks.find(id), clock),
   })
 
-const changeWebhook = (ports: WebhookEndpointPorts) =>
+const changeWebhook = (services: DealServices) =>
   defineEndpoint({
     ...ofOne,
     ...webhook,
@@ -139,15 +130,15 @@ goes on where it was paused, and tries at once what waits. ${needs} ${proves}`,
     status: 200,
     problems: ['invalid-parameter', 'not-found', ...bodyProblems, ...proofProblems],
     handle: async ({ request, caller, checked: id, body: { password, code, ...change } }) => {
-      await requireProof(ports, { request, caller }, { password, code })
-      const before = await ports.webhooks.find(id)
-      const after = await ports.webhooks.change(id, change, caller)
-      note(ports, { request, caller }, { action: 'webhook.changed', id, before, after })
-      return reply(after, ports.clock)
+      await requireProof(services, { request, caller }, { password, code })
+      const before = await services.webhooks.find(id)
+      const after = await services.webhooks.change(id, change, caller)
+      note(services, { request, caller }, { action: 'webhook.changed', id, before, after })
+      return reply(after, services.clock)
     },
   })
 
-const deleteWebhook = (ports: WebhookEndpointPorts) =>
+const deleteWebhook = (services: DealServices) =>
   defineEndpoint({
     ...ofOne,
     method: 'DELETE',
@@ -159,13 +150,13 @@ const deleteWebhook = (ports: WebhookEndpointPorts) =>
     success: { description: 'It is deleted.' },
     problems: ['invalid-parameter', 'not-found', 'invalid-body'],
     handle: async ({ request, caller, checked: id }) => {
-      const before = await ports.webhooks.find(id)
-      await ports.webhooks.remove(id)
-      note(ports, { request, caller }, { action: 'webhook.deleted', id, before })
+      const before = await services.webhooks.find(id)
+      await services.webhooks.remove(id)
+      note(services, { request, caller }, { action: 'webhook.deleted', id, before })
     },
   })
 
-const rotateWebhookSecret = (ports: WebhookEndpointPorts) =>
+const rotateWebhookSecret = (services: DealServices) =>
   defineEndpoint({
     ...ofOneWithoutMembers,
     method: 'POST',
@@ -178,13 +169,13 @@ const rotateWebhookSecret = (ports: WebhookEndpointPorts) =>
     response: withSecret.schema,
     problems: ['invalid-parameter', 'not-found', 'invalid-body'],
     handle: async ({ request, caller, checked: id }) => {
-      const rotated = await ports.webhooks.rotateSecret(id)
-      note(ports, { request, caller }, { action: 'webhook.secret-rotated', id })
-      return replyWithSecret(rotated, ports)
+      const rotated = await services.webhooks.rotateSecret(id)
+      note(services, { request, caller }, { action: 'webhook.secret-rotated', id })
+      return replyWithSecret(rotated, services)
     },
   })
 
-const redeliverEvents = (ports: WebhookEndpointPorts) =>
+const redeliverEvents = (services: DealServices) =>
   defineEndpoint({
     ...ofOne,
     ...webhook,
@@ -199,13 +190,13 @@ webhook has not reached yet changes nothing. ${needs}`,
     status: 200,
     problems: ['invalid-parameter', 'not-found', ...bodyProblems, 'outdated-cursor'],
     handle: async ({ request, caller, checked: id, body: { after } }) => {
-      const redelivered = await ports.webhooks.redeliver(id, after)
-      note(ports, { request, caller }, { action: 'webhook.redelivered', id })
-      return reply(redelivered, ports.clock)
+      const redelivered = await services.webhooks.redeliver(id, after)
+      note(services, { request, caller }, { action: 'webhook.redelivered', id })
+      return reply(redelivered, services.clock)
     },
   })
 
-const testWebhook = (ports: WebhookEndpointPorts) =>
+const testWebhook = (services: DealServices) =>
   defineEndpoint({
     ...ofOneWithoutMembers,
     method: 'POST',
@@ -219,13 +210,13 @@ const testWebhook = (ports: WebhookEndpointPorts) =>
     response: component('WebhookAttempt', attemptSchema),
     problems: ['invalid-parameter', 'not-found', 'invalid-body', 'invalid-value'],
     handle: async ({ request, caller, checked: id }) => {
-      const attempt = await ports.webhooks.test(id)
-      note(ports, { request, caller }, { action: 'webhook.tested', id })
+      const attempt = await services.webhooks.test(id)
+      note(services, { request, caller }, { action: 'webhook.tested', id })
       return { body: representAttempt(attempt), headers: noStore }
     },
   })
 
-const listWebhookDeliveries = ({ lists, webhooks }: WebhookEndpointPorts) =>
+const listWebhookDeliveries = ({ webhooks }: DealServices, lists: Lists) =>
   defineEndpoint({
     ...ofOne,
     tag: ['webhooks', 'reading'],
@@ -250,16 +241,16 @@ const listWebhookDeliveries = ({ lists, webhooks }: WebhookEndpointPorts) =>
   })
 
 /** Creates all endpoints. The console takes the types of its calls from the inferred type. */
-export const webhookEndpoints = (ports: WebhookEndpointPorts) => [
-  createWebhook(ports),
-  listWebhooks(ports),
-  getWebhook(ports),
-  changeWebhook(ports),
-  deleteWebhook(ports),
-  rotateWebhookSecret(ports),
-  redeliverEvents(ports),
-  testWebhook(ports),
-  listWebhookDeliveries(ports),
+export const webhookEndpoints = (services: DealServices, lists: Lists) => [
+  createWebhook(services),
+  listWebhooks(services, lists),
+  getWebhook(services),
+  changeWebhook(services),
+  deleteWebhook(services),
+  rotateWebhookSecret(services),
+  redeliverEvents(services),
+  testWebhook(services),
+  listWebhookDeliveries(services, lists),
 ]
 
 /** @throws ProblemError `not-found` */
@@ -271,7 +262,7 @@ function webhookId(path: { readonly id: string }): string {
 
 const reply = (shown: WebhookView, clock: Clock) => ({ body: representWebhook(shown, clock), headers: privateHeaders })
 
-const replyWithSecret = ({ webhook: shown, secret }: WithSecret, { clock }: WebhookEndpointPorts) => ({
+const replyWithSecret = ({ webhook: shown, secret }: WithSecret, { clock }: DealServices) => ({
   body: { ...representWebhook(shown, clock), secret },
   headers: { ...noStore, location: pathOfWebhook(shown) },
 })
@@ -283,7 +274,7 @@ interface Asked {
 
 /** Requires what lasting access needs. @throws ProblemError `narrowed-credential`, and as `RequireRecentProof` */
 async function requireProof(
-  { requireRecentProof }: WebhookEndpointPorts,
+  { requireRecentProof }: DealServices,
   { request, caller }: Asked,
   proof: Pick<RecentProof, 'password' | 'code'>,
 ): Promise<void> {
@@ -300,7 +291,7 @@ interface Noted extends Pick<ReportedChange, 'action'> {
 
 /** Notes what the caller did, for the audit log. */
 const note = (
-  { noteWebhookChange }: WebhookEndpointPorts,
+  { noteWebhookChange }: DealServices,
   { request: { peer, requestId }, caller: { username: actor, scheme } }: Asked,
   { action, id: target, before, after }: Noted,
 ): void => {

@@ -20,9 +20,9 @@ export interface GuardedPostOptions extends ReachRule {
   /** The longest time from the first step to the status of the answer, in milliseconds. */
   readonly timeoutMs: number
   /** The resolver of the machine when left out. */
-  readonly resolve?: Resolve
+  readonly resolve?: Resolve | undefined
   /** Further authorities of certificates; those of Node.js when left out. */
-  readonly ca?: string
+  readonly ca?: string | undefined
 }
 
 /** A request. */
@@ -32,7 +32,7 @@ export interface PostRequest {
   readonly fields: Readonly<Record<string, string>>
   readonly body: string
   /** Ends the request. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Why no answer came. */

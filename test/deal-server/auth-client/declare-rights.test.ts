@@ -1,6 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import { createRightsDeclaration } from '../../../deal-server/auth-client/declare-rights.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 
 const rights = [{ name: 'deal.stamp', description: 'Stamp deals', readsOnly: false }]
 
@@ -13,7 +14,7 @@ function open(...answers: readonly (number | Error)[]) {
     return { status: answer ?? 0, headers: new Headers(), body: { code: 'right-exists' } }
   })
   const log = { warn: vi.fn(), error: vi.fn() }
-  return { ask, log, declaration: createRightsDeclaration(rights, { authClient: { ask }, log, waitMs: 1 }) }
+  return { ask, log, declaration: createRightsDeclaration(fakeSystems({ authClient: { ask }, log }), rights, 1) }
 }
 
 it('is sent once when the auth server takes it', async () => {

@@ -4,6 +4,7 @@ import { sealInternally } from '../../../shared/platform/crypto/internal-sealing
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { digestSecretPurpose } from '../../../shared/protocol/internal-api/digest-secret.ts'
 import type { PrincipalRecord } from '../../../shared/protocol/principal/record.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 
 const serviceSecret = 'a service secret of the tests, long enough'
 const alice = { username: 'alice' }
@@ -29,12 +30,8 @@ function open() {
     const ha1Sealed = sealInternally('a1', { secret: serviceSecret, purpose: digestSecretPurpose('u') })
     return { status: 200, headers: new Headers(), body: { username: 'alice', userId: 'u', version: 1, ha1Sealed } }
   })
-  const secrets = followDigestSecrets({
-    authClient: { ask },
-    principals: { get: () => record },
-    clock: { now: () => 1, monotonic: () => 1 },
-    serviceSecret,
-  })
+  const systems = fakeSystems({ authClient: { ask }, clock: { now: () => 1, monotonic: () => 1 }, serviceSecret })
+  const secrets = followDigestSecrets(systems, { get: () => record })
   return {
     secrets,
     ask,

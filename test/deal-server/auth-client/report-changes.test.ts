@@ -24,7 +24,7 @@ function world(state: { is: 'away' | 'old' | 'there' }) {
   }
   const note = (_: object, message: string) => void lines.push(message)
   const log = { warn: note, error: note }
-  return { stored, lines, reports: createChangeReports({ authClient: { ask }, log, waitMs: 5 } as never) }
+  return { stored, lines, reports: createChangeReports({ authClient: { ask }, log } as never, 5) }
 }
 
 it('reports changes in order, while no request waits', async () => {

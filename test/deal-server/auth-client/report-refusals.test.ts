@@ -4,6 +4,7 @@ import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { LimitRefusal } from '../../../shared/protocol/internal-api/limit-refusals.ts'
 import type { InternalQuestion } from '../../../verify/src/auth-client/auth-client.ts'
 import { eventually } from '../../support/eventually.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 
 const refusalOf = (name: string, address = '203.0.113.7'): LimitRefusal => ({
   scheme: 'digest',
@@ -32,7 +33,7 @@ function open(answer: () => number | Promise<number>, waitsMs: readonly number[]
     error: (content: object) => void lost.push(content),
   }
   const clock = { now: () => 0, monotonic: () => 0 }
-  const reports = createRefusalReports({ authClient: { ask }, clock, log: log as never, waitsMs })
+  const reports = createRefusalReports(fakeSystems({ authClient: { ask }, clock, log }), waitsMs)
   return { reports, ask, told, lost, counted: () => count }
 }
 

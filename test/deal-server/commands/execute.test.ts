@@ -11,8 +11,7 @@ import type {
 import { ReplayedRefusal } from '../../../deal-server/commands/replay.ts'
 import type { Deal } from '../../../deal-server/domain/deal.ts'
 import { commandNamed } from '../../../deal-server/use-cases/index.ts'
-import { systemClock } from '../../../shared/platform/clock.ts'
-import { createIdSource } from '../../../shared/platform/ids.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 import { pureDeal } from '../../support/worlds/pure-deals.ts'
 
 /** A repository of one deal, whose commits come to `results` in turn, then to `committed`. */
@@ -46,11 +45,9 @@ function memoryRepository(deal: Deal, results: CommitResult[] = []) {
 }
 
 function executorFor(repository: DealRepository) {
-  const findAssignableUsers = async () => new Map()
-  const ids = createIdSource(systemClock)
-  const observe = () => {}
-  const ports = { repository, findAssignableUsers, clock: systemClock, ids, defaultCurrency: 'EUR', observe }
-  return createExecuteCommand(ports)
+  const principals = { get: () => undefined }
+  const observeCommand = () => {}
+  return createExecuteCommand({ ...fakeSystems(), repository, principals, defaultCurrency: 'EUR', observeCommand })
 }
 
 function requestFor(deal: Deal, more: Partial<CommandRequest> = {}, rights = ['deal.hold']): CommandRequest {

@@ -5,11 +5,11 @@ import { createEventStreams, type EventStreams } from '../../../deal-server/even
 import { positionMark } from '../../../deal-server/events/position.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { campaign } from '../../support/campaign.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
 import { SimulatedLog } from './simulated-log.ts'
 
 const clock = { now: () => Date.now(), monotonic: () => Date.now() }
-const logger = { warn: () => undefined, debug: () => undefined }
 /** What may wait for a client, beside a page and what every stream begins with. */
 const mostBytes = 150 + 3 * 75 + 20
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
@@ -42,7 +42,7 @@ class World {
     const represent = ({ id }: { id: string }) => ({ id })
     // Small, so that clients fall behind and pages are full.
     const options = { pageSize: 3, maxWaitingBytes: 150, pollMs: 100, stallMs: 60_000 }
-    this.streams = createEventStreams({ log: this.log, represent, clock, logger }, options)
+    this.streams = createEventStreams({ ...fakeSystems({ clock }), eventLog: this.log, represent }, options)
   }
 
   delay = async (): Promise<void> => {

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createEventStreams, type EventStreams } from '../../../deal-server/events/event-streams.ts'
 import { positionMark } from '../../../deal-server/events/position.ts'
 import { ProblemError, Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
 import { SimulatedLog } from './simulated-log.ts'
 
-const clock = { now: () => Date.now(), monotonic: () => Date.now() }
-const logger = { warn: () => undefined, debug: () => undefined }
+const systems = fakeSystems({ clock: { now: () => Date.now(), monotonic: () => Date.now() } })
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 
 let log: SimulatedLog
@@ -34,7 +34,11 @@ describe('event streams', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })
     log = new SimulatedLog()
-    streams = createEventStreams({ log, represent: ({ id }) => ({ id: Number(id), text: 'a\nb\r' }), clock, logger })
+    streams = createEventStreams({
+      ...systems,
+      eventLog: log,
+      represent: ({ id }) => ({ id: Number(id), text: 'a\nb\r' }),
+    })
   })
   afterEach(() => {
     vi.useRealTimers()
@@ -76,7 +80,7 @@ describe('event streams', () => {
   })
 
   it('are limited for one user and for all together; a stream that ends or cannot begin frees its place', async () => {
-    streams = createEventStreams({ log, represent: () => ({}), clock, logger }, { maxOfUser: 2, maxInAll: 3 })
+    streams = createEventStreams({ ...systems, eventLog: log, represent: () => ({}) }, { maxOfUser: 2, maxInAll: 3 })
     const clientOf = (principalId: string) => Object.assign(new SimulatedClient(), { principalId })
     const openAll = async (...ids: string[]) => {
       const clients = ids.map(clientOf)
@@ -329,7 +333,7 @@ describe('event streams', () => {
 
   it('disconnect a client that reads nothing, store little for it, and serve the others', async () => {
     const text = 'x'.repeat(4_000)
-    streams = createEventStreams({ log, represent: () => ({ text }), clock, logger })
+    streams = createEventStreams({ ...systems, eventLog: log, represent: () => ({ text }) })
     const [slow, other] = [await follow(), await follow()]
     slow.read(false)
     for (let count = 0; count < 500; count += 1) {

@@ -8,7 +8,7 @@ const found = { position: 1, id: 'a', history: 'new' }
 /** A trail of the history `old`, and the read that finds its last common place. */
 function setUp() {
   const findLast = vi.fn().mockResolvedValue(found)
-  const trail = new Trail({ findLast }, 2)
+  const trail = new Trail({ findLast } as never, 2)
   trail.add([place])
   return { trail, findLast }
 }

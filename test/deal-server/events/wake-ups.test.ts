@@ -1,23 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { createWakeUps, type WakeUps } from '../../../deal-server/events/wake-ups.ts'
+import { WakeUps } from '../../../deal-server/events/wake-ups.ts'
 import type { Cache } from '../../../shared/platform/cache/cache.ts'
 import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
-import { createIdSource } from '../../../shared/platform/ids.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 
-const ids = createIdSource(systemClock)
 const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 class Server {
   heard = 0
   readonly wakeUps: WakeUps
 
-  constructor(cache: Pick<Cache, 'time' | 'publish' | 'subscribe'>, instanceId?: string) {
+  constructor(cache: Cache, instanceId?: string) {
     const onWakeUp = () => {
       this.heard += 1
     }
-    this.wakeUps = createWakeUps({ cache, ids, instanceId: () => instanceId, onWakeUp, pauseMs: 5 })
+    this.wakeUps = new WakeUps(fakeSystems({ cache }), { instanceId: () => instanceId, onWakeUp, pauseMs: 5 })
   }
 }
 
@@ -39,14 +38,14 @@ describe('wake-ups', () => {
   it('are gathered, and the last one is not lost', async () => {
     let published = 0
     const cache = createMemoryCache(systemClock)
-    const counting = {
+    const counting: Cache = Object.assign(createMemoryCache(systemClock), {
       time: () => cache.time(),
       subscribe: cache.subscribe.bind(cache),
       publish: (...message: Parameters<Cache['publish']>) => {
         published += 1
         return cache.publish(...message)
       },
-    }
+    })
     const [here, there] = [new Server(counting, 'a'), new Server(cache, 'a')]
     await there.wakeUps.start()
     for (let count = 0; count < 1000; count += 1) here.wakeUps.send()
@@ -58,14 +57,14 @@ describe('wake-ups', () => {
   it('do no harm without the cache, and work again when it is back', async () => {
     let isAway = true
     const cache = createMemoryCache(systemClock)
-    const failing = {
+    const failing: Cache = Object.assign(createMemoryCache(systemClock), {
       subscribe: cache.subscribe.bind(cache),
       publish: cache.publish.bind(cache),
       time: async () => {
         if (isAway) throw new Unavailable('cache')
         return cache.time()
       },
-    }
+    })
     const [here, there] = [new Server(failing, 'a'), new Server(cache, 'a')]
     await there.wakeUps.start()
     here.wakeUps.send()

@@ -18,6 +18,7 @@ import {
   findDescribed,
   routesOf,
 } from '../../support/clients/openapi.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 import { describeEmbedded } from '../../support/stores/backends.ts'
 import { openStack, type Stack } from '../../support/worlds/stack.ts'
 
@@ -42,7 +43,7 @@ interface RouteSchemas {
 }
 
 /** The schemas of webhooks stand in the definitions of their endpoints. */
-const schemasOfWebhooks = webhookEndpoints({} as never).map(({ method, path, query, response }) => [
+const schemasOfWebhooks = webhookEndpoints({} as never, {} as never).map(({ method, path, query, response }) => [
   `${method} ${path}`,
   { query, reply: response?.schema },
 ])
@@ -115,8 +116,12 @@ const servedRoutes = (): string[] => {
     schemes: schemeNames,
     transport: nothing,
   }
-  const ports = {
+  const services = {
+    ...fakeSystems(),
     authenticate: nothing,
+    findCredentials: nothing,
+    observe: nothing,
+    cors: nothing,
     recheck: nothing,
     refuseCrossSite: nothing,
     executeCommand: nothing,
@@ -127,14 +132,11 @@ const servedRoutes = (): string[] => {
     requireRecentProof: nothing,
     noteWebhookChange: nothing,
     findUserId: nothing,
-    clock: nothing,
-    ids: nothing,
-    log: nothing,
     openRoutes: [],
     cursors: nothing,
     console: ({ routes }: ConsoleServer) => routes,
   }
-  return routesOf(createDealApp(settings, ports))
+  return routesOf(createDealApp(settings, services))
 }
 
 describeEmbedded('the OpenAPI document of the deal server', (openBackend) => {

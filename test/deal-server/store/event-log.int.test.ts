@@ -9,17 +9,16 @@ import { createEventLog } from '../../../deal-server/store/event-log.ts'
 import { positionOfEvent } from '../../../deal-server/store/event-statements.ts'
 import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
 import { eventCounters, events } from '../../../deal-server/store/schema.ts'
-import { systemClock } from '../../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
 import { sqlTextOf } from '../../../shared/platform/database/statement.ts'
 import { eventually } from '../../support/eventually.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 import type { Backend } from '../../support/stores/backends.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from '../events/simulated-client.ts'
 
 const migrationsFolder = join(import.meta.dirname, '../../../deal-server/store/migrations')
-const logger = { warn: () => undefined, debug: () => undefined }
 const oneSession = 'one session serves everybody here'
 
 let backend: Backend
@@ -82,7 +81,7 @@ async function openTransaction() {
 
 const openStreams = () =>
   createEventStreams(
-    { log: createEventLog(database), represent: ({ id }) => ({ id }), clock: systemClock, logger },
+    { ...fakeSystems(), eventLog: createEventLog(database), represent: ({ id }) => ({ id }) },
     { pollMs: 20, pageSize: 5 },
   )
 

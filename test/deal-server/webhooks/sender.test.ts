@@ -1,16 +1,19 @@
 /** The sender of one webhook over a simulated log, a simulated receiver, and a clock that can be moved. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
-import type { Sight } from '../../../deal-server/domain/sight.ts'
 import type { LoggedEvent } from '../../../deal-server/events/event-log.ts'
-import { beginning } from '../../../deal-server/events/position.ts'
+import { beginning, type Place } from '../../../deal-server/events/position.ts'
 import { standardRetriesMs } from '../../../deal-server/webhooks/back-off.ts'
-import type { BlockedDeal, PauseReason, Progress, Webhook } from '../../../deal-server/webhooks/ports.ts'
-import type { Standing } from '../../../deal-server/webhooks/responsible.ts'
-import { type SenderPorts, WebhookSender } from '../../../deal-server/webhooks/sender.ts'
+import { webhookDefaults } from '../../../deal-server/webhooks/options.ts'
+import type { BlockedDeal, Progress, WaitingEvents, Webhook } from '../../../deal-server/webhooks/ports.ts'
+import { webhookRights } from '../../../deal-server/webhooks/responsible.ts'
+import { WebhookSender } from '../../../deal-server/webhooks/sender.ts'
+import type { WebhookSystems } from '../../../deal-server/webhooks/webhook-systems.ts'
 import { Permits } from '../../../shared/platform/concurrency/permits.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import type { PrincipalRecord } from '../../../shared/protocol/principal/record.ts'
 import { eventually } from '../../support/eventually.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 import { createMovableClock } from '../../support/worlds/movable-clock.ts'
 
 type Answer = number | { readonly status: number; readonly retryAfterMs: number }
@@ -45,7 +48,17 @@ const webhook = (settings: Partial<Webhook> = {}): Webhook => ({
 })
 
 /** The responsible user sees all deals. */
-const sight: Sight = { user: { username: 'admin', userId: '1' }, deals: 'all', deleted: 'all' }
+const recordWith = (rights: readonly string[]): PrincipalRecord => ({
+  username: 'admin',
+  userId: '1',
+  enabled: true,
+  roles: [],
+  rights,
+  generation: 1,
+  keptLogin: null,
+  revokedIds: [],
+  version: 1,
+})
 
 /** Longer than all retries together: nothing here renews the lease while the clock is moved. */
 const leaseMs = 1_000_000_000
@@ -57,13 +70,16 @@ class World {
   readonly attempts: { readonly event: string; readonly attempt: number; readonly at: number }[] = []
   readonly taken: string[] = []
   readonly saved: Progress[] = []
-  readonly pauses: PauseReason[] = []
   answer: (event: string) => Answer = () => 200
-  standing: () => Standing = () => sight
+  rights: () => readonly string[] = () => [...webhookRights, 'deal.restore']
   runId = 'run'
   reads = 0
   accepts = true
   sender: WebhookSender | undefined
+
+  get pauses() {
+    return this.saved.flatMap(({ pausedReason }) => pausedReason ?? [])
+  }
 
   write(dealId: string): void {
     const sequence = this.events.filter((event) => event.dealId === dealId).length + 1
@@ -93,25 +109,30 @@ class World {
   start(blocked: readonly BlockedDeal[] = [], retriesMs = standardRetriesMs): void {
     const loaded = { webhook: webhook(), place: { ...beginning, history: 'history' }, blocked }
     const leaseUntil = this.clock.monotonic() + leaseMs
-    const sizes = { pollMs: 10, pageSize: 100, concurrency: 4, maxBlocked: 50, downAfter: 10 }
-    const options = { owner: 'here', leaseMs, retriesMs, ...sizes }
-    this.sender = new WebhookSender(this.#ports(), options, { loaded, leaseUntil })
+    const sizes = { ...webhookDefaults, pollMs: 10, pageSize: 100, concurrency: 4, maxBlocked: 50, downAfter: 10 }
+    const options = { ...sizes, owner: 'here', leaseMs, retriesMs }
+    this.sender = new WebhookSender(this.#systems(), options, { loaded, leaseUntil })
     this.sender.start()
   }
 
-  #ports(): SenderPorts {
+  #systems(): WebhookSystems {
     return {
-      log: { read: (after) => this.#read(after.position) },
+      ...fakeSystems({ clock: this.clock }),
+      eventLog: { read: (after: Place) => this.#read(after.position) } as never,
+      store: {} as never,
+      secrets: {} as never,
+      report: async () => true,
       work: {
-        save: async (progress) => {
+        save: async (progress: Progress) => {
           this.saved.push(progress)
           return this.accepts
         },
-        waiting: async ({ dealId, sequence, upTo }) => {
+        waiting: async ({ dealId, sequence, upTo }: WaitingEvents) => {
           const waits = (event: LoggedEvent) => event.dealId === dealId && event.sequence >= sequence
           return this.events.filter((event) => waits(event) && event.position <= upTo.position)
         },
-      },
+        unreportedPauses: async () => [],
+      } as never,
       represent: () => ({}),
       deliver: async (_, { delivery }) => {
         const event = `${delivery.dealId}${this.events.find(({ id }) => id === delivery.eventId)?.sequence}`
@@ -132,13 +153,10 @@ class World {
           isAborted: false,
         }
       },
-      findStanding: async () => this.standing(),
+      principals: { get: async () => recordWith(this.rights()) },
       permits: new Permits(8),
-      clock: this.clock,
       random: () => 0,
-      logger: { warn: () => undefined, info: () => undefined },
       onAttempt: () => undefined,
-      onPause: (_, reason) => void this.pauses.push(reason),
     }
   }
 
@@ -229,16 +247,16 @@ it('waits for all deals as long as an overloaded receiver asks', async () => {
 })
 
 it('sends nothing while rights cannot be known, and pauses when they are gone', async () => {
-  world.standing = () => {
+  world.rights = () => {
     throw new Unavailable('auth-server')
   }
   world.start()
   world.write('a')
   for (let count = 0; count < 20; count += 1) await turn()
   expect(world.attempts).toEqual([])
-  world.standing = () => sight
+  world.rights = () => webhookRights
   await eventually(() => expect(world.taken).toEqual(['a1']))
-  world.standing = () => ({ pause: 'responsible-lacks-right' })
+  world.rights = () => []
   world.write('a')
   await eventually(() => expect(world.pauses).toEqual(['responsible-lacks-right']))
   expect(world.taken).toEqual(['a1'])

@@ -10,7 +10,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EventLog } from '../../../deal-server/events/event-log.ts'
 import { createEventStreams } from '../../../deal-server/events/event-streams.ts'
 import { createEventLog } from '../../../deal-server/store/event-log.ts'
-import { systemClock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
@@ -18,6 +17,7 @@ import { fromNowOn, fromTheBeginning, SimulatedClient } from '../../deal-server/
 import { writeEventsStatement } from '../../deal-server/store/commits.ts'
 import { campaign } from '../../support/campaign.ts'
 import { eventually } from '../../support/eventually.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 import { findPostgresBinaries, PostgresServer } from '../../support/processes/stores/postgres-server.ts'
 
 const rounds = campaign({ short: 3, long: 30 })
@@ -25,7 +25,6 @@ const binaries = findPostgresBinaries()
 const canRun = process.env.TEST_DATABASE_URL !== undefined && binaries !== undefined
 const title = canRun ? '' : ' (skipped: TEST_DATABASE_URL, or programs of PostgreSQL, are missing)'
 const migrationsFolder = join(import.meta.dirname, '../../../deal-server/store/migrations')
-const logger = { warn: () => undefined, debug: () => undefined }
 
 describe.skipIf(!canRun)(`streams over a PostgreSQL that crashes${title}`, () => {
   let postgres: PostgresServer
@@ -80,8 +79,8 @@ describe.skipIf(!canRun)(`streams over a PostgreSQL that crashes${title}`, () =>
         }),
     }
     const represent = ({ id }: { id: string }) => ({ id })
-    const ports = { log: counted, represent, clock: systemClock, logger }
-    const streams = createEventStreams(ports, { pollMs: 600_000, recheckMs: 100 })
+    const systems = { ...fakeSystems(), eventLog: counted, represent }
+    const streams = createEventStreams(systems, { pollMs: 600_000, recheckMs: 100 })
     const look = async () => {
       const before = reads
       streams.wakeUp()

@@ -1,9 +1,9 @@
 /** Instances with databases of their own on one Redis: side by side, and one after the other. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createIdSource } from '../../../shared/platform/ids.ts'
 import { createAuthClient } from '../../../verify/src/auth-client/auth-client.ts'
 import { expectProblem } from '../../support/clients/http-client.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 import { type Backend, describeOnce } from '../../support/stores/backends.ts'
 import { lent, withCacheOf } from '../../support/stores/shared-cache.ts'
 import { openStack, type Stack, type TestServer } from '../../support/worlds/stack.ts'
@@ -92,8 +92,8 @@ describeOnce('two instances that share one Redis', (open) => {
   it('the auth server says of each answer whose it is, also of one about nobody', async () => {
     const ids: string[] = []
     for (const { auth, clock, environment } of [first, second]) {
-      const secret = environment.SERVICE_SECRET ?? ''
-      const client = createAuthClient({ authUrl: auth.url, secret, clock, ids: createIdSource(clock), fetch })
+      const serviceSecret = environment.SERVICE_SECRET ?? ''
+      const client = createAuthClient(fakeSystems({ clock, fetch, serviceSecret }), { authUrl: auth.url })
       const instanceId = await client.instanceId()
       expect(await client.principal('carol')).toMatchObject({ instanceId, record: { username: 'carol' } })
       for (const name of ['nobody', '\0', 'no name']) {

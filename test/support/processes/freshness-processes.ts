@@ -17,11 +17,8 @@ import type { AuthClient } from '../../../verify/src/auth-client/auth-client.ts'
 import { CannotSay } from '../../../verify/src/auth-client/cannot-say.ts'
 import { createFeedStream, type FeedStream } from '../../../verify/src/principals/feed-stream.ts'
 import { FollowedRecords } from '../../../verify/src/principals/followed-records.ts'
-import {
-  createPrincipalFeed,
-  type PrincipalFeed,
-  type StreamedFeed,
-} from '../../../verify/src/principals/principal-feed.ts'
+import { PrincipalFeed } from '../../../verify/src/principals/principal-feed.ts'
+import { fakeSystems } from '../fake-systems.ts'
 import { SimulatedCacheClient, type SimulatedCacheServer } from '../worlds/freshness/simulated-cache.ts'
 import { SimulatedLink } from '../worlds/freshness/simulated-link.ts'
 import { SimulatedDatabase, type SimulatedPrincipals } from '../worlds/freshness/simulated-principals.ts'
@@ -98,7 +95,7 @@ interface DealOptions {
 export class DealProcess {
   readonly cache: SimulatedCacheClient
   readonly authLink: SimulatedLink
-  readonly feed: PrincipalFeed & StreamedFeed
+  readonly feed: PrincipalFeed
   readonly feedStream: FeedStream
   readonly records: {
     get(username: string): Promise<StoredPrincipal | undefined> | StoredPrincipal | undefined
@@ -134,7 +131,6 @@ export class DealProcess {
       this.asked += 1
       return askAuth((publisher) => publisher.fill(username))
     }
-    this.feed = createPrincipalFeed({ cache: this.cache, authClient: { instanceId }, clock: time, log })
     const feedLines = (from: Parameters<AuthClient['feedLines']>[0], signal: AbortSignal) => {
       this.streams += 1
       if (this.isStreamRefused) throw new Unavailable('auth-server')
@@ -143,11 +139,14 @@ export class DealProcess {
         void streamOf(server, from, { send, ended })
       }, signal)
     }
-    this.feedStream = createFeedStream({ feed: this.feed, authClient: { feedLines }, clock: time, log })
-    const { feed, cache } = this
+    const { cache } = this
+    const systems = fakeSystems({ cache, authClient: { instanceId, feedLines }, clock: time, log })
+    const feed = new PrincipalFeed(systems)
+    this.feed = feed
+    this.feedStream = createFeedStream(systems, feed)
     const { recordMaxAgeMs } = options
     const parse = parseStoredPrincipal
-    const followed = new FollowedRecords({ feed, cache, parse, ask: principal, clock: time, recordMaxAgeMs })
+    const followed = new FollowedRecords({ ...systems, feed, parse, ask: principal, recordMaxAgeMs })
     this.records = { get: (username) => followed.get(foldUsername(username)) }
     void this.feed.start()
     if (options.streams) this.feedStream.start()

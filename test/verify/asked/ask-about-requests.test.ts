@@ -3,6 +3,7 @@ import { openInternally } from '../../../shared/platform/crypto/internal-sealing
 import { verifyRequestPurpose } from '../../../shared/protocol/internal-api/verify-request.ts'
 import { askAboutRequests } from '../../../verify/src/asked/ask-about-requests.ts'
 import type { AuthClient, InternalQuestion } from '../../../verify/src/auth-client/auth-client.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 
 const serviceSecret = 'a secret of a service with some length'
 const request = {
@@ -25,7 +26,7 @@ const refusal = { status: 401, code: 'invalid-credentials', detail: 'd', members
 
 function open(answer: (question: InternalQuestion) => Promise<{ status: number; body: unknown }>) {
   const ask = vi.fn<AuthClient['ask']>(async (question) => ({ headers: new Headers(), ...(await answer(question)) }))
-  return { ask, about: askAboutRequests({ authClient: { ask }, serviceSecret }) }
+  return { ask, about: askAboutRequests(fakeSystems({ authClient: { ask }, serviceSecret })) }
 }
 
 describe('a question about a request', () => {

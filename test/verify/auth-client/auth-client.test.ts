@@ -3,11 +3,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it } from 'vitest'
-import { systemClock } from '../../../shared/platform/clock.ts'
-import { createIdSource } from '../../../shared/platform/ids.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { internalMacHeader } from '../../../shared/protocol/internal-api/responses.ts'
 import { createAuthClient } from '../../../verify/src/auth-client/auth-client.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 import { proved, provedFetch } from '../../support/worlds/internal-responses.ts'
 
 const instanceId = randomUUID()
@@ -27,12 +26,8 @@ const record = {
 
 /** A client of an auth server behind this function. */
 const clientOver = (fetch: typeof globalThis.fetch) =>
-  createAuthClient({
+  createAuthClient(fakeSystems({ serviceSecret: secret, fetch: provedFetch(fetch, secret) }), {
     authUrl: 'http://auth.test',
-    secret,
-    clock: systemClock,
-    ids: createIdSource(systemClock),
-    fetch: provedFetch(fetch, secret),
   })
 
 /** No answer until the request is ended. */
@@ -45,13 +40,8 @@ const ended = (init: RequestInit | undefined) =>
 const clientOf = (status: number, body: unknown, instance?: string) => {
   const headers = instance === undefined ? undefined : { 'keyhold-installation': instance }
   const fetch = async () => new Response(JSON.stringify(body), { status, ...(headers && { headers }) })
-  const ids = createIdSource(systemClock)
-  return createAuthClient({
+  return createAuthClient(fakeSystems({ serviceSecret: secret, fetch: provedFetch(fetch, secret) }), {
     authUrl: 'http://auth.test',
-    secret,
-    clock: systemClock,
-    ids,
-    fetch: provedFetch(fetch, secret),
   })
 }
 
@@ -82,12 +72,8 @@ it.each([
     followed = 'another one'
     return new Response('{}', { headers })
   }
-  const client = createAuthClient({
+  const client = createAuthClient(fakeSystems({ serviceSecret: secret, fetch: provedFetch(fetch, secret) }), {
     authUrl: 'http://auth.test',
-    secret,
-    clock: systemClock,
-    ids: createIdSource(systemClock),
-    fetch: provedFetch(fetch, secret),
     followed: () => followed,
     onInstance: (...answer) => void handedOn.push(answer),
   })
@@ -103,13 +89,7 @@ it('follows no redirect, with a question, for a document or for the feed', async
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const authUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const client = createAuthClient({
-    authUrl,
-    secret,
-    clock: systemClock,
-    ids: createIdSource(systemClock),
-    fetch,
-  })
+  const client = createAuthClient(fakeSystems({ serviceSecret: secret, fetch }), { authUrl })
   try {
     await expect(client.principal('alice')).rejects.toThrow(Unavailable)
     await expect(client.document('/.well-known/jwks.json')).rejects.toThrow(Unavailable)
@@ -179,18 +159,13 @@ it('sends a question that changes something once', async () => {
 })
 
 it('sends internal requests at once while a public document cannot be loaded', async () => {
-  const ids = createIdSource(systemClock)
   const headers = { 'keyhold-installation': instanceId }
   const fetch = async (input: string | URL | Request) => {
     if (String(input).includes('/.well-known/')) throw new Error('timed out')
     return new Response(JSON.stringify(record), { headers })
   }
-  const client = createAuthClient({
+  const client = createAuthClient(fakeSystems({ serviceSecret: secret, fetch: provedFetch(fetch, secret) }), {
     authUrl: 'http://auth.test',
-    secret,
-    clock: systemClock,
-    ids,
-    fetch: provedFetch(fetch, secret),
   })
   await expect(client.document('/.well-known/jwks.json')).rejects.toThrow(Unavailable)
   const answers = await Promise.all([client.principal('alice'), client.principal('bob'), client.principal('carol')])
@@ -217,7 +192,6 @@ it.each<[string, (answer: Response, authorization: string | null) => Promise<Res
     },
   ],
 ])('does not believe an answer with %s', async (_what, forged) => {
-  const ids = createIdSource(systemClock)
   const fetch = async (_input: unknown, init?: RequestInit) => {
     const answer = new Response(JSON.stringify(record), { headers: { 'keyhold-installation': instanceId } })
     return forged(answer, new Headers(init?.headers).get('authorization'))
@@ -226,12 +200,8 @@ it.each<[string, (answer: Response, authorization: string | null) => Promise<Res
   const onPublishedKeys = () => {
     told += 1
   }
-  const client = createAuthClient({
+  const client = createAuthClient(fakeSystems({ serviceSecret: secret, fetch }), {
     authUrl: 'http://auth.test',
-    secret,
-    clock: systemClock,
-    ids,
-    fetch,
     onPublishedKeys,
   })
   await expect(client.principal('alice')).rejects.toThrow(Unavailable)

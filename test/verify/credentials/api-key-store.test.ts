@@ -4,8 +4,9 @@ import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { apiKeySecretPurpose, type InternalApiKey } from '../../../shared/protocol/internal-api/api-key.ts'
 import type { PrincipalRecord } from '../../../shared/protocol/principal/record.ts'
 import type { InternalQuestion, InternalResponse } from '../../../verify/src/auth-client/auth-client.ts'
-import { type ApiKeyStorePorts, createApiKeyStore } from '../../../verify/src/credentials/api-key-store.ts'
+import { createApiKeyStore } from '../../../verify/src/credentials/api-key-store.ts'
 import { eventually } from '../../support/eventually.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 
 const id = '018f0000-0000-7000-8000-000000000001'
 const serviceSecret = 'a service secret of the tests, long enough'
@@ -38,7 +39,7 @@ const told = (version: number, sealedUnder = serviceSecret): InternalApiKey => (
 
 function open(
   answer: (question: InternalQuestion) => Partial<InternalResponse>,
-  changes: Partial<ApiKeyStorePorts> = {},
+  changes: Parameters<typeof fakeSystems>[0] = {},
 ) {
   let present = record(1)
   let time = 1
@@ -48,14 +49,9 @@ function open(
     body: undefined,
     ...answer(question),
   }))
-  const store = createApiKeyStore({
-    authClient: { ask },
-    principals: { get: () => present },
-    clock: { now: () => time, monotonic: () => time },
-    log: { debug: () => undefined },
-    secret: serviceSecret,
-    ...changes,
-  })
+  const clock = { now: () => time, monotonic: () => time }
+  const systems = fakeSystems({ authClient: { ask }, clock, serviceSecret, ...changes })
+  const store = createApiKeyStore(systems, { get: () => present })
   return {
     ask,
     store,

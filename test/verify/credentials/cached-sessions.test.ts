@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import type { Principals } from '../../../shared/protocol/authentication/authenticate.ts'
 import { type KnownSession, sessionCacheKey } from '../../../shared/protocol/authentication/session/session-times.ts'
 import type { SessionQuestion } from '../../../shared/protocol/internal-api/session.ts'
 import { createCachedSessions } from '../../../verify/src/credentials/cached-sessions.ts'
+import { PrincipalFeed } from '../../../verify/src/principals/principal-feed.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 
 const idleTtlSeconds = 100
 const hash = 'hash'
@@ -35,18 +39,15 @@ function createWorld() {
       world.stored = { ...session, ...more }
     },
   }
-  const sessions = createCachedSessions({
-    principals: {
-      get: () => ({ userId: 'user', version: world.version }) as never,
-      onOtherInstance: (listener) => void world.otherInstance.push(listener),
-    },
-    feed: { instanceId: () => 'instance' },
-    cache: {
-      getVersioned: async (asked) => {
+  const clock = { now: () => world.now, monotonic: () => world.now }
+  const systems = fakeSystems({
+    clock,
+    cache: Object.assign(createMemoryCache(clock), {
+      getVersioned: async (asked: string) => {
         if (world.cacheIsAway) throw new Unavailable('cache')
         return asked === key && world.cached !== undefined ? { version: 1, value: world.cached } : undefined
       },
-    },
+    }),
     authClient: {
       ask: async ({ target, body }) => {
         expect(target).toBe('/sessions')
@@ -58,9 +59,14 @@ function createWorld() {
         return { status: 200, body: { session: world.stored ?? null }, headers: new Headers() }
       },
     },
-    clock: { now: () => world.now, monotonic: () => world.now },
-    sessionIdleTtlSeconds: idleTtlSeconds,
   })
+  const principals: Principals = {
+    get: () => ({ userId: 'user', version: world.version }) as never,
+    onOtherInstance: (listener) => void world.otherInstance.push(listener),
+  }
+  const feed = new PrincipalFeed(systems)
+  feed.observeInstance('instance', undefined)
+  const sessions = createCachedSessions({ ...systems, principals, feed }, idleTtlSeconds)
   return Object.assign(world, { use: () => sessions.use(hash), look: () => sessions.look(hash) })
 }
 

@@ -1,9 +1,9 @@
 import { generateKeyPairSync, type JsonWebKey } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createLog } from '../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { keySetDigest } from '../../../shared/protocol/internal-api/published-keys.ts'
-import { createKeyStore } from '../../../verify/src/keys/key-store.ts'
+import { KeyStore } from '../../../verify/src/keys/key-store.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 
 const rsaJwk = (modulusLength: number): JsonWebKey =>
   generateKeyPairSync('rsa', { modulusLength }).publicKey.export({ format: 'jwk' })
@@ -13,8 +13,6 @@ const usable = (kid: string, jwk = strong) => ({ ...jwk, kid, use: 'sig', alg: '
 
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })
 const ed = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
-
-const log = createLog({ level: 'silent', format: 'json' })
 
 /** A key store whose auth server answers what the test says; `loads` are the answers it is waiting for. */
 function openKeyStore(use: 'jwt' | 'key-signed' = 'jwt') {
@@ -28,7 +26,7 @@ function openKeyStore(use: 'jwt' | 'key-signed' = 'jwt') {
       loads.push({ answer: resolve, fail: () => reject(new Unavailable('auth-server')) })
     })
   }
-  const store = createKeyStore({ load: jwks, use, clock, log })
+  const store = new KeyStore(fakeSystems({ authClient: { document: jwks }, clock }), use, () => false)
   const answer = (...keys: unknown[]) => loads.shift()?.answer({ keys })
   return {
     store,

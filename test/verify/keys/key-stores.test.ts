@@ -1,12 +1,10 @@
 import { generateKeyPairSync, type JsonWebKey } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { systemClock as clock } from '../../../shared/platform/clock.ts'
-import { createLog } from '../../../shared/platform/log/log.ts'
 import type { SchemeName } from '../../../shared/protocol/authentication/scheme.ts'
 import { keyDocuments } from '../../../shared/protocol/internal-api/published-keys.ts'
 import { createKeyStores } from '../../../verify/src/keys/key-stores.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 
-const log = createLog({ level: 'silent', format: 'json' })
 const jwk = (): JsonWebKey => generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' })
 const [first, second] = [jwk(), jwk()]
 const jwtKey = (kid: string, key: JsonWebKey) => ({ ...key, kid, use: 'sig', alg: 'RS256' })
@@ -22,7 +20,7 @@ async function openKeyStores(
     asked.push(path)
     return { keys: path === keyDocuments.jwt ? documents.jwt : documents.keySigned }
   }
-  const stores = createKeyStores({ authClient: { document }, schemes, clock, log })
+  const stores = createKeyStores(fakeSystems({ authClient: { document } }), schemes)
   await stores.refresh()
   return { stores, asked }
 }

@@ -3,18 +3,17 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
-import { createLog } from '../../../shared/platform/log/log.ts'
 import {
   type FeedMessage,
   type FeedPart,
   feedChannel,
   seriesChannel,
 } from '../../../shared/protocol/principal/change-feed.ts'
-import { createPrincipalFeed } from '../../../verify/src/principals/principal-feed.ts'
+import { PrincipalFeed } from '../../../verify/src/principals/principal-feed.ts'
 import { campaign } from '../../support/campaign.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 
 const usernames = ['alice', 'bob', 'carol', 'dora', 'eve']
-const log = createLog({ level: 'silent', format: 'json' })
 
 /** The versions of all users. */
 type Versions = Readonly<Record<string, number>>
@@ -72,7 +71,7 @@ async function open() {
   const clock = { now: () => now, monotonic: () => now }
   const cache = createMemoryCache(clock)
   const instanceId = randomUUID()
-  const feed = createPrincipalFeed({ cache, authClient: { instanceId: async () => instanceId }, clock, log })
+  const feed = new PrincipalFeed(fakeSystems({ cache, authClient: { instanceId: async () => instanceId }, clock }))
   await feed.start()
   const send = async (channel: string, content: FeedMessage | FeedPart) => {
     now += 1

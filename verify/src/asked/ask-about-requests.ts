@@ -13,7 +13,7 @@ import {
   verifyRequestExchange,
   verifyRequestPurpose,
 } from '../../../shared/protocol/internal-api/verify-request.ts'
-import type { AuthClient } from '../auth-client/auth-client.ts'
+import type { FollowingSystems } from '../auth-client/auth-client.ts'
 
 /** The answer about a request that is accepted. */
 export type Accepted = Extract<RequestVerdict, { accepted: unknown }>['accepted']
@@ -23,13 +23,6 @@ export type Accepted = Extract<RequestVerdict, { accepted: unknown }>['accepted'
  * @throws ProblemError with the code, the members and the header fields of the refusal; Unavailable
  */
 export type AskAboutRequest = (request: ReceivedRequest, traceContext?: Traced) => Promise<Accepted>
-
-/** The parts that the questions use. */
-export interface AskAboutRequestsPorts {
-  readonly authClient: Pick<AuthClient, 'ask'>
-  /** The secret of the service: requests are encrypted with it on their way. */
-  readonly serviceSecret: string
-}
 
 /** Milliseconds; longer than for other questions: hashing is slow, and other passwords may be in the queue. */
 const deadlineMs = 6_000
@@ -61,7 +54,7 @@ export class AskedRefusal extends ProblemError {
 }
 
 /** Makes the questions. */
-export function askAboutRequests({ authClient, serviceSecret: secret }: AskAboutRequestsPorts): AskAboutRequest {
+export function askAboutRequests({ authClient, serviceSecret: secret }: FollowingSystems): AskAboutRequest {
   const permits = new Permits(maxAtOnce)
   const wait = { timeoutMs: longestTurnMs, onTimeout: () => new Unavailable('auth-server') }
   return (request, traceContext) =>

@@ -2,19 +2,10 @@
 
 import { challengedScheme, wrongResponse } from '../../../shared/protocol/authentication/digest/digest.ts'
 import { parseDigestCredential } from '../../../shared/protocol/authentication/digest/digest-credential.ts'
-import {
-  createDigestNonces,
-  type DigestNonceOptions,
-} from '../../../shared/protocol/authentication/digest/digest-nonce.ts'
+import type { DigestNonces } from '../../../shared/protocol/authentication/digest/digest-nonce.ts'
 import type { Scheme } from '../../../shared/protocol/authentication/scheme.ts'
 import type { AskAboutRequest } from './ask-about-requests.ts'
 import { credentialOf, describeRequest } from './described-request.ts'
-
-/** The parts of the scheme. */
-export interface AskedDigestPorts extends DigestNonceOptions {
-  readonly ask: AskAboutRequest
-  readonly publicOrigin: string
-}
 
 /** What the auth server needs of a request: the response, and whether a browser would open a dialog for a challenge. */
 const fields = ['authorization', 'sec-fetch-mode']
@@ -23,8 +14,7 @@ const fields = ['authorization', 'sec-fetch-mode']
  * Makes the scheme. A response is good once, so none is remembered. Nonces that are not of this service are refused
  * here.
  */
-export function createAskedDigest({ ask, publicOrigin, ...options }: AskedDigestPorts): Scheme {
-  const nonces = createDigestNonces(options)
+export function createAskedDigest(ask: AskAboutRequest, publicOrigin: string, nonces: DigestNonces): Scheme {
   const challenged = challengedScheme(nonces)
   return {
     ...challenged,

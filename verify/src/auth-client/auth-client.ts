@@ -2,10 +2,8 @@
  * The client of the auth server: its public documents, and all routes at `/internal`. Every request has a deadline, and
  * a shorter one while the auth server is frozen.
  */
-import type { Clock } from '../../../shared/platform/clock.ts'
 import { createHedge } from '../../../shared/platform/concurrency/hedge.ts'
 import { frozenAfterMs } from '../../../shared/platform/concurrency/liveness.ts'
-import type { IdSource } from '../../../shared/platform/ids.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { type Traced, traceparent } from '../../../shared/platform/trace-context.ts'
 import { catalogueExchange } from '../../../shared/protocol/internal-api/catalogue.ts'
@@ -21,6 +19,7 @@ import type { InstancePrincipal, InstanceRecord } from '../../../shared/protocol
 import { CannotSay } from './cannot-say.ts'
 import { readFeedLines, requireProved } from './feed-lines.ts'
 import { refuseWhileFrozen } from './refuse-while-frozen.ts'
+import type { ServiceSystems } from './service-systems.ts'
 
 /** Sends requests to the auth server. */
 export interface AuthClient {
@@ -70,16 +69,10 @@ export interface InternalResponse {
   readonly headers: Headers
 }
 
-/** The parts that the client uses. */
-export interface AuthClientPorts {
+/** The auth server, and what the client says to those that follow it. */
+export interface AuthClientOptions {
   /** The URL of the auth server (AUTH_URL), without a slash at the end. */
   readonly authUrl: string
-  /** The id of the service that `secret` belongs to; left out with SERVICE_SECRET. */
-  readonly id?: string | undefined
-  readonly secret: string
-  readonly clock: Clock
-  readonly ids: IdSource
-  readonly fetch: typeof globalThis.fetch
   /** Called with the published keys in every response (`shared/protocol/internal-api/published-keys.ts`). */
   readonly onPublishedKeys?: (keys: string) => void
   /** The instance that is followed now. */
@@ -89,8 +82,11 @@ export interface AuthClientPorts {
    * the response says is of no use while another one is followed.
    */
   readonly onInstance?: (instanceId: string, before: string | undefined) => void
-  /** Called when the auth server refuses the credential of the service itself. */
-  readonly onRefused?: (() => void) | undefined
+}
+
+/** A service that follows an auth server, with its client. */
+export interface FollowingSystems extends ServiceSystems {
+  readonly authClient: AuthClient
 }
 
 /** The deadline of a response of an auth server that is not frozen, in milliseconds. */
@@ -116,21 +112,22 @@ const lightDocument = '/.well-known/jwks.json'
 const feedQuestion = questionOf(feedExchange, { path: {}, body: undefined })
 
 /** Makes a client of the auth server at AUTH_URL. */
-export function createAuthClient(ports: AuthClientPorts): AuthClient {
-  const { secret } = ports
-  const send = createSend(ports)
-  const requestOf = signRequests(ports)
+export function createAuthClient(systems: ServiceSystems, options: AuthClientOptions): AuthClient {
+  const { serviceSecret: secret, onRefused } = systems
+  const { authUrl } = options
+  const send = createSend(authUrl, systems)
+  const requestOf = signRequests(systems)
   const hedge = createHedge(hedging)
   // Caches may be in front of the documents: that they do not come says nothing of whether questions are answered.
   const questions = refuseWhileFrozen(send, () => light(requestOf(feedQuestion)))
   const documents = refuseWhileFrozen(send, () => light(documentRequest(lightDocument)))
   const askOnce = async (question: InternalQuestion, signal?: AbortSignal): Promise<InternalResponse> => {
     const asked = requestOf(question)
-    const before = ports.followed?.()
+    const before = options.followed?.()
     const answer = await questions.ask({ ...asked, signal })
-    requireProved(answer, { secret, nonce: asked.nonce, onRefused: ports.onRefused })
+    requireProved(answer, { secret, nonce: asked.nonce, onRefused })
     const { status, headers, text } = answer
-    handOn(headers, before, ports)
+    handOn(headers, before, options)
     return { status, headers, body: text === '' ? undefined : parseJson(text) }
   }
   const ask = (question: InternalQuestion): Promise<InternalResponse> =>
@@ -165,11 +162,11 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
     feedLines: ({ instance, after }, signal) => {
       const query = { instance, ...(after === undefined ? {} : { after: String(after) }) }
       const asked = requestOf(questionOf(feedStreamExchange, { path: {}, query, body: undefined }))
-      const before = ports.followed?.()
-      const onHead = (headers: Headers) => handOn(headers, before, ports)
+      const before = options.followed?.()
+      const onHead = (headers: Headers) => handOn(headers, before, options)
       const { target, method, headers } = asked
-      const open = () => ports.fetch(ports.authUrl + target, { method, headers, signal, redirect: 'error' })
-      return readFeedLines(open, { secret, nonce: asked.nonce, onHead, onRefused: ports.onRefused })
+      const open = () => systems.fetch(authUrl + target, { method, headers, signal, redirect: 'error' })
+      return readFeedLines(open, { secret, nonce: asked.nonce, onHead, onRefused })
     },
     document: async (path) => {
       const { status, text } = await hedge((signal) => documents.ask({ ...documentRequest(path), signal }))
@@ -180,7 +177,7 @@ export function createAuthClient(ports: AuthClientPorts): AuthClient {
 }
 
 /** Signs questions. */
-function signRequests({ id, secret, clock, ids }: Pick<AuthClientPorts, 'id' | 'secret' | 'clock' | 'ids'>) {
+function signRequests({ serviceId: id, serviceSecret: secret, clock, ids }: ServiceSystems) {
   return ({
     method,
     target: behind,
@@ -204,7 +201,7 @@ function signRequests({ id, secret, clock, ids }: Pick<AuthClientPorts, 'id' | '
 function handOn(
   headers: Headers,
   before: string | undefined,
-  { onPublishedKeys, onInstance }: Pick<AuthClientPorts, 'onPublishedKeys' | 'onInstance'>,
+  { onPublishedKeys, onInstance }: AuthClientOptions,
 ): void {
   const keys = headers.get(keySetHeader)
   if (keys !== null) onPublishedKeys?.(keys)
@@ -213,7 +210,7 @@ function handOn(
 }
 
 /** @throws Unavailable without a response before the deadline or the abort */
-function createSend({ authUrl, fetch }: AuthClientPorts) {
+function createSend(authUrl: string, { fetch }: ServiceSystems) {
   return async function askAuthServer(
     { target, deadlineMs = usualDeadlineMs, signal, ...init }: AuthRequest,
     abort: AbortController,

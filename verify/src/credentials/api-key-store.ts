@@ -1,7 +1,5 @@
 /** The API keys that verify signed requests. They come from the auth server and are cached in memory only. */
-import type { Clock } from '../../../shared/platform/clock.ts'
 import { openInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
-import type { Log } from '../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { Traced } from '../../../shared/platform/trace-context.ts'
 import type { Principals } from '../../../shared/protocol/authentication/authenticate.ts'
@@ -14,7 +12,7 @@ import {
   apiKeyUsedExchange,
 } from '../../../shared/protocol/internal-api/api-key.ts'
 import { questionOf } from '../../../shared/protocol/internal-api/exchange.ts'
-import type { AuthClient } from '../auth-client/auth-client.ts'
+import type { FollowingSystems } from '../auth-client/auth-client.ts'
 
 /** Finds API keys, and reports their use. */
 export interface ApiKeyStore {
@@ -24,22 +22,12 @@ export interface ApiKeyStore {
   noteUse(id: string): void
 }
 
-/** The parts that the store uses. */
-export interface ApiKeyStorePorts {
-  readonly authClient: Pick<AuthClient, 'ask'>
-  readonly principals: Principals
-  readonly clock: Clock
-  readonly log: Pick<Log, 'debug'>
-  /** The current SERVICE_SECRET. */
-  readonly secret: string
-}
-
 const cacheBounds = { maxEntries: 10_000, maxBytes: 32_000_000 }
 const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Makes an empty store. */
-export function createApiKeyStore(ports: ApiKeyStorePorts): ApiKeyStore {
-  const { authClient, principals, clock } = ports
+export function createApiKeyStore(systems: FollowingSystems, principals: Principals): ApiKeyStore {
+  const { authClient, clock } = systems
   const held = createCredentialCache<SigningKey>({ principals, clock, ...cacheBounds })
   const report = async (id: string) => {
     await authClient.ask(questionOf(apiKeyUsedExchange, { path: { id }, body: undefined }))
@@ -47,15 +35,15 @@ export function createApiKeyStore(ports: ApiKeyStorePorts): ApiKeyStore {
   return {
     find: async (id, traceContext) => {
       if (!idForm.test(id)) return undefined
-      return held.peek(id, traceContext) ?? held.get(id, () => load(id, ports, traceContext), traceContext)
+      return held.peek(id, traceContext) ?? held.get(id, () => load(id, systems, traceContext), traceContext)
     },
-    noteUse: reportUses(report, ports),
+    noteUse: reportUses(report, systems),
   }
 }
 
 async function load(
   id: string,
-  { authClient, secret }: ApiKeyStorePorts,
+  { authClient, serviceSecret }: FollowingSystems,
   traceContext: Traced | undefined,
 ): Promise<SigningKey | undefined> {
   const question = questionOf(apiKeyExchange, { path: { id }, body: undefined })
@@ -68,7 +56,7 @@ async function load(
   const { former, ...key } = answer.data
   const opened = <Material extends { readonly secretSealed: string | null }>({ secretSealed, ...rest }: Material) => ({
     ...rest,
-    secret: secretSealed === null ? null : openSecret(id, secretSealed, secret),
+    secret: secretSealed === null ? null : openSecret(id, secretSealed, serviceSecret),
   })
   return signingKeyOf({ ...opened(key), former: former && opened(former) })
 }

@@ -3,9 +3,6 @@
  * its user's principal record, so cached sessions are as fresh as the records. Only the auth server moves the time of
  * the last action.
  */
-
-import type { Cache } from '../../../shared/platform/cache/cache.ts'
-import type { Clock } from '../../../shared/platform/clock.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { Traced } from '../../../shared/platform/trace-context.ts'
 import type { Principals } from '../../../shared/protocol/authentication/authenticate.ts'
@@ -20,36 +17,31 @@ import {
 } from '../../../shared/protocol/authentication/session/session-times.ts'
 import { questionOf } from '../../../shared/protocol/internal-api/exchange.ts'
 import { type SessionQuestion, sessionExchange } from '../../../shared/protocol/internal-api/session.ts'
-import type { AuthClient } from '../auth-client/auth-client.ts'
+import type { FollowingSystems } from '../auth-client/auth-client.ts'
 import type { PrincipalFeed } from '../principals/principal-feed.ts'
 
-/** The parts that cached sessions use. */
-export interface CachedSessionsPorts {
+/** What cached sessions are followed with. */
+interface FollowedSessions extends FollowingSystems {
+  readonly feed: PrincipalFeed
   readonly principals: Principals
-  readonly feed: Pick<PrincipalFeed, 'instanceId'>
-  readonly cache: Pick<Cache, 'getVersioned'>
-  readonly authClient: Pick<AuthClient, 'ask'>
-  readonly clock: Clock
-  /** SESSION_IDLE_TTL. */
-  readonly sessionIdleTtlSeconds: number
 }
 
 /** Bounds of the memory; one session takes less than 1 KB. */
 const cacheBounds = { maxEntries: 100_000, maxBytes: 64_000_000 }
 
 /** Makes the sessions of one deal server. */
-export function createCachedSessions(ports: CachedSessionsPorts): Sessions {
-  const { principals, clock } = ports
-  const idleTtlMs = ports.sessionIdleTtlSeconds * 1000
+export function createCachedSessions(followed: FollowedSessions, sessionIdleTtlSeconds: number): Sessions {
+  const { principals, clock } = followed
+  const idleTtlMs = sessionIdleTtlSeconds * 1000
   const known = createCredentialCache<KnownSession>({ principals, clock, ...cacheBounds })
   const isOverNow = (session: KnownSession) => isOver(session, clock.now(), idleTtlMs)
   const isDueNow = (session: KnownSession) => isStepDue(session, clock.now(), idleTtlMs)
 
   async function look(keyHash: string, traceContext?: Traced): Promise<KnownSession | undefined> {
     const load = async () => {
-      const cached = await readCache(ports, keyHash)
+      const cached = await readCache(followed, keyHash)
       if (cached && !isOverNow(cached) && (await isCredentialCurrent(cached, principals, traceContext))) return cached
-      return askAuthServer(ports, { keyHash, isAction: false }, traceContext)
+      return askAuthServer(followed, { keyHash, isAction: false }, traceContext)
     }
     const session = await known.get(keyHash, load, traceContext)
     if (!session || !isOverNow(session)) return session
@@ -69,7 +61,7 @@ export function createCachedSessions(ports: CachedSessionsPorts): Sessions {
     traceContext?: Traced,
   ): Promise<KnownSession | undefined> {
     try {
-      const ask = () => askAuthServer(ports, { keyHash, isAction: true }, traceContext)
+      const ask = () => askAuthServer(followed, { keyHash, isAction: true }, traceContext)
       return await known.renew(keyHash, ask, traceContext)
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
@@ -93,7 +85,7 @@ export function createCachedSessions(ports: CachedSessionsPorts): Sessions {
 }
 
 /** The session in the cache of the followed instance; undefined also when the cache cannot be read. */
-async function readCache({ cache, feed }: CachedSessionsPorts, keyHash: string): Promise<KnownSession | undefined> {
+async function readCache({ cache, feed }: FollowedSessions, keyHash: string): Promise<KnownSession | undefined> {
   const instanceId = feed.instanceId()
   if (instanceId === undefined) return undefined
   try {
@@ -107,7 +99,7 @@ async function readCache({ cache, feed }: CachedSessionsPorts, keyHash: string):
 
 /** @throws Unavailable */
 async function askAuthServer(
-  { authClient }: CachedSessionsPorts,
+  { authClient }: FollowedSessions,
   question: SessionQuestion,
   traceContext: Traced | undefined,
 ): Promise<KnownSession | undefined> {

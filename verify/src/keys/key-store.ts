@@ -6,38 +6,12 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import * as z from 'zod'
 import { type BoundedCache, createBoundedCache } from '../../../shared/platform/cache/bounded-cache.ts'
-import type { Clock } from '../../../shared/platform/clock.ts'
-import type { Log } from '../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { accessTokenAlgOf } from '../../../shared/protocol/access-token/access-token.ts'
 import type { VerificationKeys } from '../../../shared/protocol/access-token/verify-access-token.ts'
-import { type keyDocuments, keySetDigest } from '../../../shared/protocol/internal-api/published-keys.ts'
+import { keyDocuments, keySetDigest } from '../../../shared/protocol/internal-api/published-keys.ts'
+import type { FollowingSystems } from '../auth-client/auth-client.ts'
 import { createPendingKeyLookups } from './pending-key-lookups.ts'
-
-/** The keys of one document. */
-export interface KeyStore extends VerificationKeys {
-  /**
-   * Looks for a key: true when it is known. Waits for the first load that has the key, at most for a load that begins
-   * after this call.
-   * @throws Unavailable when that load fails, or when too many lookups wait: the key may have been published since
-   */
-  findKey(kid: string): Promise<boolean>
-  /** Loads the keys; false without a usable set. Never rejects. */
-  refresh(): Promise<boolean>
-  /** The number of known keys. */
-  size(): number
-  /** True when a known key has this modulus (base64url), with any kid. */
-  holds(modulus: string): boolean
-  /**
-   * Called when an auth server announces its published keys (`shared/protocol/internal-api/published-keys.ts`). When
-   * they differ from the known keys, a load begins now, or after the current load.
-   */
-  onPublishedKeys(published: string): void
-  /** Milliseconds since the keys were loaded or confirmed; infinite before. */
-  ageMs(): number
-  start(): void
-  stop(): void
-}
 
 /** The interval of loads, in milliseconds: the `max-age` of the key document. */
 const refreshIntervalMs = 300_000
@@ -60,24 +34,8 @@ const jwkSchema = z.discriminatedUnion('kty', [
   z.object({ ...common, kty: z.literal('OKP'), crv: z.literal('Ed25519'), x: z.string() }),
 ])
 
-/** What a document of keys is for. */
+/** What a document of keys is for. No key is ever used for both. */
 type KeyPurpose = keyof typeof keyDocuments
-
-interface KeyStorePorts {
-  /** Loads the key document, a JWK Set; it is not checked yet. */
-  readonly load: () => Promise<unknown>
-  /** The purpose of the keys, which their `alg` has to fit. No key is ever used for both. */
-  readonly use: KeyPurpose
-  /** True for the modulus of a key that has another purpose too: such a key verifies nothing. */
-  readonly servesElsewhere?: (modulus: string) => boolean
-  readonly clock: Clock
-  readonly log: Pick<Log, 'warn'>
-}
-
-/** Makes a store for the keys of one document. It has no keys before the first load. */
-export function createKeyStore(ports: KeyStorePorts): KeyStore {
-  return new FetchedKeys(ports)
-}
 
 interface FetchedKey {
   readonly publicKey: KeyObject
@@ -85,8 +43,11 @@ interface FetchedKey {
   readonly modulus: string | undefined
 }
 
-class FetchedKeys implements KeyStore {
-  readonly #ports: KeyStorePorts
+/** The keys of one document. It has none before the first load. */
+export class KeyStore implements VerificationKeys {
+  readonly #systems: FollowingSystems
+  readonly #use: KeyPurpose
+  readonly #servesElsewhere: (modulus: string) => boolean
   readonly #unknownKids: BoundedCache<true>
   readonly #lookups = createPendingKeyLookups()
   #keys: ReadonlyMap<string, FetchedKey> = new Map()
@@ -103,19 +64,27 @@ class FetchedKeys implements KeyStore {
   #timer: NodeJS.Timeout | undefined
   #stopped = false
 
-  constructor(ports: KeyStorePorts) {
-    this.#ports = ports
-    const { clock } = ports
+  /** `servesElsewhere`: true for the modulus of a key that has another purpose too. Such a key verifies nothing. */
+  constructor(systems: FollowingSystems, use: KeyPurpose, servesElsewhere: (modulus: string) => boolean) {
+    this.#systems = systems
+    this.#use = use
+    this.#servesElsewhere = servesElsewhere
+    const { clock } = systems
     this.#unknownKids = createBoundedCache({ maxEntries: 1_000, maxBytes: 500_000, ttlMs: unknownKidMs, clock })
   }
 
   // Arrow functions, because schemes get these two functions alone.
   readonly key = (kid: string): KeyObject | undefined => {
     const key = this.ageMs() <= maxAgeMs ? this.#keys.get(kid) : undefined
-    const servesElsewhere = key?.modulus !== undefined && this.#ports.servesElsewhere?.(key.modulus)
+    const servesElsewhere = key?.modulus !== undefined && this.#servesElsewhere(key.modulus)
     return servesElsewhere ? undefined : key?.publicKey
   }
 
+  /**
+   * Looks for a key: true when it is known. Waits for the first load that has the key, at most for a load that begins
+   * after this call.
+   * @throws Unavailable when that load fails, or when too many lookups wait: the key may have been published since
+   */
   readonly findKey = async (kid: string): Promise<boolean> => {
     if (this.#keys.has(kid)) return true
     if (this.#unknownKids.has(kid)) return false
@@ -128,27 +97,35 @@ class FetchedKeys implements KeyStore {
     return isKnown
   }
 
+  /** Loads the keys; false without a usable set. Never rejects. */
   refresh(): Promise<boolean> {
     this.#loading ??= this.#begin()
     return this.#loading
   }
 
+  /** The number of known keys. */
   size(): number {
     return this.#keys.size
   }
 
+  /** True when a known key has this modulus (base64url), with any kid. */
   holds(modulus: string): boolean {
     return this.#moduli.has(modulus)
   }
 
+  /**
+   * Called when an auth server announces its published keys (`shared/protocol/internal-api/published-keys.ts`). When
+   * they differ from the known keys, a load begins now, or after the current load.
+   */
   onPublishedKeys(published: string): void {
-    if (published === this.#digest) this.#confirmedAt = this.#ports.clock.monotonic()
+    if (published === this.#digest) this.#confirmedAt = this.#systems.clock.monotonic()
     else if (this.#loading) this.#announcedDuringLoad = published
     else if (!this.#stopped) void this.refresh()
   }
 
+  /** Milliseconds since the keys were loaded or confirmed; infinite before. */
   ageMs(): number {
-    return this.#ports.clock.monotonic() - this.#confirmedAt
+    return this.#systems.clock.monotonic() - this.#confirmedAt
   }
 
   start(): void {
@@ -166,7 +143,7 @@ class FetchedKeys implements KeyStore {
   }
 
   #coolDownLeftMs(): number {
-    return this.#loadedAt + coolDownMs - this.#ports.clock.monotonic()
+    return this.#loadedAt + coolDownMs - this.#systems.clock.monotonic()
   }
 
   /** Loads the keys for waiting lookups, after the pause. */
@@ -183,7 +160,7 @@ class FetchedKeys implements KeyStore {
     this.#loadsBegun += 1
     return this.#load().finally(() => {
       this.#loading = undefined
-      this.#loadedAt = this.#ports.clock.monotonic()
+      this.#loadedAt = this.#systems.clock.monotonic()
       const holds = (kid: string) => this.#keys.has(kid)
       this.#lookups.resolve({ load: this.#loadsBegun, hasFailed: this.#isFailing, holds })
       const announced = this.#announcedDuringLoad
@@ -195,21 +172,22 @@ class FetchedKeys implements KeyStore {
 
   async #load(): Promise<boolean> {
     try {
-      const { keys: published } = jwkSetSchema.parse(await this.#ports.load())
-      const next = keysOf(published, this.#ports.use)
+      const document = await this.#systems.authClient.document(keyDocuments[this.#use])
+      const { keys: published } = jwkSetSchema.parse(document)
+      const next = keysOf(published, this.#use)
       if (next.size === 0) throw new TypeError('the key document has no usable key')
       // A removed key never returns, so no lookup waits for it.
       for (const kid of this.#keys.keys()) if (!next.has(kid)) this.#unknownKids.set(kid, true)
       this.#keys = next
       this.#moduli = new Set([...next.values()].map((key) => key.modulus))
       this.#isFailing = false
-      this.#confirmedAt = this.#ports.clock.monotonic()
+      this.#confirmedAt = this.#systems.clock.monotonic()
       this.#digest = keySetDigest(published.map(({ kid }) => String(kid)))
       return true
     } catch (error) {
       const keysHeld = this.#keys.size
       if (!this.#isFailing) {
-        this.#ports.log.warn({ err: error, keysHeld }, 'The public keys could not be loaded; known keys stay in use')
+        this.#systems.log.warn({ err: error, keysHeld }, 'The public keys could not be loaded; known keys stay in use')
       }
       this.#isFailing = true
       return false

@@ -1,9 +1,7 @@
-import type { Clock } from '../../../shared/platform/clock.ts'
-import type { Log } from '../../../shared/platform/log/log.ts'
 import type { SchemeName } from '../../../shared/protocol/authentication/scheme.ts'
-import { keyDocuments, splitDigests } from '../../../shared/protocol/internal-api/published-keys.ts'
-import type { AuthClient } from '../auth-client/auth-client.ts'
-import { createKeyStore, type KeyStore } from './key-store.ts'
+import { splitDigests } from '../../../shared/protocol/internal-api/published-keys.ts'
+import type { FollowingSystems } from '../auth-client/auth-client.ts'
+import { KeyStore } from './key-store.ts'
 
 /**
  * The keys of both kinds of tokens. A key in both documents verifies neither kind: the signature of a JWT and the block
@@ -22,31 +20,10 @@ export interface KeyStores {
   stop(): void
 }
 
-/** The parts that key stores use. */
-export interface KeyStoresPorts {
-  readonly authClient: Pick<AuthClient, 'document'>
-  /** The enabled schemes. */
-  readonly schemes: readonly SchemeName[]
-  readonly clock: Clock
-  readonly log: Pick<Log, 'warn'>
-}
-
 /** Makes the key stores of the enabled schemes. They have no keys before the first load. */
-export function createKeyStores({ authClient, schemes, clock, log }: KeyStoresPorts): KeyStores {
-  const jwt: KeyStore = createKeyStore({
-    load: () => authClient.document(keyDocuments.jwt),
-    use: 'jwt',
-    servesElsewhere: (modulus) => keySigned.holds(modulus),
-    clock,
-    log,
-  })
-  const keySigned: KeyStore = createKeyStore({
-    load: () => authClient.document(keyDocuments['key-signed']),
-    use: 'key-signed',
-    servesElsewhere: (modulus) => jwt.holds(modulus),
-    clock,
-    log,
-  })
+export function createKeyStores(systems: FollowingSystems, schemes: readonly SchemeName[]): KeyStores {
+  const jwt: KeyStore = new KeyStore(systems, 'jwt', (modulus) => keySigned.holds(modulus))
+  const keySigned: KeyStore = new KeyStore(systems, 'key-signed', (modulus) => jwt.holds(modulus))
   const needed = [...(schemes.includes('bearer') ? [jwt] : []), ...(schemes.includes('key-signed') ? [keySigned] : [])]
   // Both documents are needed when one scheme is enabled: a key in both verifies nothing.
   const stores = needed.length > 0 ? [jwt, keySigned] : []

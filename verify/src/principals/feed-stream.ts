@@ -9,16 +9,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../../shared/platform/clock.ts'
-import type { Log } from '../../../shared/platform/log/log.ts'
-import type { AuthClient } from '../auth-client/auth-client.ts'
-import type { PrincipalFeed, StreamedFeed } from './principal-feed.ts'
+import type { FollowingSystems } from '../auth-client/auth-client.ts'
+import type { PrincipalFeed } from './principal-feed.ts'
 
-/** The parts that the stream uses. */
-export interface FeedStreamPorts {
-  readonly feed: StreamedFeed & Pick<PrincipalFeed, 'observeInstance'>
-  readonly authClient: Pick<AuthClient, 'feedLines'>
-  readonly clock: Clock
-  readonly log: Pick<Log, 'info'>
+interface Streaming extends FollowingSystems {
+  readonly feed: PrincipalFeed
 }
 
 /** The stream of one server. */
@@ -40,16 +35,16 @@ const firstPauseMs = 100
 const longestPauseMs = 2_000
 
 /** Makes it. It opens nothing before it is started. */
-export function createFeedStream(ports: FeedStreamPorts): FeedStream {
+export function createFeedStream(systems: FollowingSystems, feed: PrincipalFeed): FeedStream {
   const stopping = new AbortController()
   return {
-    start: () => void followWhileNeeded(ports, stopping.signal),
+    start: () => void followWhileNeeded({ ...systems, feed }, stopping.signal),
     stop: () => stopping.abort(),
   }
 }
 
-async function followWhileNeeded(ports: FeedStreamPorts, stopped: AbortSignal): Promise<void> {
-  const { feed, log } = ports
+async function followWhileNeeded(systems: Streaming, stopped: AbortSignal): Promise<void> {
+  const { feed, log } = systems
   let pauseMs = firstPauseMs
   let isOpen = false
   const onFirstLine = () => {
@@ -60,7 +55,7 @@ async function followWhileNeeded(ports: FeedStreamPorts, stopped: AbortSignal): 
     const isNeeded = feed.needsStream()
     if (isOpen && !isNeeded) log.info('The change feed comes from Redis again')
     isOpen &&= isNeeded
-    const lines = isNeeded ? await followInTurn(ports, { stopped, onFirstLine }) : 0
+    const lines = isNeeded ? await followInTurn(systems, { stopped, onFirstLine }) : 0
     const isInVain = isNeeded && lines === 0 && feed.position() !== undefined
     await pause(isInVain ? pauseMs : lookIntervalMs, stopped)
     pauseMs = isInVain ? Math.min(2 * pauseMs, longestPauseMs) : firstPauseMs
@@ -76,7 +71,7 @@ interface Followed {
 
 /** Follows a stream and those that replace it, to the end of the last one. Resolves to the number of their lines. */
 async function followInTurn(
-  ports: FeedStreamPorts,
+  systems: Streaming,
   { stopped, onFirstLine }: { stopped: AbortSignal; onFirstLine: () => void },
 ): Promise<number> {
   let next: Followed | undefined
@@ -87,14 +82,14 @@ async function followInTurn(
       onFirstLine()
     }
     const events = { onFirstLine: onFirst, onAged: () => replace(opened) }
-    const lines = followOnce(ports, { stopped: AbortSignal.any([stopped, ending.signal]), ...events })
+    const lines = followOnce(systems, { stopped: AbortSignal.any([stopped, ending.signal]), ...events })
     const opened = { lines, end: () => ending.abort() }
     return opened
   }
   // A stream that brings nothing replaces none: the former one goes on, and asks again after a pause.
   let askedAt = Number.NEGATIVE_INFINITY
   const replace = (former: Followed) => {
-    const now = ports.clock.monotonic()
+    const now = systems.clock.monotonic()
     if (next || now - askedAt < longestPauseMs) return
     askedAt = now
     const opened = open(former)
@@ -112,10 +107,10 @@ async function followInTurn(
 
 /** Follows one stream to its end. Resolves to the number of its lines, and never rejects. */
 async function followOnce(
-  ports: FeedStreamPorts,
+  systems: Streaming,
   { stopped, onFirstLine, onAged }: { stopped: AbortSignal; onFirstLine: () => void; onAged: () => void },
 ): Promise<number> {
-  const { feed, authClient, clock } = ports
+  const { feed, authClient, clock } = systems
   const from = feed.position()
   if (!from) return 0
   const sentAt = clock.monotonic()

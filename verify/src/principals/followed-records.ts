@@ -8,20 +8,17 @@
  * reading fails. A record below its minimum version is never used, nor one of another instance than the feed follows.
  */
 import { createBoundedCache } from '../../../shared/platform/cache/bounded-cache.ts'
-import type { Cache } from '../../../shared/platform/cache/cache.ts'
-import type { Clock } from '../../../shared/platform/clock.ts'
 import { createSharedCalls, type SharedCalls } from '../../../shared/platform/concurrency/share-calls.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { Traced } from '../../../shared/platform/trace-context.ts'
 import { type InstanceRecord, principalKey } from '../../../shared/protocol/principal/record.ts'
+import type { FollowingSystems } from '../auth-client/auth-client.ts'
 import { CannotSay } from '../auth-client/cannot-say.ts'
 import type { PrincipalFeed } from './principal-feed.ts'
 
-/** The parts that followed records use. */
-export interface FollowedRecordsPorts<Stored> {
+/** What is followed, and how. */
+interface Followed<Stored> extends FollowingSystems {
   readonly feed: PrincipalFeed
-  readonly cache: Cache
-  readonly clock: Clock
   /** RECORD_MAX_AGE in milliseconds. */
   readonly recordMaxAgeMs: number
   /** Reads a record from its text in the cache; undefined for one of another form. */
@@ -64,19 +61,19 @@ interface Numbered {
 
 /** The records of one kind of one deal server. */
 export class FollowedRecords<Stored extends Numbered> {
-  readonly #ports: FollowedRecordsPorts<Stored>
+  readonly #followed: Followed<Stored>
   readonly #known = createBoundedCache<KnownRecord<Stored>>(cacheBounds)
   readonly #loads: SharedCalls<Stored | undefined>
 
-  constructor(ports: FollowedRecordsPorts<Stored>) {
-    this.#ports = ports
-    this.#loads = createSharedCalls({ clock: ports.clock, ms: answerGoodForMs })
+  constructor(followed: Followed<Stored>) {
+    this.#followed = followed
+    this.#loads = createSharedCalls({ clock: followed.clock, ms: answerGoodForMs })
     // The feed forgets minimum versions after a minute, so each known record keeps its own.
-    ports.feed.onChange((name, version) => {
+    followed.feed.onChange((name, version) => {
       const known = this.#known.get(name)
       if (known) this.#known.set(name, { ...known, isOutdated: true, minVersion: Math.max(known.minVersion, version) })
     })
-    ports.feed.onOtherInstance(() => this.#known.clear())
+    followed.feed.onOtherInstance(() => this.#known.clear())
   }
 
   /** The record of this name; undefined when there is none. @throws Unavailable when neither can be determined */
@@ -87,7 +84,7 @@ export class FollowedRecords<Stored extends Numbered> {
 
   /** True when the known record may be used now. */
   #isGood({ record, minVersion, isOutdated, epoch, asOf, goodUntil }: KnownRecord<Stored>): boolean {
-    const { feed, clock } = this.#ports
+    const { feed, clock } = this.#followed
     if (isOutdated || versionOf(record) < minVersion) return false
     const now = clock.monotonic()
     if (!feed.isCurrent()) return now <= goodUntil
@@ -96,7 +93,7 @@ export class FollowedRecords<Stored extends Numbered> {
 
   #minVersion(name: string): number {
     const known = this.#known.get(name)
-    return Math.max(this.#ports.feed.minVersion(name), known?.minVersion ?? 0, versionOf(known?.record))
+    return Math.max(this.#followed.feed.minVersion(name), known?.minVersion ?? 0, versionOf(known?.record))
   }
 
   /** The load carries the trace of its first caller. In a function of its own, so that a hit makes no closure. */
@@ -106,10 +103,10 @@ export class FollowedRecords<Stored extends Numbered> {
 
   async #load(name: string, traceContext: Traced | undefined): Promise<Stored | undefined> {
     for (let count = 0; count < maxLoads; count += 1) {
-      const asked = fetchRecord(this.#ports, { name, minVersion: this.#minVersion(name), traceContext })
+      const asked = fetchRecord(this.#followed, { name, minVersion: this.#minVersion(name), traceContext })
       const next = await asked.catch((error: unknown) => this.#useKnown(name, error))
       // While the record was on its way, a message, a newer record or another database may have arrived.
-      if (next.instanceId !== this.#ports.feed.instanceId()) continue
+      if (next.instanceId !== this.#followed.feed.instanceId()) continue
       if (versionOf(next.record) < this.#minVersion(name)) continue
       this.#known.set(name, next)
       return next.record
@@ -122,9 +119,9 @@ export class FollowedRecords<Stored extends Numbered> {
    * version, or an auth server is reached and may know of changes that are not heard of here.
    */
   async #useKnown(name: string, error: unknown): Promise<KnownRecord<Stored>> {
-    const { feed, clock, recordMaxAgeMs } = this.#ports
+    const { feed, clock, recordMaxAgeMs } = this.#followed
     // Whatever messages told: a newer record is nearer to the truth than the known one.
-    const cached = this.#known.has(name) ? await readRecord(this.#ports, name) : undefined
+    const cached = this.#known.has(name) ? await readRecord(this.#followed, name) : undefined
     const known = this.#known.get(name)
     const mayMiss = error instanceof CannotSay && !(known?.epoch === feed.epoch() && feed.hears())
     if (known?.record && !mayMiss) {
@@ -145,17 +142,17 @@ const versionOf = (record: Numbered | undefined): number => record?.version ?? 0
  * server.
  */
 async function fetchRecord<Stored extends Numbered>(
-  ports: FollowedRecordsPorts<Stored>,
+  followed: Followed<Stored>,
   { name, minVersion, traceContext }: { name: string; minVersion: number; traceContext: Traced | undefined },
 ): Promise<KnownRecord<Stored>> {
-  const { feed, clock } = ports
+  const { feed, clock } = followed
   const before = feed.instanceId()
   const epoch = feed.epoch()
   const asOf = clock.monotonic()
-  const cached = feed.isCacheCurrent() ? await readRecord(ports, name) : undefined
+  const cached = feed.isCacheCurrent() ? await readRecord(followed, name) : undefined
   const canBelieve = cached && versionOf(cached.record) >= minVersion && feed.isCurrent() && feed.epoch() === epoch
   if (canBelieve) return { ...cached, minVersion, isOutdated: false, epoch, asOf, goodUntil: asOf }
-  const answer = await ports.ask(name, traceContext)
+  const answer = await followed.ask(name, traceContext)
   feed.noteAnswer(asOf)
   feed.observeInstance(answer.instanceId, before)
   // Versions of two instances cannot be compared.
@@ -165,7 +162,7 @@ async function fetchRecord<Stored extends Numbered>(
 
 /** The cached record; undefined also when the cache does not respond, so that the auth server is asked next. */
 async function readRecord<Stored extends Numbered>(
-  { feed, cache, parse }: Pick<FollowedRecordsPorts<Stored>, 'feed' | 'cache' | 'parse'>,
+  { feed, cache, parse }: Followed<Stored>,
   name: string,
 ): Promise<InstanceRecord<Stored> | undefined> {
   const instanceId = feed.instanceId()

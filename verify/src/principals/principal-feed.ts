@@ -13,10 +13,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ZodType } from 'zod'
-import type { Cache } from '../../../shared/platform/cache/cache.ts'
 import type { Listener } from '../../../shared/platform/cache/channel-listeners.ts'
-import type { Clock } from '../../../shared/platform/clock.ts'
-import type { Log } from '../../../shared/platform/log/log.ts'
 import type { FeedLine } from '../../../shared/protocol/internal-api/feed-stream.ts'
 import {
   type FeedMessage,
@@ -28,76 +25,8 @@ import {
   seriesChannel,
 } from '../../../shared/protocol/principal/change-feed.ts'
 import { findSuccessor } from '../../../shared/protocol/principal/succession.ts'
-import type { AuthClient } from '../auth-client/auth-client.ts'
+import type { FollowingSystems } from '../auth-client/auth-client.ts'
 import { FeedSeries } from './feed-series.ts'
-
-/** The change feed as a deal server follows it. */
-export interface PrincipalFeed {
-  /**
-   * Asks the auth server for the instance and subscribes. Resolves when subscribed, or when the cache or the auth
-   * server does not answer; it then keeps trying.
-   */
-  start(): Promise<void>
-  stop(): Promise<void>
-  /** The instance that is followed; undefined until the auth server has named it. */
-  instanceId(): string | undefined
-  /**
-   * Follows this instance, which the auth server named in a response to a request that began while `before` was
-   * followed.
-   */
-  observeInstance(instanceId: string, before: string | undefined): void
-  /** From now on calls `listener` whenever another instance is followed: nothing known before is of use. */
-  onOtherInstance(listener: () => void): void
-  /** True while memory can be believed. */
-  isCurrent(): boolean
-  /** True while entries of the cache can be believed, too. */
-  isCacheCurrent(): boolean
-  /** When the feed was current last, on the monotonic clock; minus infinity when never. */
-  lastCurrentAt(): number
-  /**
-   * True while changes are still heard of, although no auth server reads the database: since the last read that a
-   * message told of, everything announced has arrived.
-   */
-  hears(): boolean
-  /** The auth server has answered from the database, at this time on the monotonic clock or later. */
-  noteAnswer(asOf: number): void
-  /** Grows whenever a message may have been missed. */
-  epoch(): number
-  /**
-   * From now on calls `listener` with every announced change: the user, and the version that the record has at least.
-   */
-  onChange(listener: (foldedUsername: string, version: number) => void): void
-  /**
-   * From now on calls `listener` with the digest of the published keys in each message
-   * (docs/revocation.md#key-changes).
-   */
-  onPublishedKeys(listener: (keys: string) => void): void
-  /** The version that a user's record must have at least; 0 when no message of the last minute named the user. */
-  minVersion(foldedUsername: string): number
-  /** Milliseconds since the read of the database that the last message tells of; infinite before the first message. */
-  ageMs(): number
-}
-
-/** The feed as its second way fills it (`feed-stream.ts`). */
-export interface StreamedFeed {
-  /** True while Redis brings too little, and a while after. */
-  needsStream(): boolean
-  /** From where a stream goes on; undefined while no instance is known. */
-  position(): { readonly instance: string; readonly after: number | undefined } | undefined
-  /**
-   * Takes a line of the instance that is followed, and ignores others. Times are on the monotonic clock: the database
-   * was read at `readAt` or later, and what was announced by `announcedAt` is told.
-   */
-  onLine(line: FeedLine, readAt: number, announcedAt?: number): void
-}
-
-/** The parts that the feed uses. */
-export interface PrincipalFeedPorts {
-  readonly cache: Cache
-  readonly authClient: Pick<AuthClient, 'instanceId'>
-  readonly clock: Clock
-  readonly log: Pick<Log, 'warn' | 'error'>
-}
 
 /** How long a minimum version is kept, in milliseconds: much longer than any load takes. */
 const minVersionKeptMs = 60_000
@@ -116,13 +45,9 @@ type Way = 'redis' | 'stream'
 
 const never: Readonly<Record<Way, number>> = { redis: Number.NEGATIVE_INFINITY, stream: Number.NEGATIVE_INFINITY }
 
-/** The feed of one deal server; not current before it is started. */
-export function createPrincipalFeed(ports: PrincipalFeedPorts): PrincipalFeed & StreamedFeed {
-  return new FollowedFeed(ports)
-}
-
-class FollowedFeed implements PrincipalFeed, StreamedFeed {
-  readonly #ports: PrincipalFeedPorts
+/** The change feed as a deal server follows it. It is not current before it is started. */
+export class PrincipalFeed {
+  readonly #systems: FollowingSystems
   readonly #minVersions = new Map<string, { version: number; until: number }>()
   readonly #changeListeners: ((foldedUsername: string, version: number) => void)[] = []
   readonly #instanceListeners: (() => void)[] = []
@@ -146,14 +71,18 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
   #missedAt = Number.NEGATIVE_INFINITY
   #beganAt: number
 
-  constructor(ports: PrincipalFeedPorts) {
-    this.#ports = ports
-    this.#beganAt = ports.clock.monotonic()
+  constructor(systems: FollowingSystems) {
+    this.#systems = systems
+    this.#beganAt = systems.clock.monotonic()
   }
 
+  /**
+   * Asks the auth server for the instance and subscribes. Resolves when subscribed, or when the cache or the auth
+   * server does not answer; it then keeps trying.
+   */
   async start(): Promise<void> {
     await this.#ask().catch((err: unknown) => {
-      this.#ports.log.warn({ err }, 'The auth server did not name its instance; asking again')
+      this.#systems.log.warn({ err }, 'The auth server did not name its instance; asking again')
     })
     void this.#whileNotCurrent(retryMs, () => this.#ask())
     void this.#whileNotCurrent(lookMs, () => this.#look())
@@ -165,43 +94,56 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     await this.#unsubscribe()
   }
 
+  /** The instance that is followed; undefined until the auth server has named it. */
   instanceId(): string | undefined {
     return this.#instanceId
   }
 
+  /**
+   * Follows this instance, which the auth server named in a response to a request that began while `before` was
+   * followed.
+   */
   observeInstance(instanceId: string, before: string | undefined): void {
     // A response to a request from before the last change of instances is outdated.
     const isOther = instanceId !== before && before === this.#instanceId
     if (isOther && !this.#stopping.signal.aborted) this.#follow(instanceId)
   }
 
+  /** From now on calls `listener` whenever another instance is followed: nothing known before is of use. */
   onOtherInstance(listener: () => void): void {
     this.#instanceListeners.push(listener)
   }
 
+  /** True while memory can be believed. */
   isCurrent(): boolean {
     return this.#isRedisCurrent() || this.#ageOf('stream') <= feedMaxAgeMs
   }
 
+  /** True while entries of the cache can be believed, too. */
   isCacheCurrent(): boolean {
     return this.#isRedisCurrent() && this.#cacheUpTo >= (this.#followedUpTo ?? 0)
   }
 
   #isRedisCurrent(): boolean {
-    return this.#ageOf('redis') <= feedMaxAgeMs && !this.#ports.cache.isSilent()
+    return this.#ageOf('redis') <= feedMaxAgeMs && !this.#systems.cache.isSilent()
   }
 
   #ageOf(way: Way): number {
-    return this.#ports.clock.monotonic() - this.#readAt[way]
+    return this.#systems.clock.monotonic() - this.#readAt[way]
   }
 
+  /** When the feed was current last, on the monotonic clock; minus infinity when never. */
   lastCurrentAt(): number {
-    const now = this.#ports.clock.monotonic()
+    const now = this.#systems.clock.monotonic()
     return this.isCurrent() ? now : Math.min(now, now - this.ageMs() + feedMaxAgeMs)
   }
 
+  /**
+   * True while changes are still heard of, although no auth server reads the database: since the last read that a
+   * message told of, everything announced has arrived.
+   */
   hears(): boolean {
-    const { clock, cache } = this.#ports
+    const { clock, cache } = this.#systems
     const now = clock.monotonic()
     if (now - this.#announcedAt <= feedMaxAgeMs) return true
     const readAt = Math.max(this.#readAt.redis, this.#readAt.stream)
@@ -211,21 +153,28 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     return now - listening.until <= feedMaxAgeMs
   }
 
+  /** The auth server has answered from the database, at this time on the monotonic clock or later. */
   noteAnswer(asOf: number): void {
     this.#answeredAt = Math.max(this.#answeredAt, asOf)
   }
 
+  /** True while Redis brings too little, and a while after. */
   needsStream(): boolean {
-    const now = this.#ports.clock.monotonic()
+    const now = this.#systems.clock.monotonic()
     const readAt = Math.max(this.#readAt.redis, this.#beganAt)
-    if (now - readAt > streamAfterMs || this.#ports.cache.isSilent()) this.#missedAt = now
+    if (now - readAt > streamAfterMs || this.#systems.cache.isSilent()) this.#missedAt = now
     return now - this.#missedAt <= streamKeptMs
   }
 
+  /** From where a stream goes on; undefined while no instance is known. */
   position(): { readonly instance: string; readonly after: number | undefined } | undefined {
     return this.#instanceId === undefined ? undefined : { instance: this.#instanceId, after: this.#followedUpTo }
   }
 
+  /**
+   * Takes a line of the instance that is followed, and ignores others. Times are on the monotonic clock: the database
+   * was read at `readAt` or later, and what was announced by `announcedAt` is told.
+   */
   onLine({ instanceId, changes, end }: FeedLine, readAt: number, announcedAt = Number.NEGATIVE_INFINITY): void {
     if (instanceId !== this.#instanceId) return
     this.#raiseMinVersions(changes)
@@ -233,22 +182,32 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
     if (end) this.#advance(end, 'stream', readAt)
   }
 
+  /** Grows whenever a message may have been missed. */
   epoch(): number {
     return this.#epoch
   }
 
+  /**
+   * From now on calls `listener` with every announced change: the user, and the version that the record has at least.
+   */
   onChange(listener: (foldedUsername: string, version: number) => void): void {
     this.#changeListeners.push(listener)
   }
 
+  /**
+   * From now on calls `listener` with the digest of the published keys in each message
+   * (docs/revocation.md#key-changes).
+   */
   onPublishedKeys(listener: (keys: string) => void): void {
     this.#keysListeners.push(listener)
   }
 
+  /** The version that a user's record must have at least; 0 when no message of the last minute named the user. */
   minVersion(username: string): number {
     return this.#minVersions.get(username)?.version ?? 0
   }
 
+  /** Milliseconds since the read of the database that the last message tells of; infinite before the first message. */
   ageMs(): number {
     return Math.min(this.#ageOf('redis'), this.#ageOf('stream'))
   }
@@ -256,13 +215,13 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
   /** @throws Unavailable */
   async #ask(): Promise<void> {
     const before = this.#instanceId
-    this.observeInstance(await this.#ports.authClient.instanceId(), before)
+    this.observeInstance(await this.#systems.authClient.instanceId(), before)
   }
 
   /** @throws Unavailable */
   async #look(): Promise<void> {
     const before = this.#instanceId
-    const successor = before === undefined ? undefined : await findSuccessor(this.#ports.cache, before)
+    const successor = before === undefined ? undefined : await findSuccessor(this.#systems.cache, before)
     if (successor !== undefined) this.observeInstance(successor, before)
   }
 
@@ -277,14 +236,14 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
 
   #follow(instanceId: string): void {
     const former = this.#instanceId
-    if (former !== undefined) this.#ports.log.warn({ former, instanceId }, 'The auth server has another database')
+    if (former !== undefined) this.#systems.log.warn({ former, instanceId }, 'The auth server has another database')
     void this.#unsubscribe()
     this.#instanceId = instanceId
     this.#readAt = { ...never }
     this.#announcedAt = never.stream
     this.#followedUpTo = undefined
     this.#cacheUpTo = 0
-    this.#beganAt = this.#ports.clock.monotonic()
+    this.#beganAt = this.#systems.clock.monotonic()
     this.#minVersions.clear()
     this.#series.clear()
     this.#epoch += 1
@@ -296,10 +255,10 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
   }
 
   #subscribe(instanceId: string, channel: string, onText: Listener): Promise<() => Promise<void>> {
-    const subscription = this.#ports.cache.subscribe(channel, (text, heldUpMs) => {
+    const subscription = this.#systems.cache.subscribe(channel, (text, heldUpMs) => {
       if (this.#instanceId === instanceId) onText(text, heldUpMs)
     })
-    subscription.catch((err: unknown) => this.#ports.log.error({ err }, 'The change feed cannot be followed'))
+    subscription.catch((err: unknown) => this.#systems.log.error({ err }, 'The change feed cannot be followed'))
     return subscription
   }
 
@@ -328,13 +287,13 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
   #parse<Message>(schema: ZodType<Message>, text: string): Message | undefined {
     const message = parseMessage(schema, text)
     if (!message)
-      this.#ports.log.error('A message on the change feed has another form; does another program use the channel?')
+      this.#systems.log.error('A message on the change feed has another form; does another program use the channel?')
     return message
   }
 
   #advanceCache(span: Omit<FeedMessage, 'changes'>, heldUpMs: number): void {
     this.#cacheUpTo = Math.max(this.#cacheUpTo, span.upTo)
-    this.#advance(span, 'redis', this.#ports.clock.monotonic() - heldUpMs - span.ageMs)
+    this.#advance(span, 'redis', this.#systems.clock.monotonic() - heldUpMs - span.ageMs)
   }
 
   /** All changes of this span are known, as the database had them at `readAt` or later. */
@@ -346,7 +305,7 @@ class FollowedFeed implements PrincipalFeed, StreamedFeed {
   }
 
   #raiseMinVersions(changes: FeedMessage['changes']): void {
-    const now = this.#ports.clock.monotonic()
+    const now = this.#systems.clock.monotonic()
     const minVersions = this.#minVersions
     for (const { username, version } of changes) {
       const known = minVersions.get(username)?.version ?? 0

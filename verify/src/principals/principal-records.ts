@@ -2,8 +2,6 @@
  * The principal records of a deal server, with the rights that the catalogue gives at this moment. Records and the
  * catalogue are followed separately: a change of a role is one record, however many users have the role.
  */
-import type { Cache } from '../../../shared/platform/cache/cache.ts'
-import type { Clock } from '../../../shared/platform/clock.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { Traced } from '../../../shared/platform/trace-context.ts'
 import type { Principals } from '../../../shared/protocol/authentication/authenticate.ts'
@@ -15,25 +13,21 @@ import {
   type StoredPrincipal,
 } from '../../../shared/protocol/principal/record.ts'
 import { rememberRights } from '../../../shared/protocol/principal/with-rights.ts'
-import type { AuthClient } from '../auth-client/auth-client.ts'
+import type { FollowingSystems } from '../auth-client/auth-client.ts'
 import { FollowedRecords } from './followed-records.ts'
 import type { PrincipalFeed } from './principal-feed.ts'
 
-/** The parts that principal records use. */
-export interface PrincipalRecordsPorts {
-  readonly feed: PrincipalFeed
-  readonly cache: Cache
-  readonly authClient: Pick<AuthClient, 'principal' | 'catalogue'>
-  readonly clock: Clock
-  /** RECORD_MAX_AGE in milliseconds. */
-  readonly recordMaxAgeMs: number
-}
-
 /** The records of one deal server. */
-export function createPrincipalRecords({ authClient, ...ports }: PrincipalRecordsPorts): Principals {
-  const records = new FollowedRecords({ ...ports, parse: parseStoredPrincipal, ask: authClient.principal })
+export function createPrincipalRecords(
+  systems: FollowingSystems,
+  feed: PrincipalFeed,
+  recordMaxAgeMs: number,
+): Principals {
+  const { authClient } = systems
+  const followed = { ...systems, feed, recordMaxAgeMs }
+  const records = new FollowedRecords({ ...followed, parse: parseStoredPrincipal, ask: authClient.principal })
   const ask = (_name: string, traceContext: Traced | undefined) => authClient.catalogue(traceContext)
-  const catalogues = new FollowedRecords({ ...ports, parse: parseCatalogue, ask })
+  const catalogues = new FollowedRecords({ ...followed, parse: parseCatalogue, ask })
   const withRights = rememberRights()
 
   const combine = (stored: StoredPrincipal | undefined, catalogue: Catalogue | undefined) => {
@@ -53,6 +47,6 @@ export function createPrincipalRecords({ authClient, ...ports }: PrincipalRecord
       const isAwaited = stored instanceof Promise || catalogue instanceof Promise
       return isAwaited ? combineAwaited(stored, catalogue) : combine(stored, catalogue)
     },
-    onOtherInstance: (listener) => ports.feed.onOtherInstance(listener),
+    onOtherInstance: (listener) => feed.onOtherInstance(listener),
   }
 }

@@ -1,15 +1,12 @@
 /** The data of an auth server, kept fresh: its keys, principals and API keys. */
-import type { Cache } from '../../../shared/platform/cache/cache.ts'
-import type { Clock } from '../../../shared/platform/clock.ts'
-import type { IdSource } from '../../../shared/platform/ids.ts'
-import type { Log } from '../../../shared/platform/log/log.ts'
 import type { Principals } from '../../../shared/protocol/authentication/authenticate.ts'
 import type { SchemeName } from '../../../shared/protocol/authentication/scheme.ts'
 import { type AuthClient, createAuthClient } from '../auth-client/auth-client.ts'
+import type { ServiceSystems } from '../auth-client/service-systems.ts'
 import { type ApiKeyStore, createApiKeyStore } from '../credentials/api-key-store.ts'
 import { createKeyStores, type KeyStores } from '../keys/key-stores.ts'
 import { createFeedStream } from '../principals/feed-stream.ts'
-import { createPrincipalFeed, type PrincipalFeed, type StreamedFeed } from '../principals/principal-feed.ts'
+import { PrincipalFeed } from '../principals/principal-feed.ts'
 import { createPrincipalRecords } from '../principals/principal-records.ts'
 
 /** Which auth server is followed, and how long its word holds without it. */
@@ -20,21 +17,6 @@ export interface FollowSettings {
   readonly recordMaxAgeMs: number
   /** The enabled schemes. */
   readonly schemes: readonly SchemeName[]
-}
-
-/** The parts that the service gives. */
-export interface FollowPorts {
-  readonly cache: Cache
-  readonly clock: Clock
-  readonly ids: IdSource
-  readonly log: Pick<Log, 'debug' | 'info' | 'warn' | 'error'>
-  readonly fetch: typeof globalThis.fetch
-  /** The id of the service; left out for the deal server, which has SERVICE_SECRET. */
-  readonly serviceId?: string
-  /** The current secret of the service at the auth server. */
-  readonly serviceSecret: string
-  /** Called when the auth server refuses the credential of the service itself. */
-  readonly onRefused?: () => void
 }
 
 /** An auth server that is followed. */
@@ -50,27 +32,24 @@ export interface Followed {
 }
 
 /** Makes all that follows an auth server. It asks nothing before it is started. */
-export function followAuthServer({ authUrl, recordMaxAgeMs, schemes }: FollowSettings, ports: FollowPorts): Followed {
-  const { cache, clock, ids, log, fetch, serviceSecret: secret, serviceId: id, onRefused } = ports
+export function followAuthServer(
+  { authUrl, recordMaxAgeMs, schemes }: FollowSettings,
+  systems: ServiceSystems,
+): Followed {
   const onPublishedKeys = (published: string) => keys.onPublishedKeys(published)
-  const authClient = createAuthClient({
+  const authClient = createAuthClient(systems, {
     authUrl,
-    id,
-    secret,
-    clock,
-    ids,
-    fetch,
     onPublishedKeys,
     followed: () => feed.instanceId(),
     onInstance: (instanceId, before) => feed.observeInstance(instanceId, before),
-    onRefused,
   })
-  const keys: KeyStores = createKeyStores({ authClient, schemes, clock, log })
-  const feed: PrincipalFeed & StreamedFeed = createPrincipalFeed({ cache, authClient, clock, log })
+  const following = { ...systems, authClient }
+  const keys: KeyStores = createKeyStores(following, schemes)
+  const feed: PrincipalFeed = new PrincipalFeed(following)
   feed.onPublishedKeys(onPublishedKeys)
-  const feedStream = createFeedStream({ feed, authClient, clock, log })
-  const principals = createPrincipalRecords({ feed, cache, authClient, clock, recordMaxAgeMs })
-  const apiKeys = createApiKeyStore({ authClient, principals, clock, log, secret })
+  const feedStream = createFeedStream(following, feed)
+  const principals = createPrincipalRecords(following, feed, recordMaxAgeMs)
+  const apiKeys = createApiKeyStore(following, principals)
   return {
     authClient,
     keys,

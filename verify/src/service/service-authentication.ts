@@ -34,8 +34,9 @@ import {
   type SignedRequestPorts,
 } from '../../../shared/protocol/authentication/signed-request/signed-request.ts'
 import { createKeySignedVerifier } from '../../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
+import type { ServiceSystems } from '../auth-client/service-systems.ts'
 import { createCachedSessions } from '../credentials/cached-sessions.ts'
-import { type Followed, type FollowPorts, type FollowSettings, followAuthServer } from './follow-auth-server.ts'
+import type { Followed, FollowSettings } from './follow-auth-server.ts'
 
 /** The settings that authentication uses. */
 export interface ServiceSettings extends FollowSettings, SessionCookieSettings {
@@ -50,8 +51,8 @@ export interface ServiceSettings extends FollowSettings, SessionCookieSettings {
   readonly sessionIdleTtlSeconds: number
 }
 
-/** The parts of schemes that each service has of its own. Each is made when its scheme is enabled. */
-export interface OwnParts {
+/** What each service has of its own for its schemes. Each is made when its scheme is enabled. */
+export interface OwnChecks {
   /** The check of passwords that memory does not know, and the limits of guessing. */
   passwords(): Pick<CachedPasswordsOptions, 'verify' | 'loginThrottle'>
   tokenPasswords(): TokenPasswords
@@ -59,28 +60,27 @@ export interface OwnParts {
   digest(): Scheme
 }
 
-/** The parts that the service gives. */
-export interface ServicePorts
-  extends FollowPorts,
+/** What the authentication of a service is made of. */
+export interface ServiceParts
+  extends ServiceSystems,
     Pick<AuthenticationPorts, 'refuseCrossSite' | 'handsOnReusedSignatures' | 'audienceClaims' | 'observe'> {
-  /** Makes the parts that the service has of its own. */
-  readonly ownParts: (followed: Followed) => OwnParts
+  readonly followed: Followed
+  readonly own: OwnChecks
 }
 
 /** The authentication of a service, and the auth server that it follows. */
 export interface ServiceAuthentication extends Authentication, Followed {}
 
 /** Makes the authentication with the enabled schemes. It answers once it is started. */
-export function createServiceAuthentication(settings: ServiceSettings, ports: ServicePorts): ServiceAuthentication {
-  const followed = followAuthServer(settings, ports)
-  const makers = schemeMakers(settings, { ...ports, ...followed, ...ports.ownParts(followed) })
-  const { refuseCrossSite, handsOnReusedSignatures = false, audienceClaims, observe } = ports
+export function createServiceAuthentication(settings: ServiceSettings, parts: ServiceParts): ServiceAuthentication {
+  const { followed, clock, refuseCrossSite, handsOnReusedSignatures = false, audienceClaims, observe } = parts
+  const makers = schemeMakers(settings, parts)
   const authentication = createAuthentication({
     schemes: settings.schemes.map((name) => makers[name]()),
     audience: settings.audience,
     principals: followed.principals,
     refuseCrossSite,
-    clock: ports.clock,
+    clock,
     handsOnReusedSignatures,
     ...(audienceClaims && { audienceClaims }),
     ...(observe && { observe }),
@@ -88,18 +88,19 @@ export function createServiceAuthentication(settings: ServiceSettings, ports: Se
   return { ...followed, ...authentication }
 }
 
-type SchemeParts = Pick<FollowPorts, 'cache' | 'clock'> & Followed & OwnParts
-
-const schemeMakers = (settings: ServiceSettings, parts: SchemeParts): Record<SchemeName, () => Scheme> => ({
+const schemeMakers = (settings: ServiceSettings, parts: ServiceParts): Record<SchemeName, () => Scheme> => ({
   bearer: () => bearer(settings, parts),
   'key-signed': () => keySigned(parts),
-  basic: () => createBasicScheme(cachePasswords({ ...parts, ...parts.passwords() })),
+  basic: () => {
+    const { clock, followed, own } = parts
+    return createBasicScheme(cachePasswords({ clock, principals: followed.principals, ...own.passwords() }))
+  },
   session: () => session(settings, parts),
   'signed-request': () => signedRequest(settings, parts),
-  digest: parts.digest,
+  digest: () => parts.own.digest(),
 })
 
-function bearer({ issuer, resourceMetadata }: ServiceSettings, { keys, clock }: SchemeParts): Scheme {
+function bearer({ issuer, resourceMetadata }: ServiceSettings, { followed: { keys }, clock }: ServiceParts): Scheme {
   const verify = createAccessTokenVerifier({ keys: keys.jwt, issuer, clock })
   return createBearerScheme({
     verify: rememberAwaitedTokens(verify, { keys: keys.jwt, clock }),
@@ -108,31 +109,30 @@ function bearer({ issuer, resourceMetadata }: ServiceSettings, { keys, clock }: 
   })
 }
 
-function keySigned({ keys, clock, tokenPasswords }: SchemeParts): Scheme {
+function keySigned({ followed: { keys }, clock, own }: ServiceParts): Scheme {
   const verify = createKeySignedVerifier({ keys: keys.keySigned, clock })
   return createKeySignedScheme({
     verify: rememberVerifiedTokens(verify, { keys: keys.keySigned, clock }),
     findKey: keys.keySigned.findKey,
-    passwords: tokenPasswords(),
+    passwords: own.tokenPasswords(),
   })
 }
 
-function session({ publicOrigins, sessionIdleTtlSeconds }: ServiceSettings, parts: SchemeParts): Scheme {
-  const { feed, principals, authClient, cache, clock } = parts
+function session({ publicOrigins, sessionIdleTtlSeconds }: ServiceSettings, parts: ServiceParts): Scheme {
   return createSessionScheme({
     cookie: createSessionCookie({ publicOrigins }),
-    sessions: createCachedSessions({ feed, principals, authClient, cache, clock, sessionIdleTtlSeconds }),
+    sessions: createCachedSessions({ ...parts, ...parts.followed }, sessionIdleTtlSeconds),
   })
 }
 
 const signedRequest = (
   { publicOrigin, audience, signatureTtlSeconds }: ServiceSettings,
-  { apiKeys, clock, signatures }: SchemeParts,
+  { followed: { apiKeys }, clock, own }: ServiceParts,
 ): Scheme =>
   createSignedRequestScheme({
     findKey: apiKeys.find,
     noteUse: apiKeys.noteUse,
-    ...signatures(),
+    ...own.signatures(),
     clock,
     ttlSeconds: signatureTtlSeconds,
     publicOrigin,

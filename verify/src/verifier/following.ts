@@ -15,8 +15,10 @@ import { createCrossSiteRule } from '../../../shared/protocol/authentication/cro
 import { questionOf } from '../../../shared/protocol/internal-api/exchange.ts'
 import { type ServiceDescription, serviceExchange } from '../../../shared/protocol/internal-api/service.ts'
 import { catalogueName } from '../../../shared/protocol/principal/catalogue.ts'
-import { askedParts } from '../asked/asked-parts.ts'
+import { askedChecks } from '../asked/asked-checks.ts'
 import { type AuthClient, createAuthClient } from '../auth-client/auth-client.ts'
+import type { ServiceSystems } from '../auth-client/service-systems.ts'
+import { followAuthServer } from '../service/follow-auth-server.ts'
 import { createServiceAuthentication, type ServiceAuthentication } from '../service/service-authentication.ts'
 import { toLog } from './log-of-service.ts'
 import type { VerifierSettings } from './settings.ts'
@@ -62,11 +64,16 @@ export class Following {
   #running: Promise<void> | undefined
 
   constructor(settings: VerifierSettings) {
-    const { authUrl, serviceId: id, serviceSecret: secret } = settings
     this.#settings = settings
     this.#log = toLog(settings.log)
-    const onRefused = () => this.#forget(this.#accepted)
-    this.#client = createAuthClient({ authUrl, id, secret, clock, ids, fetch, onRefused })
+    const systems = this.#systems(() => this.#forget(this.#accepted))
+    this.#client = createAuthClient(systems, settings)
+  }
+
+  #systems(onRefused: () => void): ServiceSystems {
+    const { serviceId, serviceSecret } = this.#settings
+    const cache = createUnsharedCache(clock)
+    return { cache, clock, ids, log: this.#log, fetch, serviceId, serviceSecret, onRefused }
   }
 
   /** Undefined while the auth server has not accepted the service, or refuses it. */
@@ -160,25 +167,19 @@ export class Following {
   }
 
   #authenticationFor(description: ServiceDescription, onRefused: () => void): ServiceAuthentication {
-    const { authUrl, recordMaxAgeMs, publicOrigin, trustedOrigins, serviceId, serviceSecret } = this.#settings
+    const { authUrl, recordMaxAgeMs, publicOrigin, trustedOrigins } = this.#settings
     const { id, audience: name } = description.resourceServer
     const audience = createAudience(name, { isOfPair: id === resourceServerOfPair })
     const history = description.history ?? undefined
-    return createServiceAuthentication(
-      { ...description, authUrl, audience, recordMaxAgeMs, publicOrigin },
-      {
-        cache: createUnsharedCache(clock),
-        clock,
-        ids,
-        log: this.#log,
-        fetch,
-        serviceId,
-        serviceSecret,
-        onRefused,
-        refuseCrossSite: createCrossSiteRule(trustedOrigins),
-        ownParts: ({ authClient }) => askedParts({ authClient, clock, ids, serviceSecret, publicOrigin, history }),
-      },
-    )
+    const systems = this.#systems(onRefused)
+    const settings = { ...description, authUrl, audience, recordMaxAgeMs, publicOrigin }
+    const followed = followAuthServer(settings, systems)
+    return createServiceAuthentication(settings, {
+      ...systems,
+      followed,
+      own: askedChecks({ ...systems, authClient: followed.authClient, publicOrigin, history }),
+      refuseCrossSite: createCrossSiteRule(trustedOrigins),
+    })
   }
 
   /** The auth server refuses the service: nothing that it said before holds. */

@@ -7,8 +7,9 @@ import { createPrincipalPublisher } from '../../../../auth-server/principals/pri
 import { systemClock } from '../../../../shared/platform/clock.ts'
 import { createLog } from '../../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
-import { createPrincipalFeed } from '../../../../verify/src/principals/principal-feed.ts'
+import { PrincipalFeed } from '../../../../verify/src/principals/principal-feed.ts'
 import { createPrincipalRecords } from '../../../../verify/src/principals/principal-records.ts'
+import { fakeSystems } from '../../fake-systems.ts'
 import type { Backend } from '../../stores/backends.ts'
 
 const log = createLog({ level: 'silent', format: 'json' })
@@ -66,9 +67,9 @@ export async function openDealPart(backend: Backend, authParts: readonly AuthPar
       return { instanceId, record: catalogue }
     },
   }
-  const feed = createPrincipalFeed({ cache, authClient, clock: systemClock, log })
-  const ports = { feed, cache, authClient, clock: systemClock, recordMaxAgeMs: 300_000 }
-  const records = createPrincipalRecords(ports)
+  const systems = fakeSystems({ cache, authClient })
+  const feed = new PrincipalFeed(systems)
+  const records = createPrincipalRecords(systems, feed, 300_000)
   await feed.start()
   return {
     records,

@@ -1,11 +1,11 @@
 /**
- * The parts of schemes that a service has of its own when it has no secret of a caller: the auth server checks
- * passwords, Digest responses and signatures by HMAC, and counts what works once.
+ * The checks that a service has of its own when it has no secret of a caller: the auth server checks passwords,
+ * Digest responses and signatures by HMAC, and counts what works once.
  */
 import type { Clock } from '../../../shared/platform/clock.ts'
-import type { IdSource } from '../../../shared/platform/ids.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { Traced } from '../../../shared/platform/trace-context.ts'
+import { createDigestNonces } from '../../../shared/protocol/authentication/digest/digest-nonce.ts'
 import type { TokenPasswords } from '../../../shared/protocol/authentication/key-signed/key-signed.ts'
 import {
   attemptOf,
@@ -16,34 +16,29 @@ import type { UseSignature } from '../../../shared/protocol/authentication/signe
 import { questionOf } from '../../../shared/protocol/internal-api/exchange.ts'
 import { usedSignaturesExchange } from '../../../shared/protocol/internal-api/used-signatures.ts'
 import type { ReceivedRequest } from '../../../shared/protocol/internal-api/verify-request.ts'
-import type { AuthClient } from '../auth-client/auth-client.ts'
-import type { OwnParts } from '../service/service-authentication.ts'
+import type { AuthClient, FollowingSystems } from '../auth-client/auth-client.ts'
+import type { OwnChecks } from '../service/service-authentication.ts'
 import { type Accepted, type AskAboutRequest, AskedRefusal, askAboutRequests } from './ask-about-requests.ts'
 import { createAskedDigest } from './asked-digest.ts'
 import { credentialOf, describeRequest } from './described-request.ts'
 import { createRefusedAttempts } from './refused-attempts.ts'
 
-/** What the parts are made of. */
-export interface AskedPartsPorts {
-  readonly authClient: Pick<AuthClient, 'ask'>
-  readonly clock: Clock
-  readonly ids: IdSource
-  /** The secret of the service. */
-  readonly serviceSecret: string
+/** The service that asks. */
+export interface AskingService extends FollowingSystems {
   /** The origin that clients of the service see. */
   readonly publicOrigin: string
   /** The history of the auth database, for Digest nonces; undefined where it is not known. */
   readonly history: string | undefined
 }
 
-/** Makes the parts. */
-export function askedParts(ports: AskedPartsPorts): OwnParts {
-  const { authClient, clock, ids, serviceSecret, publicOrigin, history } = ports
-  const ask = askAboutRequests({ authClient, serviceSecret })
-  const parts = { ask, askOfSecret: askOfSecrets(ask, publicOrigin), clock }
+/** Makes the checks. */
+export function askedChecks(service: AskingService): OwnChecks {
+  const { authClient, clock, ids, serviceSecret, publicOrigin, history } = service
+  const ask = askAboutRequests(service)
+  const askOfSecret = askOfSecrets(ask, publicOrigin)
   return {
-    passwords: () => askedPasswords(parts),
-    tokenPasswords: () => askedTokenPasswords(parts),
+    passwords: () => askedPasswords(askOfSecret, clock),
+    tokenPasswords: () => askedTokenPasswords(askOfSecret, clock),
     signatures: () => ({
       demandsAudience: true,
       use: useElsewhere(authClient),
@@ -53,15 +48,10 @@ export function askedParts(ports: AskedPartsPorts): OwnParts {
         return credentialOf(await ask(described, request), request)
       },
     }),
-    digest: () =>
-      createAskedDigest({
-        ask,
-        publicOrigin,
-        secrets: [serviceSecret],
-        clock,
-        ids,
-        history: { present: () => history },
-      }),
+    digest: () => {
+      const nonces = createDigestNonces({ secrets: [serviceSecret], clock, ids, history: { present: () => history } })
+      return createAskedDigest(ask, publicOrigin, nonces)
+    },
   }
 }
 
@@ -88,13 +78,8 @@ const askOfSecrets =
     }
   }
 
-interface AskedSecretParts {
-  readonly askOfSecret: AskOfSecret
-  readonly clock: Clock
-}
-
 /** The auth server counts the attempts that it checks, and the service refuses whom it refused. */
-function askedPasswords({ askOfSecret, clock }: AskedSecretParts): ReturnType<OwnParts['passwords']> {
+function askedPasswords(askOfSecret: AskOfSecret, clock: Clock): ReturnType<OwnChecks['passwords']> {
   const refused = createRefusedAttempts(clock)
   return {
     loginThrottle: refused,
@@ -107,7 +92,7 @@ function askedPasswords({ askOfSecret, clock }: AskedSecretParts): ReturnType<Ow
 }
 
 /** The password of a token is checked with the token, which names the hash. */
-function askedTokenPasswords({ askOfSecret, clock }: AskedSecretParts): TokenPasswords {
+function askedTokenPasswords(askOfSecret: AskOfSecret, clock: Clock): TokenPasswords {
   const refused = createRefusedAttempts(clock)
   return rememberTokenPasswords({
     loginThrottle: refused,
@@ -122,7 +107,7 @@ function askedTokenPasswords({ askOfSecret, clock }: AskedSecretParts): TokenPas
 
 /** Marks signatures of unsafe requests as used, at the auth server. */
 const useElsewhere =
-  (authClient: Pick<AuthClient, 'ask'>): UseSignature =>
+  (authClient: AuthClient): UseSignature =>
   async ({ keyId: apiKey, digest: signature, expiresAt }) => {
     const question = questionOf(usedSignaturesExchange, { path: {}, body: { apiKey, signature, expiresAt } })
     const { status, body } = await authClient.ask(question)
