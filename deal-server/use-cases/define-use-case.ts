@@ -180,7 +180,7 @@ const isOwner = (deal: Deal, user: UserIdentity): boolean => owns(user, deal)
 export function defineDealCommand<Schema extends z.ZodType<Params>, const Verb extends string>(
   definition: DealCommandDefinition<Schema, Verb>,
 ): Command<Verb, Schema> {
-  const { name, onDeleted = false, ownNeedsNoRight = false, isOwn = isOwner } = definition
+  const { name, makes, assignableUsers, onDeleted = false, ownNeedsNoRight = false, isOwn = isOwner } = definition
   const right = definition.right.name
   const mayRun = (deal: Deal, caller: CommandCaller, params?: z.output<Schema>): boolean => {
     const width = widthOf(caller.rights, right)
@@ -193,18 +193,23 @@ export function defineDealCommand<Schema extends z.ZodType<Params>, const Verb e
     declaredRight: definition.right,
     target: 'deal',
     onDeleted,
-    mayRun: (deal, caller) => mayRun(deal, caller),
+    mayRun,
     guard: (deal) => definition.guard?.(deal) ?? definition.limit?.(deal),
     bind: (value, at) => {
       const params = checkValue(definition.params, value, { at })
+      const others = definition.additionalRights?.(params) ?? []
       return {
-        ...boundParts(definition, params, at),
+        name,
+        makes,
+        at,
+        params,
         target: 'deal',
         onDeleted,
         chosenDealId: undefined,
-        ...(ownNeedsNoRight && { rights: [] }),
+        rights: ownNeedsNoRight ? [] : [right, ...others],
+        assignableUsers: () => assignableUsers?.(params) ?? [],
+        isFulfilledBy: () => false,
         missingRights: (deal, caller) => {
-          const others = definition.additionalRights?.(params) ?? []
           if (deal)
             return [
               ...(mayRun(deal, caller, params) ? [] : [right]),
@@ -240,7 +245,7 @@ function guarded<Schema extends z.ZodType>(
 export function defineCreation<Schema extends z.ZodType<Params>, const Verb extends string>(
   definition: CreationDefinition<Schema, Verb>,
 ): Command<Verb, Schema> {
-  const { name, decide } = definition
+  const { name, makes, assignableUsers, decide } = definition
   const right = definition.right.name
   return {
     ...definition,
@@ -253,31 +258,23 @@ export function defineCreation<Schema extends z.ZodType<Params>, const Verb exte
     bind: (value, at) => {
       const params = checkValue(definition.params, value, { at })
       return {
-        ...boundParts(definition, params, at),
+        name,
+        makes,
+        at,
+        params,
         target: 'collection',
         onDeleted: false,
+        chosenDealId: definition.dealId(params),
+        rights: [right, ...(definition.additionalRights?.(params) ?? [])],
+        assignableUsers: () => assignableUsers?.(params) ?? [],
+        isFulfilledBy: () => false,
         missingRights: (_, caller) =>
           definition.isOwn(params, caller) || widthOf(caller.rights, right) === 'all' ? [] : [right],
-        chosenDealId: definition.dealId(params),
         decide: (existing, context) => asSteps(name, decide(existing, params, context)),
       }
     },
   }
 }
-
-const boundParts = <Schema extends z.ZodType<Params>>(
-  { name, makes, right, additionalRights, assignableUsers }: Definition<Schema>,
-  params: z.output<Schema>,
-  at: string,
-) => ({
-  name,
-  makes,
-  at,
-  params,
-  rights: [right.name, ...(additionalRights?.(params) ?? [])],
-  assignableUsers: () => assignableUsers?.(params) ?? [],
-  isFulfilledBy: () => false,
-})
 
 function asSteps(useCase: string, decision: Decision): Steps | DealRefusal {
   if (isRefusal(decision)) return decision
