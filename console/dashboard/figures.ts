@@ -37,7 +37,7 @@ export type ReadFigures = (asked: {
 }) => Promise<Figures>
 
 /** Makes the reader of the figures, one for each server. Its callers may read deals. */
-export function createReadFigures(clock: Pick<Clock, 'now' | 'monotonic'>): ReadFigures {
+export function createReadFigures(clock: Clock): ReadFigures {
   const sumsOf = createReadSums(clock)
   const listsOf = shareReading(clock, readLists)
   return async function readFigures({ api, caller, period }) {

@@ -13,10 +13,7 @@ const keptTimes = 10
 export type SharedReading<Result> = (api: DealApi, caller: Pick<Caller, 'rights'>) => Promise<Result | undefined>
 
 /** Shares the results of `read` among callers who read all deals. Who reads own deals alone gets a reading alone. */
-export function shareReading<Result>(
-  clock: Pick<Clock, 'monotonic'>,
-  read: (api: DealApi) => Promise<Result>,
-): SharedReading<Result> {
+export function shareReading<Result>(clock: Clock, read: (api: DealApi) => Promise<Result>): SharedReading<Result> {
   let last: { readonly result: Promise<Result | undefined>; until: number } | undefined
   return (api, { rights }) => {
     if (!rights.has('deal.read')) return read(api).catch(() => undefined)

@@ -52,7 +52,7 @@ export function lastSpans(period: Period, now: number): readonly Span[] {
 }
 
 /** Makes the reader of the sums, one for each server. */
-export function createReadSums(clock: Pick<Clock, 'now' | 'monotonic'>): ReadSums {
+export function createReadSums(clock: Clock): ReadSums {
   const shared = (period: Period) => shareReading(clock, (api) => readSums(api, lastSpans(period, clock.now())))
   const readings = { month: shared('month'), week: shared('week') }
   return ({ api, caller }, period) => readings[period](api, caller)

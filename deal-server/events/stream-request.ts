@@ -16,7 +16,7 @@ export interface StreamRequest {
 
 /** The test whether an event is one that the client wants. */
 export const isWantedBy =
-  ({ dealId, types }: Pick<StreamRequest, 'dealId' | 'types'>) =>
+  ({ dealId, types }: StreamRequest) =>
   (event: LoggedEvent): boolean =>
     (dealId === undefined || event.dealId === dealId) && (types === undefined || types.has(event.type))
 

@@ -29,7 +29,7 @@ const timeoutMs = 60_000
 
 /** Compares all rows with the events, some thousand of these at a time, by ids. Locks nothing. @throws Unavailable */
 export async function* checkDeals(
-  database: Pick<Database, 'readWithin'>,
+  database: Database,
   { signal, window = windowSize }: { readonly signal: AbortSignal; readonly window?: number },
 ): AsyncGenerator<CheckedDeals> {
   for (let after: string | undefined; ; ) {
@@ -67,7 +67,7 @@ const readEventsStatement = one.statement(sql`select to_json(${e}) as event from
  * Writes the row of a deal and its tasks as the events say. False when the events are not ahead of the row, or are not
  * a whole history. Servers may run. @throws Unavailable
  */
-export async function mendDeal(database: Pick<Database, 'queryAll' | 'write'>, id: string): Promise<boolean> {
+export async function mendDeal(database: Database, id: string): Promise<boolean> {
   const bucket = bucketOf(id)
   const [[found], history] = await database.queryAll<[{ deal: DealRow }, { event: EventRow }]>([
     aboutDeals(readDealsStatement, [id]),

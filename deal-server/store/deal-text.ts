@@ -73,10 +73,7 @@ const readTextsStatement = ofDeals(
 )
 
 /** Reads deals by their ids, in this order; undefined for an id without a deal. */
-export async function readTexts(
-  database: Pick<Reads, 'query'>,
-  ids: readonly string[],
-): Promise<(DealText | undefined)[]> {
+export async function readTexts(database: Reads, ids: readonly string[]): Promise<(DealText | undefined)[]> {
   type Row = Omit<DealText, 'version'> & { readonly version: string }
   const rows = await database.query<Row>(...aboutDeals(readTextsStatement, ids))
   const found = new Map(

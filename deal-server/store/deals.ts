@@ -95,7 +95,7 @@ type StoredDeal = { readonly deal: DealRow; readonly tasks: TaskRow[] | null }
 const byId = (rows: readonly StoredDeal[]): ReadonlyMap<string, Deal> =>
   new Map(rows.map(({ deal, tasks }) => [deal.id, dealOfRow(deal, tasks)]))
 
-async function readDeals(reads: Pick<Reads, 'query'>, ids: readonly string[]): Promise<(Deal | undefined)[]> {
+async function readDeals(reads: Reads, ids: readonly string[]): Promise<(Deal | undefined)[]> {
   const found = byId(await reads.query<StoredDeal>(...aboutDeals(readDealsStatement, ids)))
   return ids.map((id) => found.get(id))
 }
@@ -114,7 +114,7 @@ function aboutCommands(keys: readonly CommandKey[]): Statement {
 const textOf = ({ principalId, commandId }: CommandKey): string => `${principalId} ${commandId}`
 
 /** Deals, ids of purged deals and commands are read by statements that leave together. */
-async function loadAll(reads: Pick<Reads, 'queryAll'>, items: readonly LoadItem[]): Promise<Loaded[]> {
+async function loadAll(reads: Reads, items: readonly LoadItem[]): Promise<Loaded[]> {
   const unique = (ids: readonly (string | undefined)[]) => [...new Set(ids.filter((id) => id !== undefined))]
   const ids = unique(items.map(({ dealId }) => dealId))
   const created = unique(items.map(({ dealId, forCreation }) => (forCreation ? dealId : undefined)))

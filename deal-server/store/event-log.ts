@@ -31,7 +31,7 @@ interface RunRow {
 }
 
 /** The result of `findLastStatement`. */
-interface FoundRow extends Pick<RunRow, 'history'> {
+interface FoundRow extends RunRow {
   readonly place: Place | null
 }
 
@@ -89,7 +89,7 @@ export function createEventLog(database: Database): EventLog {
 
 /** The next page of what is in slices. `isIncomplete` says whether something is not. */
 async function readPage(
-  database: Pick<Database, 'query'>,
+  database: Database,
   after: Place,
   { limit, dealId, hidesDeleted = false }: ReadOptions,
 ): Promise<EventPage> {

@@ -33,7 +33,7 @@ export interface MarkedList<Row, Item> {
  * @throws ProblemError `outdated-cursor` for a position of another history; Unavailable as `requirePrimary`
  */
 export async function readMarkedPage<Row extends MarkedRow, Item>(
-  database: Pick<Reads, 'query'>,
+  database: Reads,
   { limit, after }: PageRequest,
   { read, item, position, isKept }: MarkedList<Row, Item>,
 ): Promise<Page<Item>> {
@@ -46,7 +46,7 @@ export async function readMarkedPage<Row extends MarkedRow, Item>(
 }
 
 /** An empty page has no row to tell. */
-const historyOf = async (database: Pick<Reads, 'query'>, [first]: readonly MarkedRow[]): Promise<History> =>
+const historyOf = async (database: Reads, [first]: readonly MarkedRow[]): Promise<History> =>
   first ? requirePrimary(first.history) : readPresentHistory(database)
 
 /** The refusal of a position of another history. */

@@ -24,7 +24,7 @@ interface Options {
   readonly origin: string
   /** The enabled schemes: every 401 names them. */
   readonly schemes: readonly string[]
-  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  readonly log: Log
 }
 
 const internalError = {

@@ -88,5 +88,5 @@ export interface StreamInvocation {
   readonly kind: 'stream'
   readonly rights: readonly string[]
   /** The client's `mayRead` throws when the caller's credential is no longer valid or a right was removed. */
-  open(events: Pick<EventStreams, 'open' | 'canBegin'>, client: StreamClient): Promise<HttpResponse>
+  open(events: EventStreams, client: StreamClient): Promise<HttpResponse>
 }

@@ -14,7 +14,7 @@ export interface BoundedCacheOptions {
   /** The longest life of an entry, in milliseconds; without limit when left out. */
   readonly ttlMs?: number
   /** The clock for entries that expire. */
-  readonly clock?: Pick<Clock, 'monotonic'>
+  readonly clock?: Clock
 }
 
 /** A table whose keys are texts. */

@@ -16,7 +16,7 @@ import { lifetimeMs, type Versioned } from './cache.ts'
 export interface CacheSealsOptions {
   /** SERVICE_SECRET: the first secret seals, all of them open. */
   readonly secrets: readonly string[]
-  readonly clock: Pick<Clock, 'now'>
+  readonly clock: Clock
 }
 
 /** Seals and opens entries and messages. */

@@ -10,7 +10,7 @@ export interface SharedCalls<Result> {
 
 /** How long after its begin a call is joined, in milliseconds. */
 export interface SharedFor {
-  readonly clock: Pick<Clock, 'monotonic'>
+  readonly clock: Clock
   readonly ms: number
 }
 

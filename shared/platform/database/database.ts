@@ -103,7 +103,7 @@ export interface Database {
 }
 
 /** Reads of a database. */
-export type Reads = Pick<Database, 'query' | 'queryAll' | 'drizzle' | 'readWithin'>
+export type Reads = Database
 
 /** The text of a statement and its parameters. */
 export type Statement = readonly [text: string, parameters: readonly Parameter[]]

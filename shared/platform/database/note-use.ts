@@ -29,7 +29,7 @@ const used = parameters({ id: 'uuid', now: 'timestamptz' })
 
 /** Creates the function for one process. */
 export function createNoteUse(
-  { database, clock }: { readonly database: Pick<Database, 'write'>; readonly clock: Clock },
+  { database, clock }: { readonly database: Database; readonly clock: Clock },
   { table, id, lastUsedAt }: UsedRows,
 ): NoteUse {
   const useSql = used.statement(sql`update ${table} set ${sql.identifier(lastUsedAt.name)} = ${used.now}

@@ -2,11 +2,7 @@ import type { Certificate } from '../http/server/certificate.ts'
 import type { Metrics, ServerName } from './metrics.ts'
 
 /** Says when the certificate that a server serves with expires; nothing for a server without one. */
-export function observeCertificate(
-  metrics: Metrics,
-  server: ServerName,
-  certificate: Pick<Certificate, 'expiresAt'> | undefined,
-): void {
+export function observeCertificate(metrics: Metrics, server: ServerName, certificate: Certificate | undefined): void {
   metrics.gauge(
     {
       name: 'certificate_expiry_timestamp_seconds',

@@ -26,10 +26,7 @@ const waySql = `select pg_backend_pid() as pid, pg_is_in_recovery() as "isStandb
  *
  * @throws Unavailable with one line that says what to do
  */
-export async function requireSuitable(
-  session: PostgresSession,
-  servers: Pick<PostgresServers, 'address' | 'refusalOfStandby'>,
-): Promise<void> {
+export async function requireSuitable(session: PostgresSession, servers: PostgresServers): Promise<void> {
   const { isPooled } = servers.address
   const result = await session.run((client) => client.unsafe<Way[]>(waySql))
   const { state } = result as WithState

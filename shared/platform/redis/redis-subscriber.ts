@@ -17,7 +17,7 @@ export interface RedisSubscriberParts {
   readonly listeners: ChannelListeners
   /** The message in a text on a channel; undefined when it must be ignored. */
   readonly open: (channel: string, text: string) => string | undefined
-  readonly clock: Pick<Clock, 'monotonic'>
+  readonly clock: Clock
   /** The longest time that subscribing and unsubscribing wait for Redis, in milliseconds. */
   readonly timeoutMs: number
   readonly onError: (error: Error) => void

@@ -17,7 +17,7 @@ export interface TracedServer {
   readonly version: string
   /** An id of this process. */
   readonly instance: string
-  readonly log: Pick<Log, 'warn' | 'info'>
+  readonly log: Log
 }
 
 /** The traces of one server. */

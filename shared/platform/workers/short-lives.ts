@@ -8,10 +8,10 @@ const longestPauseMs = 10_000
 
 /** The short lives of a machine's workers in a row. */
 export class ShortLives {
-  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #clock: Clock
   #count = 0
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  constructor(clock: Clock) {
     this.#clock = clock
   }
 

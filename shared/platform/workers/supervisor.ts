@@ -22,7 +22,7 @@ export interface SupervisorOptions {
   readonly workers: number
   readonly host: string
   readonly port: number
-  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  readonly log: Log
   /** Ends the process when workers die again and again. */
   onHopeless(error: OperatorError): void
 }

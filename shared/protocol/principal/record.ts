@@ -52,8 +52,7 @@ export interface PrincipalRecord extends Omit<StoredPrincipal, 'schema' | 'direc
 export const secondFactorMark = 'second-factor-required'
 
 /** True when the principal needs a second factor. */
-export const needsSecondFactor = ({ revokedIds }: Pick<PrincipalRecord, 'revokedIds'>): boolean =>
-  revokedIds.includes(secondFactorMark)
+export const needsSecondFactor = ({ revokedIds }: PrincipalRecord): boolean => revokedIds.includes(secondFactorMark)
 
 /** A record in one instance. */
 export interface InstanceRecord<Stored> {

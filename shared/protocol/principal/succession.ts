@@ -20,19 +20,13 @@ export interface Succession {
 }
 
 /** Leaves the notes. @throws Unavailable */
-export async function announceSuccession(
-  cache: Pick<Cache, 'putVersioned'>,
-  { instanceId, formers, number }: Succession,
-): Promise<void> {
+export async function announceSuccession(cache: Cache, { instanceId, formers, number }: Succession): Promise<void> {
   const note = { version: number, value: instanceId }
   await Promise.all(formers.map((former) => cache.putVersioned(keyOf(former), note, { ttlSeconds: lifeSeconds })))
 }
 
 /** The instance that has taken the place of this one; undefined when there is no note. @throws Unavailable */
-export async function findSuccessor(
-  cache: Pick<Cache, 'getVersioned'>,
-  instanceId: string,
-): Promise<string | undefined> {
+export async function findSuccessor(cache: Cache, instanceId: string): Promise<string | undefined> {
   const note = await cache.getVersioned(keyOf(instanceId))
   return instanceIdSchema.safeParse(note?.value).data
 }

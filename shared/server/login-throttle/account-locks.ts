@@ -12,8 +12,8 @@ import { foldUsername } from '../../protocol/principal/record.ts'
 
 /** The systems that locks use. */
 export interface AccountLocksOptions {
-  readonly cache: Pick<Cache, 'putVersioned' | 'getVersioned'>
-  readonly clock: Pick<Clock, 'now'>
+  readonly cache: Cache
+  readonly clock: Clock
   /** SERVICE_SECRET: all that are accepted. */
   readonly secrets: readonly string[]
   /** The throttle generation of an account; undefined for an unknown one. Absent: counts never start over. */

@@ -19,7 +19,7 @@ import { createRecentlyOpen } from './recently-open.ts'
 
 /** The cache and the limits of the throttle. */
 export interface LoginThrottleOptions extends AccountLocksOptions {
-  readonly cache: Pick<Cache, 'beginAttempt' | 'endAttempt' | 'allowsAttempt' | 'putVersioned' | 'getVersioned'>
+  readonly cache: Cache
   readonly clock: Clock
   readonly ids: IdSource
   readonly limits: LoginThrottleLimits

@@ -57,7 +57,7 @@ const rememberedClients = { maxEntries: maxRemembered, maxBytes: 1_000_000 }
 
 /** An empty filter. `kindOf` gives the kind of a refusal: the tried secret and the reason, as one of a few texts. */
 export function createFloodFilter<Refusal extends AttributedRefusal>(
-  { monotonic }: Pick<Clock, 'monotonic'>,
+  { monotonic }: Clock,
   kindOf: (refusal: Refusal) => string,
 ): FloodFilter<Refusal> {
   const floods = new Map<string, Flood<Refusal>>()

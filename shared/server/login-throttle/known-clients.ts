@@ -11,11 +11,11 @@ import type { AttemptKeys } from './attempt-keys.ts'
 
 /** The cache and the clock of known clients. */
 export interface KnownClientsOptions {
-  readonly cache: Pick<Cache, 'putVersioned' | 'getVersioned'>
+  readonly cache: Cache
   readonly clock: Clock
 }
 
-type Client = Pick<AttemptKeys, 'successes' | 'knownBy'>
+type Client = AttemptKeys
 
 /** The known clients of accounts. */
 export interface KnownClients {
@@ -24,7 +24,7 @@ export interface KnownClients {
   /** Looks in the cache, too. */
   find(client: Client): Promise<boolean>
   /** Remembers a login of the account from this client; undefined when the caller need not wait. */
-  remember(client: Pick<Client, 'successes'>): Promise<void> | undefined
+  remember(client: Client): Promise<void> | undefined
 }
 
 /** A client is forgotten after this time without a login, in seconds. */
@@ -39,7 +39,7 @@ const remembered = { maxEntries: 50_000, maxBytes: 16_000_000, ttlMs: knownForSe
 export function createKnownClients({ cache, clock }: KnownClientsOptions): KnownClients {
   /** The time of this process's last write to the cache, or minus infinity. */
   const writtenAt = createBoundedCache<number>({ ...remembered, clock })
-  const has = ({ successes: [name] }: Pick<Client, 'successes'>) => name !== undefined && writtenAt.has(name)
+  const has = ({ successes: [name] }: Client) => name !== undefined && writtenAt.has(name)
   const write = async (names: readonly string[]) => {
     const mark = { version: 1, value: '' }
     const written = names.map((name) => cache.putVersioned(name, mark, { ttlSeconds: knownForSeconds }))

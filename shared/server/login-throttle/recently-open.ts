@@ -8,7 +8,7 @@ import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { AttemptKeys } from './attempt-keys.ts'
 
-type Client = Pick<AttemptKeys, 'prefix' | 'own'>
+type Client = AttemptKeys
 
 /** The accounts and clients that were recently below their limits. */
 export interface RecentlyOpen {
@@ -26,7 +26,7 @@ const openForMs = 200
 const remembered = { maxEntries: 10_000, maxBytes: 4_000_000 }
 
 /** No client is remembered at first. */
-export function createRecentlyOpen({ monotonic }: Pick<Clock, 'monotonic'>): RecentlyOpen {
+export function createRecentlyOpen({ monotonic }: Clock): RecentlyOpen {
   /** The number of the latest attempt, by client prefix. */
   const latest = createBoundedCache<number>(remembered)
   const open = createBoundedCache<{ readonly latest: number; readonly until: number }>(remembered)

@@ -7,7 +7,7 @@ import { projectVersion } from '../../platform/project-folder.ts'
 /** The parts of a server that have metrics. */
 export interface ServerParts {
   readonly dependencies: readonly Dependency[]
-  readonly housekeeping: Pick<Housekeeping, 'removed'>
+  readonly housekeeping: Housekeeping
   readonly hashing: () => HashingLoad
 }
 

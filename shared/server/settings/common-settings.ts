@@ -210,10 +210,7 @@ export function missingSettings(
 }
 
 /** A problem when several workers would have to share what is in the memory of one process. */
-export function workersWithoutServices(
-  mode: Mode,
-  { WORKERS, REDIS_URL }: Pick<CommonValues, 'WORKERS' | 'REDIS_URL'>,
-): SettingProblem[] {
+export function workersWithoutServices(mode: Mode, { WORKERS, REDIS_URL }: CommonValues): SettingProblem[] {
   if (WORKERS === 1) return []
   if (mode === 'together') {
     return [{ variable: 'WORKERS', expected: 'must be 1 under npm start, which runs both servers in one process' }]
@@ -224,7 +221,7 @@ export function workersWithoutServices(
 }
 
 /** A problem when only one of certificate and key is set. */
-export function halfCertificate(values: Pick<CommonValues, 'TLS_CERT' | 'TLS_KEY'>): SettingProblem[] {
+export function halfCertificate(values: CommonValues): SettingProblem[] {
   const { TLS_CERT, TLS_KEY } = values
   if ((TLS_CERT === undefined) === (TLS_KEY === undefined)) return []
   const [variable, other] = TLS_CERT === undefined ? ['TLS_CERT', 'TLS_KEY'] : ['TLS_KEY', 'TLS_CERT']

@@ -17,7 +17,7 @@ export interface Ways {
  * Warns of each connection that leaves this machine without TLS to a verified host (ASVS 12.3.2), which can be
  * acceptable in a private network, and of parameters without effect.
  */
-export function warnOfWays(log: Pick<Log, 'warn'>, { databases, redisUrl }: Ways): void {
+export function warnOfWays(log: Log, { databases, redisUrl }: Ways): void {
   for (const [setting, url] of Object.entries(databases)) {
     if (url === undefined) continue
     if (!isVerifiedDatabaseUrl(url)) log.warn(`${setting}: ${sentence} sslmode=verify-full`)

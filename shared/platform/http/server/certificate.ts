@@ -69,7 +69,7 @@ export interface Certificate {
 
 /** The log, and how often the files are checked. */
 export interface CertificateOptions {
-  readonly log: Pick<Log, 'info' | 'error'>
+  readonly log: Log
   /** How often the files are read, in milliseconds; each minute when left out. */
   readonly intervalMs?: number
 }

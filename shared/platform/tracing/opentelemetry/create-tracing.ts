@@ -65,7 +65,7 @@ export function createTracing(settings: TracingSettings, server: TracedServer): 
 
 const withoutName = ({ 'service.name': _name, ...others }: TracingSettings['resource']) => others
 
-function samplerOf({ sampler, ratio }: Pick<TracingSettings, 'sampler' | 'ratio'>): Sampler {
+function samplerOf({ sampler, ratio }: TracingSettings): Sampler {
   const root = sampler.endsWith('always_off')
     ? new AlwaysOffSampler()
     : sampler.endsWith('ratio')

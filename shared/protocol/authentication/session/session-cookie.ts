@@ -46,7 +46,7 @@ export function createSessionCookie({ publicOrigins }: SessionCookieSettings): S
  * `Set-Cookie` lines that make a browser forget all cookies of the name that it may have sent, also those that others
  * have set. A browser has one cookie at most of a name with the prefix.
  */
-export function expireAll(cookie: Pick<SessionCookie, 'expire'>, request: HttpRequest): string[] {
+export function expireAll(cookie: SessionCookie, request: HttpRequest): string[] {
   const line = cookie.expire(request)
   if (line.startsWith(secureName)) return [line]
   return placesOf(request).map((place) => line.replace('Path=/', place))

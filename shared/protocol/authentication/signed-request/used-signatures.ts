@@ -46,7 +46,7 @@ function useSql(schema: ServerSchema) {
 
 /** The used signatures of a server. */
 export function createUsedSignatures(
-  { database, clock }: { readonly database: Pick<Database, 'write'>; readonly clock: Clock },
+  { database, clock }: { readonly database: Database; readonly clock: Clock },
   schema: ServerSchema,
 ): UseSignature {
   const statement = useSql(schema)

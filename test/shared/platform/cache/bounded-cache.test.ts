@@ -38,7 +38,7 @@ describe('a table in memory', () => {
       maxEntries: 10,
       maxBytes: 1_000,
       ttlMs: 100,
-      clock: { monotonic: () => now },
+      clock: { now: () => now, monotonic: () => now },
     })
     table.set('usual', true)
     table.set('longer', true, { ttlMs: 200 })

@@ -60,7 +60,7 @@ class Run {
       maxBytes: 100_000,
       ttlMs,
       unknownForMs,
-      clock: { monotonic: () => this.now },
+      clock: { now: () => this.now, monotonic: () => this.now },
       isGood: ({ isGood }) => isGood,
     })
   }

@@ -31,7 +31,7 @@ describe('calls under way', () => {
 
   it('are not joined when they are too old, and leave the younger one alone when they end', async () => {
     let now = 0
-    const calls = createSharedCalls<string>({ clock: { monotonic: () => now }, ms: 500 })
+    const calls = createSharedCalls<string>({ clock: { now: () => now, monotonic: () => now }, ms: 500 })
     const [old, young, none] = [openCalls(), openCalls(), openCalls()]
     const results = [calls.share('a', old.call)]
     now = 500

@@ -4,7 +4,7 @@ import { ShortLives } from '../../../../shared/platform/workers/short-lives.ts'
 describe('a worker that dies', () => {
   it('is replaced at once, and after growing pauses when its successors die soon', () => {
     let now = 0
-    const lives = new ShortLives({ monotonic: () => now })
+    const lives = new ShortLives({ now: () => now, monotonic: () => now })
     const diesAfter = (ms: number) => {
       const readyAt = now
       now += ms

@@ -7,7 +7,7 @@ const home = '203.0.113.7'
 function open() {
   let time = 0
   const kindOf = ({ kind }: { kind: string }) => kind
-  const filter = createFloodFilter<ReturnType<typeof refusalOf>>({ monotonic: () => time }, kindOf)
+  const filter = createFloodFilter<ReturnType<typeof refusalOf>>({ now: () => time, monotonic: () => time }, kindOf)
   const take = (actor: string | null, address: string | null = home, kind = 'digest') =>
     filter.take(refusalOf(actor, address, kind))?.count
   const pass = (milliseconds: number) => {
