@@ -24,8 +24,7 @@ const loginSchema = z.object({
   }),
 })
 
-/** A login that is kept: its servers, whose it is, its tokens. */
-export type KeptLogin = z.infer<typeof loginSchema>
+type KeptLogin = z.infer<typeof loginSchema>
 
 /** The file of one profile. */
 export interface LoginFile {

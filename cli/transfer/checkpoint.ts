@@ -30,8 +30,7 @@ export const newImportState = (key: string): ImportState => ({
   refusedBytes: 0,
 })
 
-/** Keeps the state of one import. */
-export interface Checkpoint {
+interface Checkpoint {
   /** Undefined when there is none, or when it is of another content. */
   load(key: string): Promise<ImportState | undefined>
   /** Writes the state, unless it was written a moment ago. */

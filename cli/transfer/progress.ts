@@ -9,8 +9,7 @@ export interface Progress {
   stop(): void
 }
 
-/** Where and how progress is shown. */
-export interface ProgressOptions {
+interface ProgressOptions {
   readonly stream: NodeJS.WritableStream & { readonly isTTY?: boolean }
   /** Undefined when it is not known. */
   readonly total: number | undefined

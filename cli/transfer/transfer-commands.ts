@@ -9,8 +9,7 @@ import { filterOptions } from './filters.ts'
 import { canBeReadAgain, type ImportResult, importDeals } from './import-deals.ts'
 import { counted, createProgress } from './progress.ts'
 
-/** What the commands work with. */
-export interface TransferPorts {
+interface TransferPorts {
   /** The deal server, with the credential of the person. */
   readonly dealServer: () => Promise<DealServer>
   readonly streams: {

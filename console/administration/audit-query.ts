@@ -7,8 +7,7 @@ export type AuditEntries = AuthReply<'GET /audit'>
 /** One of them. */
 export type AuditEntry = AuditEntries['items'][number]
 
-/** The filters as the page has them. */
-export const auditFilterNames = ['actor', 'action', 'target', 'outcome', 'from', 'to', 'order'] as const
+const auditFilterNames = ['actor', 'action', 'target', 'outcome', 'from', 'to', 'order'] as const
 
 /** The path of the page. */
 export const auditPath = '/account/audit'

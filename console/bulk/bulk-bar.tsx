@@ -26,8 +26,7 @@ const rightOf: Readonly<Record<BulkAction, Right>> = {
 export const bulkActionsOf = (rights: ReadonlySet<string>): readonly BulkAction[] =>
   bulkActions.filter((action) => may({ rights }, rightOf[action]))
 
-/** What was entered, for a form that is shown again. */
-export interface BulkEntries {
+interface BulkEntries {
   readonly action?: string | undefined
   readonly reason?: string | undefined
   readonly employeeId?: string | undefined

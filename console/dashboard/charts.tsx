@@ -1,8 +1,7 @@
 /** Charts as SVG, drawn on the server: bars with a text for each number, so that colour says nothing alone. */
 import type { Child } from 'hono/jsx'
 
-/** A bar. */
-export interface Bar {
+interface Bar {
   readonly label: string
   readonly value: number
   /** The value as the reader reads it. */

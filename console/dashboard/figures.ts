@@ -15,8 +15,7 @@ export type ShortDeal = Pick<DealReply<'GET /rest/v1/deals'>['items'][number], '
 /** An open task of the reader. */
 export type ShortTask = DealReply<'GET /query/:dtoName/:parameter'>[number]
 
-/** The short lists of deals. */
-export interface DealLists {
+interface DealLists {
   /** Those that wait longest come first. */
   readonly held: readonly ShortDeal[]
   readonly latest: readonly ShortDeal[]
@@ -29,8 +28,7 @@ export interface Figures {
   readonly tasks: readonly ShortTask[]
 }
 
-/** Reads all figures. @throws RefusedCall */
-export type ReadFigures = (asked: {
+type ReadFigures = (asked: {
   readonly api: DealApi
   readonly caller: Caller
   readonly period: Period

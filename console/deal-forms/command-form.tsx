@@ -15,8 +15,7 @@ export interface NamedChoice {
   readonly text: string
 }
 
-/** What a form needs to know besides its command. */
-export interface FormContext {
+interface FormContext {
   /** Where the form is sent to. */
   readonly action: string
   /** An id of this form: however often it is sent, the command runs once. */

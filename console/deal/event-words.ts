@@ -5,8 +5,7 @@ import { eventNamed } from '../../deal-server/use-cases/apply-events.ts'
 import { isDay } from '../deal-forms/deal-view.ts'
 import type { Reader } from '../frame/reader.ts'
 
-/** An event in words. */
-export interface EventWords {
+interface EventWords {
   /** After the name of who did it: `changed the price`. */
   readonly phrase: string
   /** Each is on lines of its own. Texts of users are among them. */

@@ -124,8 +124,7 @@ function bodyOf<Body>(reply: ApiReply<Body>): Body {
   return reply.body
 }
 
-/** The inner request of a call. */
-export function innerRequestOf(request: HttpRequest, name: string, parts: CallParts = {}): HttpRequest {
+function innerRequestOf(request: HttpRequest, name: string, parts: CallParts = {}): HttpRequest {
   const { path = {}, query = {}, body, headers } = parts
   const mark = name.indexOf(' ')
   const pattern = name.slice(mark + 1)

@@ -1,8 +1,7 @@
 /** Fields with several choices: checkboxes, of which each is a field of its own, and radio buttons. */
 import type { Child } from 'hono/jsx'
 
-/** One choice. */
-export interface Choice {
+interface Choice {
   readonly value: string
   readonly text: string
   readonly hint?: string

@@ -9,8 +9,7 @@ import { may } from './may.ts'
 import { type NavigationEntry, navigation } from './navigation.ts'
 import { render } from './render.tsx'
 
-/** The parts in which pages differ. */
-export interface FrameProps {
+interface FrameProps {
   readonly title: string
   readonly server: ServerName
   readonly publicOrigins: Readonly<Record<ServerName, string>>

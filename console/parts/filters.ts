@@ -43,8 +43,7 @@ const filterFields: readonly FilterField[] = [
   field('id', { hint: 'Ids of deals with commas between.' }),
 ]
 
-/** The names of the filters. */
-export const dealFilterNames: readonly string[] = filterFields.map(({ name }) => name)
+const dealFilterNames: readonly string[] = filterFields.map(({ name }) => name)
 
 /** The order and the size of pages when the URL names none. */
 export const defaults: Readonly<Record<string, string>> = { sort: '-createdAt', limit: '25' }

@@ -5,8 +5,7 @@ import { Checkboxes, chosenOf } from '../frame/choices.tsx'
 import { Field, type FormFaults, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 
-/** What was entered, or what the webhook has. */
-export interface WebhookEntries {
+interface WebhookEntries {
   readonly url: string
   readonly description: string
   readonly types: readonly string[]

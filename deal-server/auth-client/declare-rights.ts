@@ -8,8 +8,7 @@ import type { AskingSystems } from './asking-systems.ts'
 /** The pause between attempts, in milliseconds. */
 const pauseMs = 5_000
 
-/** The declaration of the rights of one start. */
-export interface RightsDeclaration {
+interface RightsDeclaration {
   /** Declares them in the background, until the auth server has taken them. */
   start(): void
   stop(): Promise<void>

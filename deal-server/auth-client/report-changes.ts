@@ -18,8 +18,7 @@ const reportedAtOnce = 10
 /** More than these are not kept: an administrator makes a few in a day. */
 const maxWaiting = 1_000
 
-/** Reports of changes. */
-export interface ChangeReports {
+interface ChangeReports {
   /** Reports a change in the background. */
   note(change: ReportedChange): void
   /** Makes a last attempt. Logs what is lost. */

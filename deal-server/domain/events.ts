@@ -52,8 +52,7 @@ interface EventParts<Data extends object> extends KnownEvent {
   apply(deal: Deal, data: Data, occasion: Occasion): Deal
 }
 
-/** The definition of an event. Called with the data, it makes the event. */
-export interface DefinedEvent<Data extends object> extends EventParts<Data> {
+interface DefinedEvent<Data extends object> extends EventParts<Data> {
   (data: Data): DealEvent<Data>
 }
 

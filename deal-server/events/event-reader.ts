@@ -30,8 +30,7 @@ export interface Follower {
   onRestart(present: Place): void
 }
 
-/** Times and sizes of a reader. */
-export interface ReaderOptions {
+interface ReaderOptions {
   /** The interval of reads without a wake-up, in milliseconds. */
   readonly pollMs: number
   /** The largest number of events in a page. */

@@ -6,8 +6,7 @@
 import { type CacheTime, cacheKey } from '../../shared/platform/cache/cache.ts'
 import type { Systems } from '../../shared/platform/systems/systems.ts'
 
-/** The settings of wake-ups, and what they have of other parts. */
-export interface WakeUpOptions {
+interface WakeUpOptions {
   /** The id of this instance, when it is known: several instances may share one Redis. */
   instanceId(): string | undefined
   /** Called when there may be new events. */

@@ -18,8 +18,7 @@ export const csvForm = ({ delimiter, escapesFormulas }: CsvForm) => ({
   cast: { boolean: String },
 })
 
-/** The form of an export as CSV. */
-export interface CsvForm {
+interface CsvForm {
   readonly delimiter: string
   /** For a spreadsheet: a byte order mark, and an apostrophe before cells that would be taken for a formula. */
   readonly escapesFormulas: boolean

@@ -24,8 +24,7 @@ import type { DealServices } from './services/deal-services.ts'
 import { styleRoutes } from './styles/index.ts'
 import { webhookEndpoints } from './webhooks/endpoints.ts'
 
-/** The settings that the app uses. */
-export interface DealAppSettings {
+interface DealAppSettings {
   readonly publicOrigin: string
   readonly publicOrigins: Readonly<Record<'auth' | 'deal', string>>
   readonly schemes: readonly SchemeName[]

@@ -17,8 +17,7 @@ const maxRunning = 48
 /** The caller is looked at again when the last look is older, in milliseconds. */
 const recheckMs = 200
 
-/** Executes one command of a batch, for the caller as it is now. */
-export type ExecuteLine = (received: Received, invocation: BoundInvocation) => Promise<ShownCommand>
+type ExecuteLine = (received: Received, invocation: BoundInvocation) => Promise<ShownCommand>
 
 /** The batches of one process. */
 export interface Batches {

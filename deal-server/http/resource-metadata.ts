@@ -6,8 +6,7 @@ import { resourceMetadataPath } from '../../shared/protocol/authentication/beare
 import { dealHistoryQuery, dealQuery } from '../queries/queries.ts'
 import { commands } from '../use-cases/index.ts'
 
-/** The settings that the metadata contains. */
-export interface ResourceMetadataSettings {
+interface ResourceMetadataSettings {
   /** The origin that clients see: the identifier of the resource. */
   readonly publicOrigin: string
   /** The claim `iss` of access tokens. */

@@ -12,8 +12,7 @@ import { b, d, e, w } from '../store/aliases.ts'
 import { positionOfEvent } from '../store/event-statements.ts'
 import { deals, eventLog, events, webhookBlocked, webhooks } from '../store/schema.ts'
 
-/** Which events are deleted, and how many are looked at. */
-export interface PurgedEventsOptions {
+interface PurgedEventsOptions {
   /** Days after the deletion of its deal that an event is kept. */
   readonly keptDays: number
   /** Events that one batch looks at; 100,000 when left out. */

@@ -18,8 +18,7 @@ export interface MarkedRow {
   readonly history: History | null
 }
 
-/** How a list reads a page, and what its rows become. */
-export interface MarkedList<Row, Item> {
+interface MarkedList<Row, Item> {
   /** Reads `limit + 1` rows after a position that `position` made. */
   read(after: Position | undefined): Promise<readonly Row[]>
   item(row: Row): Item

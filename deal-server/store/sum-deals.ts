@@ -19,8 +19,7 @@ const longestWaitMs = 500
 /** More groups than this help no reader. */
 const maxGroups = 1000
 
-/** Counts and sums deals of one database. */
-export interface DealSums {
+interface DealSums {
   /** See `DealReader.count`. */
   count(filter: DealFilter, isExact: boolean): Promise<DealCount>
   /** See `DealReader.summarize`. */

@@ -5,8 +5,7 @@ export const standardRetriesMs: readonly number[] = [
   5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 50_400_000, 72_000_000, 86_400_000,
 ]
 
-/** A failed attempt. */
-export interface FailedAttempt {
+interface FailedAttempt {
   /** How many attempts of this event have failed, with this one. */
   readonly attempts: number
   /** Milliseconds that the receiver asked to wait; undefined when it did not. */

@@ -17,8 +17,7 @@ export interface Delivery {
   readonly attempt: number
 }
 
-/** Where it is sent. */
-export type Receiver = { readonly id: string; readonly url: string } & SealedSecrets
+type Receiver = { readonly id: string; readonly url: string } & SealedSecrets
 
 /** The result of an attempt. */
 export interface Delivered {

@@ -23,8 +23,7 @@ interface Management extends WebhookSystems {
   readonly onChange: () => void
 }
 
-/** What a new webhook needs. */
-export interface WebhookRequest extends WebhookSettings {
+interface WebhookRequest extends WebhookSettings {
   /** It begins after this position; with what happens from now on when left out. */
   readonly after: string | undefined
 }
@@ -60,14 +59,12 @@ export interface WebhookManagement {
   attempts(id: string, page: PageRequest, caller: Who): Promise<Page<StoredAttempt>>
 }
 
-/** The largest number of webhooks. */
-export const maxWebhooks = 100
+const maxWebhooks = 100
 /** How long the former secret signs too, in milliseconds. */
 const formerSecretMs = 86_400_000
 /** Tests that may be under way at once; others wait. */
 const maxTests = 4
-/** The type of the event that a test sends. */
-export const testEventType = 'webhook.test'
+const testEventType = 'webhook.test'
 
 const noSuchWebhook = () => new ProblemError('not-found', 'There is no such webhook.')
 

@@ -11,8 +11,7 @@ import { type WebhookOptions, webhookDefaults } from './options.ts'
 import { createWebhookSecrets, resealAll } from './secrets.ts'
 import type { WebhookSystems } from './webhook-systems.ts'
 
-/** The settings of webhooks. */
-export interface WebhookConfig {
+interface WebhookConfig {
   readonly timeoutMs: number
   readonly retriesMs: readonly number[]
   readonly allowedNetworks: readonly Network[]

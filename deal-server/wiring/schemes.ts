@@ -34,15 +34,13 @@ import { askForPasswords } from '../auth-client/ask-for-passwords.ts'
 import { followDigestSecrets } from '../auth-client/digest-secrets.ts'
 import type { DealSystems } from './deal-systems.ts'
 
-/** The settings that authentication uses. */
-export interface DealAuthenticationSettings extends Omit<ServiceSettings, 'audience'>, CrossSiteSettings {
+interface DealAuthenticationSettings extends Omit<ServiceSettings, 'audience'>, CrossSiteSettings {
   /** AUDIENCE. */
   readonly audience: string
   readonly loginFailures: LoginThrottleLimits
 }
 
-/** What else authentication is made with. */
-export interface DealAuthenticationOptions {
+interface DealAuthenticationOptions {
   readonly withPermit: WithHashingPermit
   readonly noteRefusal: NoteRefusal
   /** Called with the outcome of every authentication. */

@@ -22,8 +22,7 @@ export const createdResponse: DescribedResponse = {
   headers: [...dealHeaderFields, 'Location'],
 }
 
-/** 204 instead of 200. */
-export const withoutBody: DescribedResponse = {
+const withoutBody: DescribedResponse = {
   description: 'With `Prefer: return=minimal`, or without the right `deal.read`.',
   headers: dealHeaderFields,
 }

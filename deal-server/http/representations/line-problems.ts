@@ -9,8 +9,7 @@ import {
   problemDocument,
 } from '../../../shared/platform/problems/problem-document.ts'
 
-/** The refusal of one line. */
-export interface LineProblem {
+interface LineProblem {
   readonly problem: ProblemDocument
   /** What `Retry-After` would say, in seconds. */
   readonly retryAfter: number | undefined

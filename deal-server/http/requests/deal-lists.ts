@@ -42,8 +42,7 @@ const fields = namesAmong(listedDealMembers).optional().meta({
 /** The query parameters of the list of deals, as texts. */
 export const dealListParameters = z.strictObject({ ...dealFilterParameters, sort, fields, ...pageParameters.shape })
 
-/** The checked query of a list. */
-export interface DealListQuery {
+interface DealListQuery {
   readonly filter: DealFilter
   readonly sort: DealSort
   /** The members of each deal; undefined for all. */

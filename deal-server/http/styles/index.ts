@@ -11,8 +11,7 @@ import { liveEventRoutes } from './live-events.ts'
 import { resourceRoutes } from './resource.ts'
 import { stateNamedSubResourceRoutes } from './state-named-sub-resource.ts'
 
-/** The parts that the styles use. */
-export interface StyleOptions extends CommandReadOptions, BatchOptions {
+interface StyleOptions extends CommandReadOptions, BatchOptions {
   /** The setting REQUIRE_PRECONDITION. */
   readonly requirePrecondition: boolean
 }

@@ -26,8 +26,7 @@ import { type AttributeChange, type Differences, differences } from './differenc
 /** The use cases that attributes can express. */
 export const attributeCommands: readonly Command[] = commands.filter(({ attributes }) => attributes !== undefined)
 
-/** Options of an update. */
-export interface AttributeUpdateOptions {
+interface AttributeUpdateOptions {
   readonly dealId: string
   /** True for a PUT: all required members must be present. */
   readonly whole: boolean

@@ -12,8 +12,7 @@ import { deriveKey } from '../crypto/derive-key.ts'
 import { createBoundedCache } from './bounded-cache.ts'
 import { lifetimeMs, type Versioned } from './cache.ts'
 
-/** The secrets and the clock of seals. */
-export interface CacheSealsOptions {
+interface CacheSealsOptions {
   /** SERVICE_SECRET: the first secret seals, all of them open. */
   readonly secrets: readonly string[]
   readonly clock: Clock

@@ -5,16 +5,14 @@
 import { createSharedCalls } from '../concurrency/share-calls.ts'
 import { type BoundedCacheOptions, createBoundedCache } from './bounded-cache.ts'
 
-/** The bounds of a memo, and what it may remember. */
-export interface MemoOptions<Value> extends BoundedCacheOptions {
+interface MemoOptions<Value> extends BoundedCacheOptions {
   /** False for a value that is given to the caller of its load, and to no other. Asked again at each hit. */
   readonly isGood?: (value: Value) => boolean
   /** How long a key counts as unknown after a load gave undefined, in milliseconds; 0, the default: not at all. */
   readonly unknownForMs?: number
 }
 
-/** What is remembered, by key. */
-export interface Memo<Value> {
+interface Memo<Value> {
   /** The remembered value, if it is good. */
   peek(key: string): Value | undefined
   /** The remembered value, if it is good, else the computed one; undefined is not remembered. @throws its errors */

@@ -5,8 +5,7 @@ import type { Metrics, ServerName } from '../metrics/metrics.ts'
 /** A forgery: an entry or a message in the cache without a valid HMAC of our own servers. It is not used. */
 export type Forgery = 'entry' | 'message'
 
-/** Counts and logs forgeries. */
-export interface ForgeryReport {
+interface ForgeryReport {
   /** Notes one forgery. */
   readonly note: (forgery: Forgery) => void
   /** Adds the counts to the metrics of a server. */

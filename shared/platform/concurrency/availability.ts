@@ -5,8 +5,7 @@
  */
 import { Unavailable } from '../problems/errors.ts'
 
-/** The probe of a dependency. */
-export interface AvailabilityOptions {
+interface AvailabilityOptions {
   /** Resolves when the dependency answers. */
   readonly probe: () => Promise<void>
   /** Pause between two probes; milliseconds. */

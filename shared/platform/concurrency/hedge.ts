@@ -1,5 +1,4 @@
-/** How often, and after how long, a question is asked again. */
-export interface HedgeOptions {
+interface HedgeOptions {
   /** The pause before each further attempt, in milliseconds. */
   readonly afterMs: number
   /** For one question. */

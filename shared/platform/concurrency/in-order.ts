@@ -2,8 +2,7 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { KeyedQueue } from './keyed-queue.ts'
 
-/** The work for one item. */
-export interface OrderedWork<Result> {
+interface OrderedWork<Result> {
   /** Work of one key runs one after another, in order; work without a key beside all other. */
   readonly key: string | undefined
   /** Must not reject: an error is a result. */

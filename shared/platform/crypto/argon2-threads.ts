@@ -36,8 +36,7 @@ export interface Argon2 {
   check(): Promise<void>
 }
 
-/** The threads. */
-export interface Argon2Threads extends Argon2 {
+interface Argon2Threads extends Argon2 {
   /** How many threads there are. */
   count(): number
 }

@@ -3,8 +3,7 @@ import { getTableConfig, type PgColumn, type PgTable } from 'drizzle-orm/pg-core
 import type { Drizzle } from './database.ts'
 import type { HousekeepingJob } from './housekeeping.ts'
 
-/** The rows of a table that expire. */
-export interface ExpiryOptions {
+interface ExpiryOptions {
   /** In the log: `commands`. */
   readonly name: string
   /** It needs a primary key. */

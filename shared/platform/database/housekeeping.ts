@@ -25,8 +25,7 @@ export interface Chore {
   run(drizzle: Drizzle, clock: Clock): Promise<void>
 }
 
-/** The database, the clock, the log, the jobs and the chores of a housekeeping. */
-export interface HousekeepingPorts {
+interface HousekeepingPorts {
   readonly database: Pick<Database, 'exclusivelyIfFree'>
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn'>

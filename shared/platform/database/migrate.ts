@@ -5,8 +5,7 @@ import { OperatorError } from '../operator-error.ts'
 import { type Database, DatabaseError, type Drizzle } from './database.ts'
 import { parameters } from './statement.ts'
 
-/** The migrations of one server. */
-export interface MigrateOptions {
+interface MigrateOptions {
   /** The folder that drizzle-kit generated. Its first migration is the schema of release 0.3.0. */
   readonly migrationsFolder: string
   /** The server's own schema. It also keeps the journal of applied migrations. */

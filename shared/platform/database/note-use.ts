@@ -11,8 +11,7 @@ const stepSeconds = 30
 /** Bounds of the rows whose use was stored a moment ago. */
 const noted = { maxEntries: 10_000, maxBytes: 2_000_000, ttlMs: stepSeconds * 1000 }
 
-/** Where the last use of a row is. */
-export interface UsedRows {
+interface UsedRows {
   readonly table: PgTable
   /** The primary key, a UUID. */
   readonly id: PgColumn

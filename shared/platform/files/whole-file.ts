@@ -5,8 +5,7 @@ import { dirname } from 'node:path'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
-/** How a file is made. */
-export interface WholeFileOptions {
+interface WholeFileOptions {
   /** Of a new file, without what the umask takes away; 0666 when left out. A file that is there keeps its own. */
   readonly mode?: number
   /** The path until the file is whole; `PATH.part` when left out. */

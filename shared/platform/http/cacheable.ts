@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import type { HttpRequest } from './request.ts'
 import type { HttpResponse } from './response.ts'
 
-/** A document that is read often and changes rarely. */
-export interface CacheableDocument {
+interface CacheableDocument {
   readonly contentType: string
   readonly cacheControl: string
   readonly body: string

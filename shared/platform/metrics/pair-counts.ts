@@ -1,7 +1,6 @@
 import type { Metrics, ServerName } from './metrics.ts'
 
-/** A total by two labels. */
-export interface PairCount {
+interface PairCount {
   /** Without the prefix `keyhold_`. */
   readonly name: string
   readonly help: string

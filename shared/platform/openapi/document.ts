@@ -30,8 +30,7 @@ export interface DocumentOptions extends Problems {
   readonly security: readonly JsonSchema[]
 }
 
-/** A finished document. */
-export type OpenApiDocument = Readonly<Record<string, unknown>>
+type OpenApiDocument = Readonly<Record<string, unknown>>
 
 type Responses = Readonly<Record<string, JsonSchema>>
 

@@ -7,8 +7,7 @@ import { sessionSettings } from './session-settings.ts'
 /** A postgres.js client of one connection. */
 export type PostgresClient = postgres.Sql
 
-/** The limits and the socket of a client. */
-export interface PostgresClientOptions {
+interface PostgresClientOptions {
   /** The longest wait of a caller, in milliseconds. The limits of the PostgreSQL server are derived from it. */
   readonly responseTimeoutMs: number
   /** Opens the socket. postgres.js calls it again when it wants to reconnect. */

@@ -13,16 +13,14 @@ import type { Pass } from './write-gate.ts'
 
 const pollIntervalMs = 100
 
-/** A lock. */
-export interface LockOptions {
+interface LockOptions {
   /** The name of the lock in this database. */
   readonly name: string
   /** What commits of the work pass. */
   readonly commit: Pass
 }
 
-/** A lock and the longest wait for it. */
-export interface ExclusiveOptions extends LockOptions {
+interface ExclusiveOptions extends LockOptions {
   /** The longest wait for another holder, in milliseconds. */
   readonly waitTimeoutMs: number
 }

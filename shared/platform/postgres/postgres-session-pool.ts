@@ -3,8 +3,7 @@ import { Permits } from '../concurrency/permits.ts'
 import { unavailable } from '../database/driver-errors.ts'
 import type { PostgresSession } from './postgres-session.ts'
 
-/** How a pool gets its sessions. */
-export interface SessionPoolOptions {
+interface SessionPoolOptions {
   readonly open: () => PostgresSession
   /** The largest number of sessions. */
   readonly size: number

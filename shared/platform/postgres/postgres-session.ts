@@ -13,8 +13,7 @@ import { dialTimeoutMs, type PostgresServers } from './postgres-servers.ts'
 import { openSocket, type ServerAddress } from './postgres-socket.ts'
 import { serverNameOf } from './postgres-url.ts'
 
-/** The address, the limits and the observers of a session. */
-export interface PostgresSessionOptions {
+interface PostgresSessionOptions {
   readonly servers: PostgresServers
   /** A session that waits for answers is closed after this time without any answer; milliseconds. */
   readonly responseTimeoutMs: number

@@ -28,8 +28,7 @@ import { SessionPool } from './postgres-session-pool.ts'
 import { parseDatabaseUrl } from './postgres-url.ts'
 import { maxWrites, type Pass, WriteGate } from './write-gate.ts'
 
-/** The sessions and the limits of a database. */
-export interface PostgresOptions {
+interface PostgresOptions {
   /** The number of sessions for hot reads; 4 when left out. */
   readonly pipelines?: number
   /** The number of sessions for transactions, and of those for the query builder; 4 when left out. */

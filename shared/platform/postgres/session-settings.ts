@@ -47,8 +47,7 @@ export const isOfEverySession = (name: string): boolean => {
   return lower in everywhere || lower in withoutPooler
 }
 
-/** What a session is like. */
-export interface SessionKind {
+interface SessionKind {
   /** A pooler is in between. */
   readonly isPooled: boolean
   /** Servers on which transactions only read by default are not used: the setting of the server must be seen. */

@@ -4,8 +4,7 @@
  */
 import { isOfEverySession } from './session-settings.ts'
 
-/** What the parameters say. */
-export interface UrlParameters {
+interface UrlParameters {
   /** The value of a parameter that is used. */
   get(name: (typeof used)[number]): string | undefined
   /** Those that PostgreSQL gets. */

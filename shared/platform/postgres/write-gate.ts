@@ -11,8 +11,7 @@ import { databaseWrites } from '../database/database.ts'
 import { unavailable } from '../database/driver-errors.ts'
 import { Unavailable } from '../problems/errors.ts'
 
-/** What a gate asks of PostgreSQL. */
-export interface WriteGateOptions {
+interface WriteGateOptions {
   /** How many writes run at once; `maxWrites` when left out. With commits of transactions it is one more. */
   readonly writes?: number
   /** How long a write waits for its turn, in milliseconds. */

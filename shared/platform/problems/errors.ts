@@ -40,8 +40,7 @@ export class ProblemError<Code extends string = string> extends Error {
   }
 }
 
-/** The optional parts of a refusal. */
-export interface ProblemErrorOptions {
+interface ProblemErrorOptions {
   readonly members?: Readonly<Record<string, unknown>>
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly retryAfterSeconds?: number | undefined

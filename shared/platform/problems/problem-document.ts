@@ -56,8 +56,7 @@ export interface ProblemDocument {
   readonly [member: string]: unknown
 }
 
-/** The request of a problem. */
-export interface ProblemContext {
+interface ProblemContext {
   /** The public origin of the server. */
   readonly origin: string
   readonly requestId: string

@@ -20,19 +20,16 @@ import { thisWorker, type Worker } from '../workers/worker.ts'
 import { beginServer, closeOnSignal, endAfter, endWith, goOnAt, requireSettings } from './process.ts'
 import { openResources, type ResourceSettings, type Resources } from './resources.ts'
 
-/** Where a server listens. */
-export type ServerPlace = Pick<ListenOptions, 'host' | 'port' | 'publicOrigins'> & { readonly publicOrigin: string }
+type ServerPlace = Pick<ListenOptions, 'host' | 'port' | 'publicOrigins'> & { readonly publicOrigin: string }
 
-/** The settings of a process. */
-export interface ProcessSettings extends ResourceSettings, ServerPlace {
+interface ProcessSettings extends ResourceSettings, ServerPlace {
   readonly metricsPort: number | undefined
   readonly workers: number
   readonly drainSeconds: number
   readonly log: LogSettings
 }
 
-/** How a process starts. */
-export interface ServerStart {
+interface ServerStart {
   /** Its name in the log. */
   readonly title: string
   readonly config: ProcessSettings

@@ -6,8 +6,7 @@ import type { Clock } from '../clock.ts'
 import { openRedisCache } from './redis-cache.ts'
 import { noRedis } from './redis-url.ts'
 
-/** The place, the clock and the secrets of a cache. */
-export interface OpenCacheOptions {
+interface OpenCacheOptions {
   /** `REDIS_URL`; undefined for the cache of a process that is the only one; `none` for processes without a cache. */
   readonly redisUrl: string | undefined
   readonly clock: Clock

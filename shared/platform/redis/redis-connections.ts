@@ -45,8 +45,7 @@ const failFast = {
   reconnectOnError: (error) => error.message.startsWith('READONLY'),
 } as const satisfies RedisOptions
 
-/** Learns what goes wrong with connections. */
-export interface ConnectionObserver {
+interface ConnectionObserver {
   onError(error: Error): void
   readonly advice: Advice
 }

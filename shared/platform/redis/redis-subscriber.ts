@@ -11,8 +11,7 @@ const reconnectDelayMs = 100
 /** A connection is silent if its PING has no answer for this time, in milliseconds. */
 export const silentAfterMs = 200
 
-/** The connections, the listeners and the limits of a subscriber. */
-export interface RedisSubscriberParts {
+interface RedisSubscriberParts {
   readonly connections: RedisConnections
   readonly listeners: ChannelListeners
   /** The message in a text on a channel; undefined when it must be ignored. */

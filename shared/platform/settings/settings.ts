@@ -115,8 +115,7 @@ export const oneOf = <Word extends string, Fallback extends Word | undefined>(
   schema: word(words),
 })
 
-/** A rule for text, and how it is described when a value breaks it. */
-export interface TextRule {
+interface TextRule {
   readonly expected: string
   readonly test: (text: string) => boolean
   /** What is wrong with this text, without repeating it. */

@@ -15,8 +15,7 @@ export type Resolve = (
   callback: (error: Error | null, addresses: readonly { address: string; family: number }[]) => void,
 ) => void
 
-/** The options of a sender. */
-export interface GuardedPostOptions extends ReachRule {
+interface GuardedPostOptions extends ReachRule {
   /** The longest time from the first step to the status of the answer, in milliseconds. */
   readonly timeoutMs: number
   /** The resolver of the machine when left out. */
@@ -25,8 +24,7 @@ export interface GuardedPostOptions extends ReachRule {
   readonly ca?: string | undefined
 }
 
-/** A request. */
-export interface PostRequest {
+interface PostRequest {
   readonly url: string
   /** The header fields. */
   readonly fields: Readonly<Record<string, string>>

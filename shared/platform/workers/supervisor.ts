@@ -17,8 +17,7 @@ import type { FromWorker, ToWorker } from './messages.ts'
 import { ShortLives } from './short-lives.ts'
 import { numberParameter } from './worker.ts'
 
-/** The place and the number of workers. */
-export interface SupervisorOptions {
+interface SupervisorOptions {
   readonly workers: number
   readonly host: string
   readonly port: number

@@ -38,8 +38,7 @@ export type AccessTokenVerdict =
       readonly unknownKid?: string
     }
 
-/** The expected values of a token, and the keys. */
-export interface AccessTokenExpectations {
+interface AccessTokenExpectations {
   readonly keys: VerificationKeys
   /** The claim `iss` must equal this. */
   readonly issuer: string

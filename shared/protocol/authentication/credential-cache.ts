@@ -38,8 +38,7 @@ export interface CredentialCache<Value extends OfUser> {
   replace(key: string, former: Value, value: Value): void
 }
 
-/** The ports and bounds of a cache. */
-export interface CredentialCacheOptions {
+interface CredentialCacheOptions {
   readonly principals: Principals
   readonly clock: Clock
   /** The largest number of entries, and of bytes in them. */

@@ -39,8 +39,7 @@ export interface InternalCaller {
 const credentialPattern =
   /^(?:id=([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}), )?time=(\d{1,12}), nonce=([A-Za-z0-9_-]{16,64}), mac=([A-Za-z0-9_-]{43})$/
 
-/** How a request is signed. */
-export interface InternalSigning {
+interface InternalSigning {
   /** The id of the service that `secret` belongs to; left out with SERVICE_SECRET. */
   readonly id?: string | undefined
   readonly secret: string

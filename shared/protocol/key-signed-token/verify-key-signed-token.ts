@@ -22,8 +22,7 @@ export type KeySignedVerdict =
       readonly unknownKid?: string
     }
 
-/** The keys and the clock of a verifier. */
-export interface KeySignedExpectations {
+interface KeySignedExpectations {
   /**
    * Keys of key-signed tokens only. A JWT signature and a key-signed token are the same RSA computation, so a key that
    * signs both kinds would let one pass for the other (docs/key-signed-token.md#text).

@@ -21,8 +21,7 @@ export function routeOf(endpoint: Endpoint, run: RunEndpoint): Route {
   }
 }
 
-/** The route of a public document. */
-export const publicRoute = (endpoint: PublicEndpoint): Route => ({
+const publicRoute = (endpoint: PublicEndpoint): Route => ({
   methods: [endpoint.method],
   path: endpoint.path,
   describe: () => [operationOf(endpoint)],

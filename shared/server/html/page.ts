@@ -47,8 +47,7 @@ const basePolicy: Policy = {
   'frame-ancestors': ["'none'"],
 }
 
-/** A rendered page. */
-export interface RenderedPage {
+interface RenderedPage {
   readonly text: string
   readonly cacheControl: string
   /** Directives that are added to the policy of all pages, or replace a directive of it. */

@@ -9,16 +9,14 @@ import type { Clock } from '../../platform/clock.ts'
 import { Unavailable } from '../../platform/problems/errors.ts'
 import type { AttemptKeys } from './attempt-keys.ts'
 
-/** The cache and the clock of known clients. */
-export interface KnownClientsOptions {
+interface KnownClientsOptions {
   readonly cache: Cache
   readonly clock: Clock
 }
 
 type Client = AttemptKeys
 
-/** The known clients of accounts. */
-export interface KnownClients {
+interface KnownClients {
   /** True when the client is known in this process. */
   has(client: Client): boolean
   /** Looks in the cache, too. */

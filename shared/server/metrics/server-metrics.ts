@@ -4,8 +4,7 @@ import type { Dependency } from '../../platform/http/server/health.ts'
 import type { Metrics, ServerName } from '../../platform/metrics/metrics.ts'
 import { projectVersion } from '../../platform/project-folder.ts'
 
-/** The parts of a server that have metrics. */
-export interface ServerParts {
+interface ServerParts {
   readonly dependencies: readonly Dependency[]
   readonly housekeeping: Housekeeping
   readonly hashing: () => HashingLoad

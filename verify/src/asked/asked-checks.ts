@@ -23,8 +23,7 @@ import { createAskedDigest } from './asked-digest.ts'
 import { credentialOf, describeRequest } from './described-request.ts'
 import { createRefusedAttempts } from './refused-attempts.ts'
 
-/** The service that asks. */
-export interface AskingService extends FollowingSystems {
+interface AskingService extends FollowingSystems {
   /** The origin that clients of the service see. */
   readonly publicOrigin: string
   /** The history of the auth database, for Digest nonces; undefined where it is not known. */

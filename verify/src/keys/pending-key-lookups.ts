@@ -1,7 +1,6 @@
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 
-/** The result of a load of the keys. */
-export interface LoadOutcome {
+interface LoadOutcome {
   /** The number of the load: loads count in the order in which they begin, from 1. */
   readonly load: number
   readonly hasFailed: boolean

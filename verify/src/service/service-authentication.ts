@@ -60,8 +60,7 @@ export interface OwnChecks {
   digest(): Scheme
 }
 
-/** What the authentication of a service is made of. */
-export interface ServiceParts
+interface ServiceParts
   extends ServiceSystems,
     Pick<AuthenticationPorts, 'refuseCrossSite' | 'handsOnReusedSignatures' | 'audienceClaims' | 'observe'> {
   readonly followed: Followed

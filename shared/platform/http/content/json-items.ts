@@ -18,8 +18,7 @@ export interface JsonItems {
   readonly items: readonly ReadItem[]
 }
 
-/** The largest sizes of a body with many values. */
-export interface ItemLimits {
+interface ItemLimits {
   readonly maxItems: number
   readonly maxLineBytes: number
   /** An array is parsed in one piece. */

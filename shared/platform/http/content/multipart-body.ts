@@ -12,8 +12,7 @@ export type FormFile =
   | { readonly name: string; readonly text: string }
   | { readonly name: string; readonly fault: string }
 
-/** The fields of a form with files. */
-export interface MultipartForm {
+interface MultipartForm {
   readonly fields: ReadonlyMap<string, string>
   /** Without the empty files of fields that were left empty. */
   readonly files: ReadonlyMap<string, FormFile>

@@ -7,8 +7,7 @@ import type { HttpRequest } from '../request.ts'
 import { type HttpResponse, jsonResponse } from '../response.ts'
 import type { Cursors, ListScope } from './cursors.ts'
 
-/** `limit` and `cursor` from the query. */
-export interface PageParameters {
+interface PageParameters {
   readonly limit: number
   readonly cursor?: string | undefined
 }
@@ -24,14 +23,12 @@ export interface ListRequest {
   answerBare<Item>(page: Page<Item>, options: ListResponseOptions<Item>): HttpResponse
 }
 
-/** The representation of items, and further header fields. */
-export interface ListResponseOptions<Item> {
+interface ListResponseOptions<Item> {
   readonly represent: (item: Item) => unknown
   readonly headers: HttpResponse['headers']
 }
 
-/** A page of a list, before it is an answer. */
-export interface ListReply<Shown> {
+interface ListReply<Shown> {
   readonly body: { readonly items: readonly Shown[]; readonly nextCursor: string | null }
   readonly headers: { readonly link?: string }
 }

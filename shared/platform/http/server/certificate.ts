@@ -15,8 +15,7 @@ export interface CertificateFiles {
   readonly keyFile: string
 }
 
-/** The certificate and its key, in the form that Node.js takes. */
-export interface CertificatePem {
+interface CertificatePem {
   readonly cert: string
   readonly key: string
 }
@@ -67,8 +66,7 @@ export interface Certificate {
   expiresAt(): number
 }
 
-/** The log, and how often the files are checked. */
-export interface CertificateOptions {
+interface CertificateOptions {
   readonly log: Log
   /** How often the files are read, in milliseconds; each minute when left out. */
   readonly intervalMs?: number

@@ -40,16 +40,14 @@ function authorityOf({ url = '', headers }: IncomingMessage): string | undefined
   return /^[a-z][a-z0-9+.-]*:\/\/([^/?#\\]*)/i.exec(url)?.[1] ?? headers.host
 }
 
-/** The hosts that a listener serves. */
-export interface ServedHosts {
+interface ServedHosts {
   /** HOST. */
   readonly host: string
   /** The origins under which clients see the servers. */
   readonly publicOrigins: Readonly<Record<string, string>>
 }
 
-/** Classifies a request by its host. */
-export type HostRule = (request: IncomingMessage) => 'served' | 'foreign' | 'malformed'
+type HostRule = (request: IncomingMessage) => 'served' | 'foreign' | 'malformed'
 
 /**
  * A loopback listener serves only names of this machine and of the public origins, on any port. Otherwise a page of

@@ -121,8 +121,7 @@ type Env = { Bindings: ServerBindings }
 /** Answers a request by a route. A refusal is answered as a problem document. It does not throw. */
 export type AnswerByRoute = (request: HttpRequest, route: Pick<Route, 'handle'>) => Promise<HttpResponse>
 
-/** The options that the answers of routes depend on. */
-export type AnswerOptions = Pick<
+type AnswerOptions = Pick<
   AppOptions,
   'problems' | 'schemes' | 'fallbackChallenge' | 'origin' | 'log' | 'otherProblemForm'
 >

@@ -4,8 +4,7 @@ import { proxyClientId } from '../../access-token/access-token.ts'
 import type { AccessTokenVerdict, VerifyAccessToken } from '../../access-token/verify-access-token.ts'
 import { type ResponseHeaders, realm, type Scheme, type VerifiedCredential } from '../scheme.ts'
 
-/** The verification of access tokens. */
-export interface BearerPorts {
+interface BearerPorts {
   readonly verify: VerifyAccessToken
   /**
    * Loads keys again for an unknown `kid`; true when the key is known now. @throws Unavailable when the keys cannot be

@@ -35,8 +35,7 @@ export interface DigestCounts {
   use(nonce: DigestNonce, count: number): Promise<CountVerdict>
 }
 
-/** The cache and the database of the counts. */
-export interface DigestCountsOptions {
+interface DigestCountsOptions {
   readonly cache: Pick<Cache, 'useNumber' | 'startNumbers'>
   readonly database: Pick<Database, 'query' | 'write'>
   /** The PostgreSQL schema of `digest_counts`. */

@@ -39,8 +39,7 @@ export interface DigestNonces {
   read(text: string): DigestNonce | undefined
 }
 
-/** The secrets and sources of nonces. */
-export interface DigestNonceOptions {
+interface DigestNonceOptions {
   /** SERVICE_SECRET: the first one makes the MAC, all of them are accepted. */
   readonly secrets: readonly string[]
   readonly clock: Clock

@@ -11,8 +11,7 @@ export const digestHa1 = (username: string, secret: string, ofRealm: string = re
 /** The hash of a user name (§3.4.4). */
 export const digestUserhash = (username: string, ofRealm: string = realm): string => sha256(`${username}:${ofRealm}`)
 
-/** The values of a response beside H(A1). */
-export interface DigestedRequest {
+interface DigestedRequest {
   readonly nonce: string
   /** As sent: eight hexadecimal digits. */
   readonly nc: string

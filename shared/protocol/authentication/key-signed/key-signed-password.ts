@@ -8,8 +8,7 @@ import type { LoginThrottle } from '../login-throttle.ts'
 import type { TokenPasswords } from './key-signed.ts'
 import { attemptOf, type RememberedPasswordPorts, rememberTokenPasswords } from './remember-token-passwords.ts'
 
-/** The hashing and the limits of passwords. */
-export interface TokenPasswordPorts {
+interface TokenPasswordPorts {
   readonly withPermit: WithHashingPermit
   readonly loginThrottle: Pick<LoginThrottle, 'attempt' | 'judge'>
   readonly clock: Clock

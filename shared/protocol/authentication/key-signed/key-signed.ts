@@ -26,8 +26,7 @@ export interface TokenPasswords {
   isRight(claims: KeySignedClaims, attempt: TokenPasswordAttempt): boolean | Promise<boolean>
 }
 
-/** The verification of key-signed tokens and their passwords. */
-export interface KeySignedPorts {
+interface KeySignedPorts {
   readonly verify: VerifyKeySignedToken
   /**
    * Loads keys again for an unknown `kid`; true when the key is known now. @throws Unavailable when the keys cannot be

@@ -18,8 +18,7 @@ export interface Sessions {
   look(keyHash: string, traceContext?: Traced): Promise<KnownSession | undefined>
 }
 
-/** The cookie and the sessions of the scheme. */
-export interface SessionSchemePorts {
+interface SessionSchemePorts {
   readonly cookie: SessionCookie
   readonly sessions: Sessions
 }

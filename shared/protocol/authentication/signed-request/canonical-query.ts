@@ -6,8 +6,7 @@
 import { ProblemError } from '../../../platform/problems/errors.ts'
 import { lowerCase, signatureParameters } from '../signature-parameters.ts'
 
-/** A parameter in the form that is signed. */
-export interface SignedParameter {
+interface SignedParameter {
   /** Decoded, with ASCII letters in lower case. */
   readonly name: string
   /** Decoded. */

@@ -24,8 +24,7 @@ export interface SignatureUse {
  */
 export type UseSignature = (use: SignatureUse) => Promise<number | undefined>
 
-/** The PostgreSQL schema of a server. */
-export type ServerSchema = 'auth' | 'deals'
+type ServerSchema = 'auth' | 'deals'
 
 const used = parameters({ keyId: 'text', signature: 'text', usedAt: 'timestamptz', expiresAt: 'timestamptz' })
 
