@@ -8,18 +8,12 @@ import type { AskingSystems } from './asking-systems.ts'
 /** The pause between attempts, in milliseconds. */
 const pauseMs = 5_000
 
-interface RightsDeclaration {
-  /** Declares them in the background, until the auth server has taken them. */
-  start(): void
-  stop(): Promise<void>
-}
-
 /** Makes the declaration. No request waits for it: a right that nobody can have yet refuses. */
 export function createRightsDeclaration(
   { authClient, log }: AskingSystems,
   rights: readonly DeclaredRight[],
   waitMs = pauseMs,
-): RightsDeclaration {
+) {
   const stopping = new AbortController()
   const question = questionOf(declaredRightsExchange, { path: {}, body: { rights: [...rights] } })
   let refused: unknown
@@ -42,7 +36,8 @@ export function createRightsDeclaration(
       await pause(waitMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined)
   }
   return {
-    start: () => {
+    /** Declares them in the background, until the auth server has taken them. */
+    start: (): void => {
       declaring ??= declare().catch((err: unknown) => log.error({ err }, 'The declaration of rights failed'))
     },
     stop: async () => {

@@ -18,15 +18,8 @@ const reportedAtOnce = 10
 /** More than these are not kept: an administrator makes a few in a day. */
 const maxWaiting = 1_000
 
-interface ChangeReports {
-  /** Reports a change in the background. */
-  note(change: ReportedChange): void
-  /** Makes a last attempt. Logs what is lost. */
-  stop(): Promise<void>
-}
-
 /** Makes the reports. One that was stored, but whose answer was lost, is stored again, with the same request id. */
-export function createChangeReports({ authClient, log }: AskingSystems, waitMs = pauseMs): ChangeReports {
+export function createChangeReports({ authClient, log }: AskingSystems, waitMs = pauseMs) {
   const waiting: ReportedChange[] = []
   const stopping = new AbortController()
   let sending: Promise<void> | undefined
@@ -70,8 +63,10 @@ export function createChangeReports({ authClient, log }: AskingSystems, waitMs =
       })
   }
   return {
+    /** Reports a change in the background. */
     note: keep,
-    stop: async () => {
+    /** Makes a last attempt. Logs what is lost. */
+    stop: async (): Promise<void> => {
       stopping.abort()
       await sending
       await sendWaiting()

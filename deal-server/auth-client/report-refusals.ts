@@ -12,17 +12,6 @@ import type { AskingSystems } from './asking-systems.ts'
 /** The pauses before each retry, in milliseconds. */
 const pausesMs: readonly number[] = [1_000, 4_000]
 
-/** Reports requests that a limit refused here to the auth server, for its audit log. */
-export interface RefusalReports {
-  /**
-   * Reports a refusal in the background: no request waits for it, and none fails because of it. Similar refusals share
-   * one report a minute, with their number.
-   */
-  note(refusal: LimitRefusal): void
-  /** Sends the remaining reports once, without a retry. */
-  stop(): Promise<void>
-}
-
 /** The largest number of waiting reports. More refusals are only counted until there is room. */
 const maxWaiting = 1_000
 
@@ -30,8 +19,11 @@ const intervalMs = 60_000
 
 type Counted = CountedRefusal<LimitRefusal>
 
-/** Makes the reports. A report is lost only when the auth server does not respond to any of its attempts. */
-export function createRefusalReports(systems: AskingSystems, waitsMs = pausesMs): RefusalReports {
+/**
+ * Reports requests that a limit refused here to the auth server, for its audit log. A report is lost only when the auth
+ * server does not respond to any of its attempts.
+ */
+export function createRefusalReports(systems: AskingSystems, waitsMs = pausesMs) {
   const { clock, log } = systems
   const floods = createFloodFilter<LimitRefusal>(clock, ({ scheme }) => scheme)
   const stopping = new AbortController()
@@ -90,11 +82,16 @@ export function createRefusalReports(systems: AskingSystems, waitsMs = pausesMs)
   }
   const timer = setInterval(sendLeftOut, intervalMs).unref()
   return {
-    note: (refusal) => {
+    /**
+     * Reports a refusal in the background: no request waits for it, and none fails because of it. Similar refusals
+     * share one report a minute, with their number.
+     */
+    note: (refusal: LimitRefusal): void => {
       const counted = floods.take(refusal)
       if (counted) send(counted)
     },
-    stop: async () => {
+    /** Sends the remaining reports once, without a retry. */
+    stop: async (): Promise<void> => {
       clearInterval(timer)
       stopping.abort()
       waiting.push(...floods.drain('all'))

@@ -17,14 +17,6 @@ export interface EventStreamsOptions extends StreamOptions, UserLimitsOptions {
   readonly pollMs: number
 }
 
-/** The figures of event streams, for metrics. */
-export interface EventsHealth {
-  /** The number of open streams. */
-  readonly streams: number
-  /** How long committed events have not been visible, at the last read, in milliseconds. */
-  readonly lagMs: number
-}
-
 /** The client of a stream. */
 export interface StreamClient {
   /** The user's immutable id. */
@@ -37,24 +29,7 @@ export interface StreamClient {
 }
 
 /** The event streams of one process. */
-export interface EventStreams {
-  /**
-   * Opens a stream. Returns undefined when no event has the position of the request. The stream counts as open until
-   * its body ended, so the body must be run.
-   * @throws ProblemError `too-many-streams`, `outdated-cursor`; Unavailable
-   */
-  open(request: StreamRequest, client: StreamClient): Promise<StreamBody | undefined>
-  /** True when such a stream could begin. @throws ProblemError `outdated-cursor`; Unavailable */
-  canBegin(request: StreamRequest): Promise<boolean>
-  /** Wakes the reader: there may be new events. */
-  wakeUp(): void
-  health(): EventsHealth
-  /**
-   * The check for readiness.
-   * @throws Unavailable when committed events cannot enter the log, or without the database
-   */
-  check(): Promise<void>
-}
+export type EventStreams = ReturnType<typeof createEventStreams>
 
 const defaults: EventStreamsOptions = {
   heartbeatMs: 15_000,
@@ -68,19 +43,27 @@ const defaults: EventStreamsOptions = {
 }
 
 /** Makes the event streams of one process. */
-export function createEventStreams(systems: EventSystems, others: Partial<EventStreamsOptions> = {}): EventStreams {
+export function createEventStreams(systems: EventSystems, others: Partial<EventStreamsOptions> = {}) {
   const options = { ...defaults, ...others }
   const { eventLog } = systems
   const reader = new EventReader(systems, options)
   const limits = new UserLimits(options, tooMany)
   return {
-    open: async (request, { principalId, mayRead }) => {
+    /**
+     * Opens a stream. Returns undefined when no event has the position of the request. The stream counts as open until
+     * its body ended, so the body must be run.
+     * @throws ProblemError `too-many-streams`, `outdated-cursor`; Unavailable
+     */
+    open: async (request: StreamRequest, { principalId, mayRead }: StreamClient): Promise<StreamBody | undefined> => {
       const release = limits.acquire(principalId)
       const start = await findStart(eventLog, request).catch((error: unknown) => {
         release()
         throw error
       })
-      if (!start) return void release()
+      if (!start) {
+        release()
+        return undefined
+      }
       const opened = {
         start,
         dealId: request.dealId,
@@ -90,10 +73,14 @@ export function createEventStreams(systems: EventSystems, others: Partial<EventS
       }
       return (body) => new EventStream(systems, options, { reader, opened, body }).run().finally(release)
     },
-    canBegin: async (request) => (await findStart(eventLog, request)) !== undefined,
+    /** True when such a stream could begin. @throws ProblemError `outdated-cursor`; Unavailable */
+    canBegin: async (request: StreamRequest): Promise<boolean> => (await findStart(eventLog, request)) !== undefined,
+    /** Wakes the reader: there may be new events. */
     wakeUp: () => reader.wakeUp(),
+    /** For metrics: open streams, and how long committed events were not visible at the last read, in milliseconds. */
     health: () => ({ streams: limits.inAll, lagMs: reader.lag.ms() }),
-    check: async () => {
+    /** For readiness. @throws Unavailable when committed events cannot enter the log, or without the database */
+    check: async (): Promise<void> => {
       reader.lag.observe(await eventLog.state())
     },
   }

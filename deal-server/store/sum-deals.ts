@@ -19,15 +19,8 @@ const longestWaitMs = 500
 /** More groups than this help no reader. */
 const maxGroups = 1000
 
-interface DealSums {
-  /** See `DealReader.count`. */
-  count(filter: DealFilter, isExact: boolean): Promise<DealCount>
-  /** See `DealReader.summarize`. */
-  summarize(request: DealSummaryRequest): Promise<DealSummary>
-}
-
 /** Makes the counts and sums, one for each process. */
-export function createDealSums(database: Pick<Reads, 'readWithin'>): DealSums {
+export function createDealSums(database: Pick<Reads, 'readWithin'>) {
   const permits = new Permits(runningAtOnce)
   const limited = <Row extends object>(statement: SQL, timeoutMs: number): Promise<Row[]> =>
     permits.run(() => database.readWithin<Row>(statement, timeoutMs), {
@@ -42,7 +35,8 @@ export function createDealSums(database: Pick<Reads, 'readWithin'>): DealSums {
     return { count: row?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0, isExact: false }
   }
   return {
-    count: async (filter, isExact) => {
+    /** See `DealReader.count`. */
+    count: async (filter: DealFilter, isExact: boolean): Promise<DealCount> => {
       if (!isExact) return estimate(filter)
       try {
         const statement = sql`select count(*)::text as count from ${deals} where ${and(...conditionsOf(filter))}`
@@ -53,7 +47,8 @@ export function createDealSums(database: Pick<Reads, 'readWithin'>): DealSums {
         throw error
       }
     },
-    summarize: async (request) => {
+    /** See `DealReader.summarize`. */
+    summarize: async (request: DealSummaryRequest): Promise<DealSummary> => {
       try {
         return summaryOf(await limited<GroupRow>(groupsOf(request), sumLimitMs))
       } catch (error) {

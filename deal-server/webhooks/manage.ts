@@ -41,24 +41,6 @@ export interface WithSecret {
 
 type Who = Pick<Caller, 'username' | 'userId' | 'rights' | 'generation'>
 
-/** The webhooks for clients. Every method @throws ProblemError; Unavailable */
-export interface WebhookManagement {
-  create(request: WebhookRequest, caller: Who): Promise<WithSecret>
-  list(page: PageRequest): Promise<Page<WebhookView>>
-  find(id: string): Promise<WebhookView>
-  /** The caller becomes the responsible user. */
-  change(id: string, patch: WebhookPatch, caller: Who): Promise<WebhookView>
-  remove(id: string): Promise<void>
-  /** The former secret signs too for a day. */
-  rotateSecret(id: string): Promise<WithSecret>
-  /** Delivers the events after this position once more. */
-  redeliver(id: string, after: string): Promise<WebhookView>
-  /** Sends an event that says nothing, also to a paused webhook. */
-  test(id: string): Promise<Attempt>
-  /** Names the deals only to a caller who reads the events of all deals. */
-  attempts(id: string, page: PageRequest, caller: Who): Promise<Page<StoredAttempt>>
-}
-
 const maxWebhooks = 100
 /** How long the former secret signs too, in milliseconds. */
 const formerSecretMs = 86_400_000
@@ -73,8 +55,11 @@ const found = <Found>(webhook: Found | undefined): Found => {
   return webhook
 }
 
-/** Makes the management of webhooks. */
-export function createWebhookManagement(given: Management): WebhookManagement {
+/** The webhooks for clients. */
+export type WebhookManagement = ReturnType<typeof createWebhookManagement>
+
+/** Makes the management of webhooks. Every method @throws ProblemError; Unavailable */
+export function createWebhookManagement(given: Management) {
   const { store, secrets, clock, ids, onChange } = given
   const tests = new Permits(maxTests)
   const now = () => rfc3339(clock.now())
@@ -89,7 +74,7 @@ export function createWebhookManagement(given: Management): WebhookManagement {
     return result
   }
   return {
-    create: async ({ after, ...settings }, caller) => {
+    create: async ({ after, ...settings }: WebhookRequest, caller: Who): Promise<WithSecret> => {
       const url = acceptedUrl(settings.url, given)
       const position = await positionOf(given, after)
       const [id, secret] = [ids.uuid(), newWebhookSecret()]
@@ -105,26 +90,31 @@ export function createWebhookManagement(given: Management): WebhookManagement {
       if (webhook) return announced({ webhook, secret })
       throw new ProblemError('too-many-webhooks', `There are ${maxWebhooks} webhooks already; delete one first.`)
     },
-    list: (page) => store.list(page),
-    find: async (id) => found(await store.find(id)),
-    change: async (id, patch, caller) => {
+    list: (page: PageRequest) => store.list(page),
+    find: async (id: string) => found(await store.find(id)),
+    /** The caller becomes the responsible user. */
+    change: async (id: string, patch: WebhookPatch, caller: Who) => {
       const url = patch.url === undefined ? undefined : acceptedUrl(patch.url, given)
       const named = Object.fromEntries(Object.entries({ ...patch, url }).filter(([, value]) => value !== undefined))
       if (Object.keys(named).length === 0) return found(await store.find(id))
       return announced(found(await store.change(id, { ...named, at: now(), responsible: responsibleOf(caller) })))
     },
-    remove: async (id) => {
+    remove: async (id: string) => {
       if (!(await store.remove(id))) throw noSuchWebhook()
       onChange()
     },
-    rotateSecret: async (id) => announced(await rotate(given, id)),
-    redeliver: async (id, after) => {
+    /** The former secret signs too for a day. */
+    rotateSecret: async (id: string) => announced(await rotate(given, id)),
+    /** Delivers the events after this position once more. */
+    redeliver: async (id: string, after: string) => {
       found(await store.find(id))
       const position = await positionOf(given, after)
       return announced(found(await store.rewind(id, position, now())))
     },
-    test: (id) => tests.run(() => sendTest(given, id)),
-    attempts: async (id, page, caller) => {
+    /** Sends an event that says nothing, also to a paused webhook. */
+    test: (id: string) => tests.run(() => sendTest(given, id)),
+    /** Names the deals only to a caller who reads the events of all deals. */
+    attempts: async (id: string, page: PageRequest, caller: Who): Promise<Page<StoredAttempt>> => {
       const [attempts, webhook] = await Promise.all([store.attempts(id, page), store.find(id)])
       found(webhook)
       if (sightOf(caller, webhookRights).deals === 'all') return attempts

@@ -18,24 +18,7 @@ export interface BoundedCacheOptions {
 }
 
 /** A table whose keys are texts. */
-export interface BoundedCache<Value extends object | string | number | boolean> {
-  get(key: string): Value | undefined
-  has(key: string): boolean
-  /** `ttlMs` replaces the one of the table. */
-  set(key: string, value: Value, entry?: { readonly ttlMs: number }): void
-  delete(key: string): void
-  clear(): void
-  readonly size: number
-  /** The bytes of all keys and values, as `bytesOf` counts them. */
-  readonly bytes: number
-}
-
-/** An empty table. */
-export const createBoundedCache = <Value extends object | string | number | boolean>(
-  options: BoundedCacheOptions,
-): BoundedCache<Value> => new BoundedLru<Value>(options)
-
-class BoundedLru<Value extends object | string | number | boolean> implements BoundedCache<Value> {
+export class BoundedCache<Value extends object | string | number | boolean> {
   readonly #entries: LRUCache<string, Value>
   readonly #maxEntries: number
 
@@ -59,6 +42,7 @@ class BoundedLru<Value extends object | string | number | boolean> implements Bo
     return this.#entries.has(key)
   }
 
+  /** `ttlMs` replaces the one of the table. */
   set(key: string, value: Value, entry?: { readonly ttlMs: number }): void {
     if (entry) this.#entries.set(key, value, { ttl: entry.ttlMs })
     else this.#entries.set(key, value)
@@ -77,10 +61,16 @@ class BoundedLru<Value extends object | string | number | boolean> implements Bo
     return this.#entries.size
   }
 
+  /** The bytes of all keys and values, as `bytesOf` counts them. */
   get bytes(): number {
     return this.#entries.calculatedSize
   }
 }
+
+/** An empty table. */
+export const createBoundedCache = <Value extends object | string | number | boolean>(
+  options: BoundedCacheOptions,
+): BoundedCache<Value> => new BoundedCache<Value>(options)
 
 /** The cost of an object, or of an entry of a table, without its content. */
 const objectBytes = 48

@@ -12,28 +12,13 @@ interface MemoOptions<Value> extends BoundedCacheOptions {
   readonly unknownForMs?: number
 }
 
-interface Memo<Value> {
-  /** The remembered value, if it is good. */
-  peek(key: string): Value | undefined
-  /** The remembered value, if it is good, else the computed one; undefined is not remembered. @throws its errors */
-  get<Computed extends Value | undefined>(key: string, compute: (key: string) => Computed): Value | Computed
-  /** True for a key whose load gave undefined within the last `unknownForMs`. */
-  isUnknown(key: string): boolean
-  /** Loads the value, even if one is remembered. Callers at the same time share a load. @throws errors of load */
-  load(key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined>
-  /** Remembers another value, or none, in place of exactly this one; does nothing when this one is not remembered. */
-  replace(key: string, former: Value, value: Value | undefined): void
-  /** Forgets everything. No caller from now on gets the result of a load that is under way. */
-  clear(): void
-}
-
 /** Unknown keys have bounds of their own: who asks for them displaces no value. */
 const unknownBounds = { maxEntries: 10_000, maxBytes: 2_000_000 }
 
 const isAlwaysGood = () => true
 
 /** A memo that remembers nothing yet. */
-export function createMemo<Value extends object | string | number | boolean>(options: MemoOptions<Value>): Memo<Value> {
+export function createMemo<Value extends object | string | number | boolean>(options: MemoOptions<Value>) {
   const { isGood = isAlwaysGood, unknownForMs = 0 } = options
   const values = createBoundedCache<Value>(options)
   const unknown =
@@ -41,6 +26,7 @@ export function createMemo<Value extends object | string | number | boolean>(opt
   const loads = createSharedCalls<Value | undefined>()
   let clears = 0
 
+  /** The remembered value, if it is good. */
   function peek(key: string): Value | undefined {
     const value = values.get(key)
     return value !== undefined && isGood(value) ? value : undefined
@@ -53,6 +39,7 @@ export function createMemo<Value extends object | string | number | boolean>(opt
     else unknown?.delete(key)
   }
 
+  /** The remembered value, if it is good, else the computed one; undefined is not remembered. @throws its errors */
   function get<Computed extends Value | undefined>(key: string, compute: (key: string) => Computed): Value | Computed {
     const known = peek(key)
     if (known !== undefined) return known
@@ -68,12 +55,14 @@ export function createMemo<Value extends object | string | number | boolean>(opt
     return value
   }
 
+  /** Remembers another value, or none, in place of exactly this one; does nothing when this one is not remembered. */
   function replace(key: string, former: Value, value: Value | undefined): void {
     if (values.get(key) !== former) return
     if (value === undefined) values.delete(key)
     else values.set(key, value)
   }
 
+  /** Forgets everything. No caller from now on gets the result of a load that is under way. */
   function clear(): void {
     clears += 1
     for (const table of [values, unknown, loads]) table?.clear()
@@ -82,8 +71,11 @@ export function createMemo<Value extends object | string | number | boolean>(opt
   return {
     peek,
     get,
-    isUnknown: (key) => unknown?.has(key) ?? false,
-    load: (key, load) => loads.share(key, () => loadNow(key, load)),
+    /** True for a key whose load gave undefined within the last `unknownForMs`. */
+    isUnknown: (key: string): boolean => unknown?.has(key) ?? false,
+    /** Loads the value, even if one is remembered. Callers at the same time share a load. @throws errors of load */
+    load: (key: string, load: () => Promise<Value | undefined>): Promise<Value | undefined> =>
+      loads.share(key, () => loadNow(key, load)),
     replace,
     clear,
   }

@@ -5,22 +5,16 @@ import type { Metrics, ServerName } from '../metrics/metrics.ts'
 /** A forgery: an entry or a message in the cache without a valid HMAC of our own servers. It is not used. */
 export type Forgery = 'entry' | 'message'
 
-interface ForgeryReport {
-  /** Notes one forgery. */
-  readonly note: (forgery: Forgery) => void
-  /** Adds the counts to the metrics of a server. */
-  observe(metrics: Metrics, server: ServerName): void
-}
-
 /** The shortest time between two log lines, in milliseconds. */
 const logEveryMs = 60_000
 
 /** The report of one process: counts for the metrics, and at most one log line in a minute. */
-export function reportForgeries({ log, clock }: { log: Pick<Log, 'warn'>; clock: Clock }): ForgeryReport {
+export function reportForgeries({ log, clock }: { log: Pick<Log, 'warn'>; clock: Clock }) {
   const counts = { entry: 0, message: 0 }
   let loggedAt = Number.NEGATIVE_INFINITY
   return {
-    note: (forgery) => {
+    /** Notes one forgery. */
+    note: (forgery: Forgery): void => {
       counts[forgery] += 1
       if (clock.monotonic() - loggedAt < logEveryMs) return
       loggedAt = clock.monotonic()
@@ -29,7 +23,8 @@ export function reportForgeries({ log, clock }: { log: Pick<Log, 'warn'>; clock:
         'Redis holds data that was not written with this SERVICE_SECRET. The server ignores it',
       )
     },
-    observe: (metrics, server) =>
+    /** Adds the counts to the metrics of a server. */
+    observe: (metrics: Metrics, server: ServerName): void =>
       metrics.total(
         {
           name: 'cache_forgeries_total',

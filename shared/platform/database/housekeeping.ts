@@ -45,27 +45,15 @@ export interface HousekeepingOptions {
   readonly batchSize?: number
 }
 
-/** The housekeeping of one process. It never rejects: a failure is logged, and the next run tries again. */
-export interface Housekeeping {
-  /** Starts to run at intervals. */
-  start(): void
-  /** Stops, and waits for the running batch. */
-  stop(): Promise<void>
-  /** Runs now, or joins the current run. False when another instance runs, or the database does not answer. */
-  runOnce(): Promise<boolean>
-  /** The number of rows that each job has removed since this process started. */
-  removed(): ReadonlyMap<string, number>
-}
-
 /** Leaves the database to other callers between two batches. */
 const pauseBetweenBatchesMs = 10
 
 /** Creates housekeeping. `start` starts it. */
-export function createHousekeeping(ports: HousekeepingPorts, options: HousekeepingOptions = {}): Housekeeping {
-  return new Runner(ports, { intervalMs: 300_000, firstAfterMs: 30_000, batchSize: 1000, ...options })
-}
+export const createHousekeeping = (ports: HousekeepingPorts, options: HousekeepingOptions = {}): Housekeeping =>
+  new Housekeeping(ports, { intervalMs: 300_000, firstAfterMs: 30_000, batchSize: 1000, ...options })
 
-class Runner implements Housekeeping {
+/** The housekeeping of one process. It never rejects: a failure is logged, and the next run tries again. */
+export class Housekeeping {
   readonly #ports: HousekeepingPorts
   readonly #options: Required<HousekeepingOptions>
   readonly #removed = new Map<string, number>()
@@ -79,17 +67,20 @@ class Runner implements Housekeeping {
     for (const { name } of ports.jobs) this.#removed.set(name, 0)
   }
 
+  /** Starts to run at intervals. */
   start(): void {
     this.#stopping = false
     this.#schedule(this.#options.firstAfterMs)
   }
 
+  /** Stops, and waits for the running batch. */
   async stop(): Promise<void> {
     this.#stopping = true
     clearTimeout(this.#timer)
     await this.#running
   }
 
+  /** Runs now, or joins the current run. False when another instance runs, or the database does not answer. */
   runOnce(): Promise<boolean> {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined
@@ -97,6 +88,7 @@ class Runner implements Housekeeping {
     return this.#running
   }
 
+  /** The number of rows that each job has removed since this process started. */
   removed(): ReadonlyMap<string, number> {
     return this.#removed
   }

@@ -23,21 +23,6 @@ export interface OfUser {
 /** Asks for the credential of a key. */
 type Load<Value> = () => Promise<Value | undefined>
 
-/** A cache of credentials by key. Concurrent callers of one key share a load. */
-export interface CredentialCache<Value extends OfUser> {
-  /** The cached value, if it is known at once that it is valid. */
-  peek(key: string, traceContext?: Traced): Value | undefined
-  /**
-   * The cached value, else the value from `load`; undefined when `load` finds nothing. @throws errors of `load`;
-   * Unavailable
-   */
-  get(key: string, load: Load<Value>, traceContext?: Traced): Promise<Value | undefined>
-  /** Loads and caches the value, even if one is cached. @throws errors of `load`; Unavailable */
-  renew(key: string, load: Load<Value>, traceContext?: Traced): Promise<Value | undefined>
-  /** Replaces exactly this cached value; does nothing when another one is cached, or none any more. */
-  replace(key: string, former: Value, value: Value): void
-}
-
 interface CredentialCacheOptions {
   readonly principals: Principals
   readonly clock: Clock
@@ -50,8 +35,8 @@ interface CredentialCacheOptions {
   readonly unknownForMs?: number
 }
 
-/** An empty cache. */
-export function createCredentialCache<Value extends OfUser>(options: CredentialCacheOptions): CredentialCache<Value> {
+/** An empty cache of credentials by key. Concurrent callers of one key share a load. */
+export function createCredentialCache<Value extends OfUser>(options: CredentialCacheOptions) {
   const { principals } = options
   const memo = createMemo<Value>({ unknownForMs: 1_000, ...options })
   let instances = 0
@@ -64,6 +49,7 @@ export function createCredentialCache<Value extends OfUser>(options: CredentialC
   const isGood = async (value: Value, then: number, traceContext: Traced | undefined): Promise<boolean> =>
     (await isCredentialCurrent(value, principals, traceContext)) && then === instances
 
+  /** The cached value, if it is known at once that it is valid. */
   function peek(key: string, traceContext?: Traced): Value | undefined {
     const value = memo.peek(key)
     const record = value && principals.get(value.username, traceContext)
@@ -73,6 +59,7 @@ export function createCredentialCache<Value extends OfUser>(options: CredentialC
     return undefined
   }
 
+  /** The cached value, else that from `load`; undefined when it finds nothing. @throws errors of `load`; Unavailable */
   async function get(key: string, load: Load<Value>, traceContext?: Traced): Promise<Value | undefined> {
     const value = memo.peek(key)
     if (value && (await isGood(value, instances, traceContext))) return value
@@ -81,6 +68,7 @@ export function createCredentialCache<Value extends OfUser>(options: CredentialC
     return renew(key, load, traceContext)
   }
 
+  /** Loads and caches the value, even if one is cached. @throws errors of `load`; Unavailable */
   async function renew(key: string, load: Load<Value>, traceContext?: Traced): Promise<Value | undefined> {
     const then = instances
     const loaded = await memo.load(key, load)

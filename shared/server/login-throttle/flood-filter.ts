@@ -19,23 +19,6 @@ export interface CountedRefusal<Refusal> {
   readonly count: number
 }
 
-/**
- * Limits floods of refusals: of equal ones (kind, actor, client prefix), one a minute passes, and the others are
- * counted. For a client that makes up names, further refusals are counted together without a name; when too many
- * differ, also without an address. So each refusal is in exactly one count, and the memory is bounded.
- */
-export interface FloodFilter<Refusal> {
-  /** The refusal to report now; undefined when this one, or these `times` equal ones, were only counted. */
-  take(refusal: Refusal, times?: number): CountedRefusal<Refusal> | undefined
-  /**
-   * The counted refusals that were not reported: those whose minute is over, or, at the end of the process, all of
-   * them.
-   */
-  drain(which: 'over' | 'all'): readonly CountedRefusal<Refusal>[]
-  /** Returns a refusal that could not be reported: it is counted, and the next equal one passes. */
-  putBack(counted: CountedRefusal<Refusal>): void
-}
-
 interface Flood<Refusal> {
   /** The time of the last report; monotonic, in milliseconds. */
   readonly reportedAt: number
@@ -55,11 +38,16 @@ const maxRemembered = 2_000
 /** Bounds of the clients that are kept apart. */
 const rememberedClients = { maxEntries: maxRemembered, maxBytes: 1_000_000 }
 
-/** An empty filter. `kindOf` gives the kind of a refusal: the tried secret and the reason, as one of a few texts. */
+/**
+ * Limits floods of refusals: of equal ones (kind, actor, client prefix), one a minute passes, and the others are
+ * counted. For a client that makes up names, further refusals are counted together without a name; when too many
+ * differ, also without an address. So each refusal is in exactly one count, and the memory is bounded. `kindOf` gives
+ * the kind of a refusal: the tried secret and the reason, as one of a few texts.
+ */
 export function createFloodFilter<Refusal extends AttributedRefusal>(
   { monotonic }: Clock,
   kindOf: (refusal: Refusal) => string,
-): FloodFilter<Refusal> {
+) {
   const floods = new Map<string, Flood<Refusal>>()
   const isRecent = (time: number) => monotonic() - time < intervalMs
   const grouped = createGrouping<Refusal>(isRecent, monotonic)
@@ -77,7 +65,8 @@ export function createFloodFilter<Refusal extends AttributedRefusal>(
     }
   }
   return {
-    take(sent, times = 1) {
+    /** The refusal to report now; undefined when this one, or these `times` equal ones, were only counted. */
+    take(sent: Refusal, times = 1): CountedRefusal<Refusal> | undefined {
       forgetFinished()
       const refusal = floods.has(nameOf(sent)) ? sent : grouped(sent, floods.size)
       const name = nameOf(refusal)
@@ -89,7 +78,8 @@ export function createFloodFilter<Refusal extends AttributedRefusal>(
       keep(name, { reportedAt: monotonic(), leftOut: 0, latest: refusal })
       return { refusal, count: (flood?.leftOut ?? 0) + times }
     },
-    drain(which) {
+    /** The counted refusals that were not reported: those whose minute is over, or, at the end, all of them. */
+    drain(which: 'over' | 'all'): readonly CountedRefusal<Refusal>[] {
       const due = [...floods].filter(
         ([, { reportedAt, leftOut }]) => leftOut > 0 && (which === 'all' || !isRecent(reportedAt)),
       )
@@ -98,7 +88,8 @@ export function createFloodFilter<Refusal extends AttributedRefusal>(
         return { refusal: latest, count: leftOut }
       })
     },
-    putBack({ refusal, count }) {
+    /** Returns a refusal that could not be reported: it is counted, and the next equal one passes. */
+    putBack({ refusal, count }: CountedRefusal<Refusal>): void {
       const name = nameOf(refusal)
       const { leftOut, latest } = floods.get(name) ?? { leftOut: 0, latest: refusal }
       floods.set(name, { reportedAt: Number.NEGATIVE_INFINITY, leftOut: leftOut + count, latest })

@@ -14,17 +14,6 @@ interface KnownClientsOptions {
   readonly clock: Clock
 }
 
-type Client = AttemptKeys
-
-interface KnownClients {
-  /** True when the client is known in this process. */
-  has(client: Client): boolean
-  /** Looks in the cache, too. */
-  find(client: Client): Promise<boolean>
-  /** Remembers a login of the account from this client; undefined when the caller need not wait. */
-  remember(client: Client): Promise<void> | undefined
-}
-
 /** A client is forgotten after this time without a login, in seconds. */
 const knownForSeconds = 30 * 86_400
 
@@ -34,10 +23,11 @@ const renewalIntervalMs = 86_400_000
 const remembered = { maxEntries: 50_000, maxBytes: 16_000_000, ttlMs: knownForSeconds * 1000 }
 
 /** No client is known in this process at first. */
-export function createKnownClients({ cache, clock }: KnownClientsOptions): KnownClients {
+export function createKnownClients({ cache, clock }: KnownClientsOptions) {
   /** The time of this process's last write to the cache, or minus infinity. */
   const writtenAt = createBoundedCache<number>({ ...remembered, clock })
-  const has = ({ successes: [name] }: Client) => name !== undefined && writtenAt.has(name)
+  /** True when the client is known in this process. */
+  const has = ({ successes: [name] }: AttemptKeys): boolean => name !== undefined && writtenAt.has(name)
   const write = async (names: readonly string[]) => {
     const mark = { version: 1, value: '' }
     const written = names.map((name) => cache.putVersioned(name, mark, { ttlSeconds: knownForSeconds }))
@@ -45,7 +35,8 @@ export function createKnownClients({ cache, clock }: KnownClientsOptions): Known
   }
   return {
     has,
-    find: async (client) => {
+    /** Looks in the cache, too. */
+    find: async (client: AttemptKeys): Promise<boolean> => {
       const [name] = client.successes
       if (name === undefined) return false
       if (has(client)) return true
@@ -54,7 +45,8 @@ export function createKnownClients({ cache, clock }: KnownClientsOptions): Known
       if (isKnown) writtenAt.set(name, Number.NEGATIVE_INFINITY)
       return isKnown
     },
-    remember: ({ successes }) => {
+    /** Remembers a login of the account from this client; undefined when the caller need not wait. */
+    remember: ({ successes }: AttemptKeys): Promise<void> | undefined => {
       const [name] = successes
       if (name === undefined) return undefined
       const now = clock.monotonic()

@@ -8,42 +8,33 @@ import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { AttemptKeys } from './attempt-keys.ts'
 
-type Client = AttemptKeys
-
-/** The accounts and clients that were recently below their limits. */
-export interface RecentlyOpen {
-  /** True when the client was below its limits a moment ago. */
-  has(client: Client): boolean
-  /** Notes an attempt of this client. */
-  noteTry(client: Client): void
-  /** Call this before the limits are checked, and call its result when they allow an attempt. */
-  look(client: Client): () => void
-}
-
 /** How long an entry is valid, in milliseconds. */
 const openForMs = 200
 
 const remembered = { maxEntries: 10_000, maxBytes: 4_000_000 }
 
 /** No client is remembered at first. */
-export function createRecentlyOpen({ monotonic }: Clock): RecentlyOpen {
+export function createRecentlyOpen({ monotonic }: Clock) {
   /** The number of the latest attempt, by client prefix. */
   const latest = createBoundedCache<number>(remembered)
   const open = createBoundedCache<{ readonly latest: number; readonly until: number }>(remembered)
   let tries = 0
-  const noteTry = ({ prefix }: Client) => {
+  /** Notes an attempt of this client. */
+  const noteTry = ({ prefix }: AttemptKeys): number => {
     tries += 1
     latest.set(prefix, tries)
     return tries
   }
-  const nameOf = ({ own }: Client) => own[0]?.key ?? ''
+  const nameOf = ({ own }: AttemptKeys) => own[0]?.key ?? ''
   return {
-    has: (client) => {
+    /** True when the client was below its limits a moment ago. */
+    has: (client: AttemptKeys): boolean => {
       const known = open.get(nameOf(client))
       return known !== undefined && monotonic() <= known.until && latest.get(client.prefix) === known.latest
     },
     noteTry,
-    look: (client) => {
+    /** Call this before the limits are checked, and call its result when they allow an attempt. */
+    look: (client: AttemptKeys): (() => void) => {
       const then = latest.get(client.prefix) ?? noteTry(client)
       return () => open.set(nameOf(client), { latest: then, until: monotonic() + openForMs })
     },

@@ -8,25 +8,6 @@ interface LoadOutcome {
   readonly holds: (kid: string) => boolean
 }
 
-/** Lookups of keys that wait for a load. */
-export interface PendingKeyLookups {
-  /** The number of waiting lookups. */
-  count(): number
-  /**
-   * Waits for a load: true for the first load that has the key, false for a load without it that began after
-   * `loadsBegun` others.
-   * @throws Unavailable when a load fails
-   */
-  wait(kid: string, loadsBegun: number): Promise<boolean>
-  /**
-   * Resolves the lookups that this load decides. A load that began before a lookup cannot say that the key is unknown:
-   * the key may have been published since.
-   */
-  resolve(outcome: LoadOutcome): void
-  /** Rejects all waiting lookups. */
-  rejectAll(): void
-}
-
 interface Lookup {
   readonly kid: string
   readonly loadsBegun: number
@@ -34,8 +15,8 @@ interface Lookup {
   readonly reject: (error: Unavailable) => void
 }
 
-/** Makes an empty set of lookups. */
-export function createPendingKeyLookups(): PendingKeyLookups {
+/** Lookups of keys that wait for a load. */
+export function createPendingKeyLookups() {
   const waiting = new Set<Lookup>()
   const reject = (lookup: Lookup) => {
     waiting.delete(lookup)
@@ -43,8 +24,18 @@ export function createPendingKeyLookups(): PendingKeyLookups {
   }
   return {
     count: () => waiting.size,
-    wait: (kid, loadsBegun) => new Promise((resolve, reject) => waiting.add({ kid, loadsBegun, resolve, reject })),
-    resolve: ({ load, hasFailed, holds }) => {
+    /**
+     * Waits for a load: true for the first load that has the key, false for a load without it that began after
+     * `loadsBegun` others.
+     * @throws Unavailable when a load fails
+     */
+    wait: (kid: string, loadsBegun: number): Promise<boolean> =>
+      new Promise((resolve, reject) => waiting.add({ kid, loadsBegun, resolve, reject })),
+    /**
+     * Resolves the lookups that this load decides. A load that began before a lookup cannot say that the key is
+     * unknown: the key may have been published since.
+     */
+    resolve: ({ load, hasFailed, holds }: LoadOutcome): void => {
       for (const lookup of waiting) {
         const isKnown = holds(lookup.kid)
         if (!isKnown && hasFailed) reject(lookup)
@@ -54,7 +45,7 @@ export function createPendingKeyLookups(): PendingKeyLookups {
         }
       }
     },
-    rejectAll: () => {
+    rejectAll: (): void => {
       for (const lookup of waiting) reject(lookup)
     },
   }
