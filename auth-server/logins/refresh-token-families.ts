@@ -118,6 +118,7 @@ const found = parameters({ id: 'uuid' })
 const findSql =
   found.statement(sql`select json_build_object('id', ${f.id}, 'username', ${u.username}, 'generation', ${f.generation},
     'audience', ${f.audience}, 'clientId', ${clientIdSql(f.clientId)}, 'counter', ${f.counter},
+    'granted', case when ${f.scopes} is not null then to_json(${f.scopes} || ${f.rights}) end,
     'rotatedAgoMs', ${millisecondsSince(f.rotatedAt)},
     'formerRotatedAgoMs', ${millisecondsSince(f.formerRotatedAt)}, 'expiresAt', ${milliseconds(f.expiresAt)},
     'refreshExpiresAt', ${milliseconds(f.refreshExpiresAt)},

@@ -13,6 +13,8 @@ export interface RefreshTokenFamily {
   readonly audience: string | null
   /** The client that it is of; null: a login at `/login`. */
   readonly clientId: string | null
+  /** What its client was granted, scopes and rights; null for a login at `/login`. */
+  readonly granted: readonly string[] | null
   /** Counter of the one unused refresh token. */
   readonly counter: number
   /** How long ago the token before it was used; null before the first rotation. */

@@ -19,6 +19,14 @@ export interface OAuth extends ClientAuthentication {
    * @throws OAuthError `invalid_target`
    */
   requireSameAudience(refreshToken: string, audience: string | null): void
+  /**
+   * Refuses a refresh with another scope than that of the login, in any order. What the refresh refuses passes.
+   * @throws OAuthError `invalid_scope`; Unavailable
+   */
+  requireSameScope(
+    refreshToken: string,
+    sent: { readonly scope: string; readonly clientId: string | null },
+  ): Promise<void>
   /** Undefined when no server would accept the token now. @throws Unavailable */
   readActiveToken(token: string): Promise<ActiveToken | undefined>
   readonly revokeToken: RevokeToken
@@ -50,6 +58,13 @@ export function createOAuth(systems: OAuthSystems): OAuth {
       const known = systems.refreshTokens.read(refreshToken)
       if (!known || known.audience === audience) return
       throw new OAuthError('invalid_target', 'resource: The refresh token is of a login for another audience.')
+    },
+    requireSameScope: async (refreshToken, { scope, clientId }) => {
+      const known = systems.refreshTokens.read(refreshToken)
+      const family = known?.clientId === clientId ? await systems.refreshTokenFamilies.find(known.loginId) : undefined
+      const asked = new Set(scope.split(' '))
+      if (!family || (family.granted?.length === asked.size && family.granted.every((name) => asked.has(name)))) return
+      throw new OAuthError('invalid_scope', 'scope: Leave it out, or send what was granted: no more, and no less.')
     },
     revokeToken: createTokenRevocation(systems),
     readActiveToken: (token) => readActiveToken(systems, token),

@@ -109,9 +109,8 @@ const refreshToken: Grant = async (request, form, services) => {
   const credentials = readClientCredentials(request, form)
   const token = form.required('refresh_token')
   const client = credentials && (await authenticatedClient(request, credentials, services))
-  if (form.get('scope') !== undefined) {
-    throw new OAuthError('invalid_scope', 'A refresh takes no scope: the new token may do what the former one might.')
-  }
+  const scope = form.get('scope')
+  if (scope !== undefined) await services.requireSameScope(token, { scope, clientId: client ?? null })
   const audience = await audienceIn(form, services)
   if (form.get('resource') !== undefined) services.requireSameAudience(token, audience)
   return auditedRefresh(request, token, services, client)

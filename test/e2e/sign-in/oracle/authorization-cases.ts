@@ -170,7 +170,7 @@ export const authorizationCases: readonly Case[] = [
   ...single('prompt', ['NONE', 'none none', ' none']),
   ...single('prompt', [null, 'none', 'login', 'consent'], 'third'),
   ...signedOut,
-  ...single('max_age', ['0', '100000', '-1', '1.5', 'x', '', '+5', '1e3', '99999999999999999999']),
+  ...single('max_age', ['0', '100000', '-1', '1.5', 'x', '', '+50000', '1e5', '99999999999999999999']),
   asks('max_age=0 with prompt=none', { max_age: '0', prompt: 'none' }),
   ...single('id_token_hint', ['x', 'e30.e30.', '']),
   ...hints,

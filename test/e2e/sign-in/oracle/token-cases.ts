@@ -180,7 +180,7 @@ const refreshes = (name: string, changes: (tokens: Tokens) => Changes, role: Rol
   name: `refresh, ${name}`,
   run: async (side) => {
     const { body } = await exchange(side, role, {
-      asked: { scope: 'openid offline_access profile' },
+      asked: { scope: 'openid profile' },
     })
     const form = { grant_type: 'refresh_token', refresh_token: String(body.refresh_token) }
     return statusOf(await postAs(side, side.endpoints.token, { ...form, ...changes(body) }, proofOf(by)))
@@ -265,6 +265,7 @@ export const tokenCases: readonly Case[] = [
   refreshes('a text', () => ({ refresh_token: 'x' })),
   refreshes('an access token', ({ access_token }) => ({ refresh_token: String(access_token) })),
   refreshes('an ID token', ({ id_token }) => ({ refresh_token: String(id_token) })),
+  refreshes('the same scope in another order', () => ({ scope: 'profile openid' })),
   refreshes('a smaller scope', () => ({ scope: 'openid' })),
   refreshes('a greater scope', () => ({ scope: 'openid deal.read' })),
   refreshes('a foreign resource', () => ({ resource: foreignAudience })),
