@@ -24,7 +24,9 @@ export const signOutPage = (): AuthPage => ({
             <button type="submit">Sign out</button>
           </form>
           <p>
-            <a href="/account">Stay signed in</a>
+            <a class="button quiet" href="/account">
+              Stay signed in
+            </a>
           </p>
         </div>
       ),

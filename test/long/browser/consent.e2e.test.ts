@@ -1,0 +1,98 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expectAccessible } from '../../support/clients/pages/accessibility.ts'
+import { describeInBrowser } from '../../support/clients/pages/browser.ts'
+import {
+  answerOf,
+  askTokens,
+  callback,
+  exchange,
+  newVerifier,
+  registerClient,
+  requestOf,
+  type TestClient,
+} from '../../support/clients/sign-in/applications.ts'
+import { freePort } from '../../support/processes/free-port.ts'
+import { openConsoleInBrowser, signInOnPage } from '../../support/worlds/console-world.ts'
+
+describeInBrowser('signing in to an application of another party', () => {
+  let world: Awaited<ReturnType<typeof openConsoleInBrowser>>
+  let origin: string
+  let client: TestClient
+
+  beforeAll(async () => {
+    const port = String(await freePort())
+    origin = `http://localhost:${port}`
+    world = await openConsoleInBrowser({ environment: { AUTH_PORT: port, AUTH_PUBLIC_ORIGIN: origin } })
+    const values = { name: 'Ledger & Sons', firstParty: false, rights: ['deal.read', 'deal.hold'] }
+    client = await registerClient(world.stack, { ...values, postLogoutRedirectUris: ['https://app.example/bye'] })
+  })
+  afterAll(() => world?.close())
+
+  async function ask(page: Page, scope: string) {
+    const { verifier, challenge } = newVerifier()
+    await page.goto(`${origin}/oauth/authorize?${requestOf(client, { code_challenge: challenge, scope })}`)
+    return verifier
+  }
+  /** The URL of the application that the work leads the browser to. */
+  async function arrivalAfter(page: Page, work: () => Promise<unknown>): Promise<string> {
+    const asked = page.waitForRequest((request) => request.url().startsWith('https://app.example/'))
+    await work()
+    return (await asked).url()
+  }
+  const press = (page: Page, name: string) => page.locator('main').getByRole('button', { name, exact: true }).click()
+
+  it('is refused, allowed, seen and taken back, with no finding of axe and no complaint', async () => {
+    const { page, complaints } = await world.browser.newPage()
+    await ask(page, 'openid profile deal.read')
+    await expectAccessible(page, 'sign-in-to-application')
+    await signInOnPage(page, 'alice')
+    await page.getByRole('heading', { name: 'Let Ledger & Sons use your account?' }).waitFor()
+    await expectAccessible(page, 'consent')
+    const refused = await arrivalAfter(page, () => press(page, 'Refuse'))
+    expect(answerOf({ url: refused })).toMatchObject({ error: 'access_denied' })
+    const verifier = await ask(page, 'openid profile deal.read')
+    const { code = '' } = answerOf({ url: await arrivalAfter(page, () => press(page, 'Allow')) })
+    const { body } = await exchange(world.stack, client, { code, verifier })
+    expect(body.scope).toBe('openid profile deal.read')
+    await page.goto(`${origin}/account/applications`)
+    await page.getByText('Ledger & Sons').first().waitFor()
+    await expectAccessible(page, 'applications')
+    await page.getByRole('button', { name: 'Take back what Ledger & Sons may do' }).click()
+    await page.getByText('The application can do nothing any more.').waitFor()
+    const refresh = { grant_type: 'refresh_token', refresh_token: String(body.refresh_token) }
+    expect((await askTokens(world.stack, client, refresh)).status).toBe(400)
+    const asked = { client_id: client.id, post_logout_redirect_uri: 'https://app.example/bye' }
+    await page.goto(`${origin}/oauth/logout?${new URLSearchParams(asked)}`)
+    await page.getByRole('heading', { name: 'Sign out?' }).waitFor()
+    await expectAccessible(page, 'sign-out')
+    expect(await arrivalAfter(page, () => press(page, 'Sign out'))).toBe('https://app.example/bye')
+    // Nobody listens at the application: the browser has come there all the same.
+    expect(complaints.filter((line) => !line.startsWith('failed: https://app.example/'))).toEqual([])
+  })
+
+  it('works without a script, and with a passkey as second factor', async () => {
+    const { page: bare } = await world.browser.newPage({ javaScriptEnabled: false })
+    await ask(bare, 'openid deal.read')
+    await signInOnPage(bare, 'bob')
+    expect(await arrivalAfter(bare, () => press(bare, 'Allow'))).toContain(`${callback}?code=`)
+
+    const { page } = await world.browser.newPage()
+    const devtools = await page.context().newCDPSession(page)
+    await devtools.send('WebAuthn.enable')
+    await devtools.send('WebAuthn.addVirtualAuthenticator', {
+      options: { protocol: 'ctap2', transport: 'internal', hasUserVerification: true, isUserVerified: true },
+    })
+    await page.goto(`${origin}/account/security`)
+    await signInOnPage(page, 'carol')
+    await page.getByRole('button', { name: 'Set up a passkey' }).click()
+    await page.getByLabel('Name').fill('Key')
+    await page.getByRole('button', { name: 'Make the passkey now' }).click()
+    await page.getByText('The second factor is set up.').waitFor()
+    await page.context().clearCookies()
+    await ask(page, 'openid')
+    await signInOnPage(page, 'carol')
+    await press(page, 'Use a passkey')
+    expect(await arrivalAfter(page, () => press(page, 'Allow'))).toContain(`${callback}?code=`)
+  })
+})
