@@ -10,7 +10,7 @@ import { atFields } from '../frame/at-fields.ts'
 import type { AuthPage, AuthVisit } from '../frame/auth-api.ts'
 import type { PageResult, ShownPage } from '../frame/console.tsx'
 import { type Column, type Fact, Facts, Notice, Pager, Table } from '../frame/content.tsx'
-import { ErrorSummary, Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
+import { ErrorSummary, Field, type FieldName, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 import type { Reader } from '../frame/reader.ts'
 import { ActionForm } from '../parts/action-form.tsx'
@@ -70,7 +70,7 @@ export interface Collection<Thing extends object> {
   /** What changes with it, where the API takes no precondition: the page itself refuses a form of an old page then. */
   stateOf?(thing: Thing): object
   /** The fields that errors lead to. */
-  readonly labels: readonly Pick<FieldProps, 'name' | 'label'>[]
+  readonly labels: readonly FieldName[]
   fields(visit: AuthVisit, entries: Entries<Thing>): Child | Promise<Child>
 }
 

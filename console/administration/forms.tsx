@@ -2,14 +2,14 @@
 import type { Child } from 'hono/jsx'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import type { ShownPage } from '../frame/console.tsx'
-import { ErrorSummary, type FieldProps } from '../frame/fields.tsx'
+import { ErrorSummary, type FieldName } from '../frame/fields.tsx'
 
 interface FormPageProps {
   readonly title: string
   /** Of the list, where the form for something new is sent too. */
   readonly list: string
   /** What errors lead to. */
-  readonly fields: readonly Pick<FieldProps, 'name' | 'label' | 'form'>[]
+  readonly fields: readonly FieldName[]
 }
 
 /** The form for something new. `children` are its fields. */

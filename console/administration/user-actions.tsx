@@ -1,7 +1,7 @@
 /** The forms by which an administrator acts on the account of a user. */
 import type { Child } from 'hono/jsx'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import { Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
+import { Field, type FieldName, fieldErrors } from '../frame/fields.tsx'
 import { ProofField, proofLabel } from '../frame/proof.tsx'
 import { ActionForm } from '../parts/action-form.tsx'
 import { RemovalForm } from './removal.tsx'
@@ -122,7 +122,7 @@ interface ActionProps extends ActionOf {
   readonly title: string
   readonly hint: string
   readonly button: string
-  readonly fields?: readonly Pick<FieldProps, 'name' | 'label' | 'form'>[]
+  readonly fields?: readonly FieldName[]
   readonly children?: Child
 }
 

@@ -8,8 +8,7 @@ export type User = AuthReply<'GET /users/:username'>
 export type Role = AuthReply<'GET /roles/:name'>
 
 /** All roles. @throws PageProblem for a refusal */
-export const rolesOf = async ({ api }: Pick<AuthVisit, 'api'>): Promise<readonly Role[]> =>
-  (await api.get('GET /roles')).items
+export const rolesOf = async ({ api }: AuthVisit): Promise<readonly Role[]> => (await api.get('GET /roles')).items
 
 /** The right that the pages of users need. */
 export const usersRight = 'user.manage'

@@ -22,7 +22,7 @@ export const allKeys: KeyPlace = { base: '/account/all-api-keys', isOfAll: true 
 export const allKeysRight = 'api-key.manage'
 
 /** The name that a page shows. */
-export const keyNameOf = ({ name }: Pick<ApiKey, 'name'>): string => name ?? 'Without a name'
+export const keyNameOf = ({ name }: ApiKey): string => name ?? 'Without a name'
 
 /** The end of this day in UTC, in the form of the API; undefined for an empty field. */
 export const endOfDay = (date: string | undefined): string | undefined =>

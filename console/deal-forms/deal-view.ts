@@ -20,8 +20,7 @@ export const readDeal = (api: DealApi, id: string) => api.get('GET /rest/v1/deal
 export type DealState = 'open' | 'held' | 'completed' | 'cancelled'
 
 /** One word for the state of a deal. */
-export const stateOf = ({ status, held }: Pick<DealView, 'status' | 'held'>): DealState =>
-  status === 'open' && held ? 'held' : status
+export const stateOf = ({ status, held }: DealView): DealState => (status === 'open' && held ? 'held' : status)
 
 /** The page of the form of a command. */
 export const pathOfCommand = (dealId: string, verb: string): string =>

@@ -59,7 +59,7 @@ const longestLine = 200
 const known = new WeakMap<Command['params'], readonly FormField[]>()
 
 /** The fields of a command, in the order of its parameters. */
-export function fieldsOf({ params }: Pick<Command, 'params'>): readonly FormField[] {
+export function fieldsOf({ params }: Command): readonly FormField[] {
   const fields = known.get(params) ?? readFields(params)
   known.set(params, fields)
   return fields

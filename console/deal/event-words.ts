@@ -65,7 +65,7 @@ const units = [
 ] as const
 
 /** A duration in its largest unit: `3 days`. */
-function durationOf(seconds: number, reader: Pick<Reader, 'duration'>): string {
+function durationOf(seconds: number, reader: Reader): string {
   if (!Number.isFinite(seconds)) return ''
   const [unit, length] = units.find(([, length]) => seconds >= length) ?? (['second', 1] as const)
   return reader.duration(Math.floor(seconds / length), unit)

@@ -11,7 +11,7 @@ export type EventView = DealReply<'GET /rest/v1/deals/:id/history'>['items'][num
 
 interface HistoryProps {
   readonly events: readonly EventView[]
-  readonly tasks: readonly Pick<TaskView, 'id' | 'title'>[]
+  readonly tasks: readonly TaskView[]
   readonly reader: Reader
 }
 

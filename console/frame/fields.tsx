@@ -2,10 +2,16 @@
 import type { Child } from 'hono/jsx'
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
 
-/** A field of a form. */
-export interface FieldProps {
+/** What leads to a field: its id is made of both names. */
+export interface FieldName {
   readonly name: string
   readonly label: string
+  /** Sets ids apart when a page has several forms with fields of one name. */
+  readonly form?: string | undefined
+}
+
+/** A field of a form. */
+export interface FieldProps extends FieldName {
   readonly kind?:
     | 'text'
     | 'textarea'
@@ -35,14 +41,12 @@ export interface FieldProps {
   readonly accept?: string | undefined
   /** The keys of a phone: `decimal` for amounts, which are texts. */
   readonly inputMode?: 'decimal' | undefined
-  /** Sets ids apart when a page has several forms with fields of one name. */
-  readonly form?: string | undefined
   readonly isAutofocused?: boolean
   /** Fields of a filter do not say that they are optional. */
   readonly isFilter?: boolean
 }
 
-const idOf = ({ form, name }: Pick<FieldProps, 'form' | 'name'>): string => (form ? `${form}-${name}` : name)
+const idOf = ({ form, name }: FieldName): string => (form ? `${form}-${name}` : name)
 
 /** A labelled field. Required fields say so, the others are optional. */
 export function Field(parts: FieldProps) {
@@ -155,7 +159,7 @@ export function fieldErrors(problem: FormFaults | undefined): Readonly<Record<st
 interface SummaryProps {
   readonly problem: FormFaults | undefined
   /** The fields of the form. Errors of other members are in the summary alone. */
-  readonly fields?: readonly Pick<FieldProps, 'name' | 'label' | 'form'>[]
+  readonly fields?: readonly FieldName[]
   readonly children?: Child
 }
 

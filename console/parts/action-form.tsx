@@ -1,7 +1,7 @@
 /** A form for one action on what a page shows, closed until the reader opens it. */
 import type { Child } from 'hono/jsx'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import { ErrorSummary, type FieldProps } from '../frame/fields.tsx'
+import { ErrorSummary, type FieldName } from '../frame/fields.tsx'
 
 interface ActionFormProps {
   /** The value of the field `action`. */
@@ -16,7 +16,7 @@ interface ActionFormProps {
   /** Of this form, when it was refused: it is open then. */
   readonly problem: ProblemDocument | undefined
   /** What errors lead to. */
-  readonly fields?: readonly Pick<FieldProps, 'name' | 'label' | 'form'>[]
+  readonly fields?: readonly FieldName[]
   readonly children?: Child
 }
 

@@ -78,7 +78,7 @@ export interface HttpRequest extends Traced {
   /** The audience of that other service, where it has one of its own and the proxy names it. */
   foreignAudience?: string | undefined
   /** The request that this one asks about, for the log. */
-  asksAbout?: Pick<HttpRequest, 'method' | 'path'> | undefined
+  asksAbout?: HttpRequest | undefined
 }
 
 /** The parts that a call is made of. */

@@ -37,7 +37,7 @@ type Options = postgres.Options<Record<string, postgres.PostgresType>> & {
  * leaves a rejection unhandled.
  */
 export function createClient(
-  { login, sent, isPooled, target }: Pick<DatabaseAddress, 'login' | 'sent' | 'isPooled' | 'target'>,
+  { login, sent, isPooled, target }: DatabaseAddress,
   { responseTimeoutMs, onReport = () => {}, ...options }: PostgresClientOptions,
 ): PostgresClient {
   const settings: Options = {

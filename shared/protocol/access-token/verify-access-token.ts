@@ -88,7 +88,7 @@ interface SignedClaims {
   readonly hasExpired: boolean
 }
 
-interface SignedExpectations extends Pick<AccessTokenExpectations, 'issuer'> {
+interface SignedExpectations extends AccessTokenExpectations {
   readonly alg: AccessTokenAlg
   /** Milliseconds since the epoch. */
   readonly now: number

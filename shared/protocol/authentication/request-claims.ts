@@ -11,7 +11,7 @@ import { lowerCase } from './signature-parameters.ts'
  * request names itself, they are those.
  */
 export const audiencesOf = (
-  { foreignAudience, foreignOrigin }: Pick<HttpRequest, 'foreignAudience' | 'foreignOrigin'>,
+  { foreignAudience, foreignOrigin }: HttpRequest,
   own: { readonly audience: string; readonly publicOrigin: string },
 ): readonly string[] => [foreignAudience ?? own.audience, foreignOrigin ?? own.publicOrigin]
 

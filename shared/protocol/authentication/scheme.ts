@@ -132,7 +132,7 @@ export const isSafeMethod = (method: string): boolean => method === 'GET' || met
  * anything can be asked, and a browser lets pages of every site begin one. Proxies that remove `Upgrade` leave the
  * other fields of the handshake (RFC 6455 §4.1).
  */
-export const isSafeRequest = (request: Pick<HttpRequest, 'method' | 'header'>): boolean =>
+export const isSafeRequest = (request: HttpRequest): boolean =>
   isSafeMethod(request.method) && upgradeFields.every((name) => request.header(name) === undefined)
 
 const upgradeFields = ['upgrade', 'sec-websocket-key', 'sec-websocket-version']
