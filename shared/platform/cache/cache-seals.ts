@@ -19,16 +19,7 @@ interface CacheSealsOptions {
 }
 
 /** Seals and opens entries and messages. */
-export interface CacheSeals {
-  /** The text that is stored in Redis for the value of an entry. */
-  sealEntry(key: string, entry: Versioned, ttlSeconds: number): string
-  /** The value; `expired` after its time to live, `forged` when none of our own servers wrote it under this key. */
-  openEntry(key: string, stored: Versioned): Opened
-  /** The text that is sent for a message. */
-  sealMessage(channel: string, message: string): string
-  /** The message; `forged` also when it is old, was received before or comes too late. */
-  openMessage(channel: string, text: string): Opened
-}
+export type CacheSeals = ReturnType<typeof createCacheSeals>
 
 /** The result of opening a seal. */
 export type Opened = { readonly value: string } | 'expired' | 'forged'
@@ -43,7 +34,7 @@ const entryForm = /^1 (\d{1,16}) ([A-Za-z0-9_-]{22}) /
 const messageForm = /^1 ([A-Za-z0-9_-]{16}) (\d{1,16}) (\d{1,16}) ([A-Za-z0-9_-]{22}) /
 
 /** The seals of one process. @throws TypeError without a secret */
-export function createCacheSeals({ secrets, clock }: CacheSealsOptions): CacheSeals {
+export function createCacheSeals({ secrets, clock }: CacheSealsOptions) {
   const keys = secrets.map((secret) => deriveKey(secret, 'cache 1'))
   const [current] = keys
   if (!current) throw new TypeError('a cache needs a secret')
@@ -55,23 +46,27 @@ export function createCacheSeals({ secrets, clock }: CacheSealsOptions): CacheSe
   const isNew = createOrder()
   let sent = 0
   return {
-    sealEntry: (key, { version, value }, ttlSeconds) => {
+    /** The text that is stored in Redis for the value of an entry. */
+    sealEntry: (key: string, { version, value }: Versioned, ttlSeconds: number): string => {
       const until = Math.ceil(clock.now() + lifetimeMs(ttlSeconds))
       return `1 ${until} ${textMac(current, entryText(key, `${version} ${until}`, value))} ${value}`
     },
-    openEntry: (key, { version, value: stored }) => {
+    /** The value; `expired` after its time to live, `forged` when none of our own servers wrote it under this key. */
+    openEntry: (key: string, { version, value: stored }: Versioned): Opened => {
       const [head, until = '', mac = ''] = entryForm.exec(stored) ?? []
       if (head === undefined) return 'forged'
       const value = stored.slice(head.length)
       if (!isRight(entryText(key, `${version} ${until}`, value), mac)) return 'forged'
       return Number(until) > clock.now() ? { value } : 'expired'
     },
-    sealMessage: (channel, message) => {
+    /** The text that is sent for a message. */
+    sealMessage: (channel: string, message: string): string => {
       sent += 1
       const head = `${sender} ${sent} ${Math.round(clock.now())}`
       return `1 ${head} ${textMac(current, messageText(channel, head, message))} ${message}`
     },
-    openMessage: (channel, text) => {
+    /** The message; `forged` also when it is old, was received before or comes too late. */
+    openMessage: (channel: string, text: string): Opened => {
       const [head, from = '', number = '', at = '', mac = ''] = messageForm.exec(text) ?? []
       if (head === undefined) return 'forged'
       const value = text.slice(head.length)

@@ -52,21 +52,19 @@ export async function readPresentHistory(reads: Reads): Promise<History> {
 }
 
 /** The history as far as this process knows it; another server may have taken over since. */
-export interface KnownHistory {
-  /** Undefined until it was read. */
-  present(): History | undefined
-  /** Takes note of a history that was just read. */
-  observe(history: History): void
-}
+export type KnownHistory = ReturnType<typeof createKnownHistory>
 
 /** Reads the history once in the background. */
-export function createKnownHistory(database: Reads): KnownHistory {
+export function createKnownHistory(database: Reads) {
   let known: History | undefined
-  const observe = (history: History) => {
+  /** Takes note of a history that was just read. */
+  const observe = (history: History): void => {
     known = history
   }
   readPresentHistory(database).then(observe, () => undefined)
-  return { present: () => known, observe }
+  /** Undefined until it was read. */
+  const present = (): History | undefined => known
+  return { present, observe }
 }
 
 /** A short mark of a history, for what clients bring back: 12 hexadecimal digits. */

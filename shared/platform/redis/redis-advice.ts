@@ -1,16 +1,10 @@
 /** What an operator must do about a Redis that cannot be used as REDIS_URL names it. One sentence for each case. */
 
 /** Calls with each sentence, once until another one or `wellAgain`. */
-export interface Advice {
-  give(sentence: string): void
-  /** Gives the sentence about an error of Redis, if there is one. */
-  giveFor(error: Error): void
-  /** From now on the same sentence is given again. */
-  wellAgain(): void
-}
+export type Advice = ReturnType<typeof createAdvice>
 
 /** Passes sentences on to `onAdvice` without repeating them: the same error comes with every attempt to connect. */
-export function createAdvice(onAdvice: (sentence: string) => void): Advice {
+export function createAdvice(onAdvice: (sentence: string) => void) {
   let last: string | undefined
   const give = (sentence: string): void => {
     if (sentence === last) return
@@ -19,11 +13,13 @@ export function createAdvice(onAdvice: (sentence: string) => void): Advice {
   }
   return {
     give,
-    giveFor: ({ message }) => {
+    /** Gives the sentence about an error of Redis, if there is one. */
+    giveFor: ({ message }: Error): void => {
       const [, sentence] = sentences.find(([pattern]) => pattern.test(message)) ?? []
       if (sentence !== undefined) give(sentence)
     },
-    wellAgain: () => {
+    /** From now on the same sentence is given again. */
+    wellAgain: (): void => {
       last = undefined
     },
   }

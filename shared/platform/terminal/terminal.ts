@@ -6,16 +6,7 @@ import { withoutLineEnd } from './options.ts'
 import { WrongUsage } from './report.ts'
 
 /** The terminal of the person who runs the tool. */
-export interface Terminal {
-  /** False in a script or from cron, where no person can answer. */
-  readonly isInteractive: boolean
-  /** Asks for a line. @throws Interrupted */
-  ask(question: string): Promise<string>
-  /** Asks for a line without showing it. @throws Interrupted */
-  askHidden(question: string): Promise<string>
-  /** Reads all of standard input, which a script pipes in, without the line break at its end. @throws WrongUsage */
-  readAll(): Promise<string>
-}
+export type Terminal = ReturnType<typeof createTerminal>
 
 /** Ctrl-C or Ctrl-D instead of an answer. */
 export class Interrupted extends Error {
@@ -29,7 +20,7 @@ export interface TerminalStreams {
 }
 
 /** Creates the terminal. */
-export function createTerminal({ input, output }: TerminalStreams): Terminal {
+export function createTerminal({ input, output }: TerminalStreams) {
   const ask = async (question: string, hidden: boolean): Promise<string> => {
     // Line editing needs the terminal's raw mode. In this mode only the text that is written here appears.
     const echo = new Writable({
@@ -45,10 +36,14 @@ export function createTerminal({ input, output }: TerminalStreams): Terminal {
     }
   }
   return {
+    /** False in a script or from cron, where no person can answer. */
     isInteractive: input.isTTY === true && output.isTTY === true,
-    ask: (question) => ask(question, false),
-    askHidden: (question) => ask(question, true),
-    readAll: async () => {
+    /** Asks for a line. @throws Interrupted */
+    ask: (question: string) => ask(question, false),
+    /** Asks for a line without showing it. @throws Interrupted */
+    askHidden: (question: string) => ask(question, true),
+    /** Reads all of standard input, without the line break at its end. @throws WrongUsage */
+    readAll: async (): Promise<string> => {
       const chunks: Buffer[] = []
       for await (const chunk of input) chunks.push(Buffer.from(chunk))
       const bytes = Buffer.concat(chunks)

@@ -15,28 +15,25 @@ import { questionOf } from '../../../shared/protocol/internal-api/exchange.ts'
 import type { FollowingSystems } from '../auth-client/auth-client.ts'
 
 /** Finds API keys, and reports their use. */
-export interface ApiKeyStore {
-  /** The key of this id; undefined for an unknown or revoked key. @throws Unavailable */
-  find(id: string, traceContext?: Traced): Promise<SigningKey | undefined>
-  /** Reports to the auth server that the key was used: in the background, at most once a minute for each key. */
-  noteUse(id: string): void
-}
+export type ApiKeyStore = ReturnType<typeof createApiKeyStore>
 
 const cacheBounds = { maxEntries: 10_000, maxBytes: 32_000_000 }
 const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Makes an empty store. */
-export function createApiKeyStore(systems: FollowingSystems, principals: Principals): ApiKeyStore {
+export function createApiKeyStore(systems: FollowingSystems, principals: Principals) {
   const { authClient, clock } = systems
   const held = createCredentialCache<SigningKey>({ principals, clock, ...cacheBounds })
   const report = async (id: string) => {
     await authClient.ask(questionOf(apiKeyUsedExchange, { path: { id }, body: undefined }))
   }
   return {
-    find: async (id, traceContext) => {
+    /** The key of this id; undefined for an unknown or revoked key. @throws Unavailable */
+    find: async (id: string, traceContext?: Traced): Promise<SigningKey | undefined> => {
       if (!idForm.test(id)) return undefined
       return held.peek(id, traceContext) ?? held.get(id, () => load(id, systems, traceContext), traceContext)
     },
+    /** Reports to the auth server that the key was used: in the background, at most once a minute for each key. */
     noteUse: reportUses(report, systems),
   }
 }

@@ -17,10 +17,7 @@ interface Streaming extends FollowingSystems {
 }
 
 /** The stream of one server. */
-export interface FeedStream {
-  start(): void
-  stop(): void
-}
+export type FeedStream = ReturnType<typeof createFeedStream>
 
 /** How often it looks whether the stream is needed, and whether it is silent, in milliseconds. */
 const lookIntervalMs = 50
@@ -35,7 +32,7 @@ const firstPauseMs = 100
 const longestPauseMs = 2_000
 
 /** Makes it. It opens nothing before it is started. */
-export function createFeedStream(systems: FollowingSystems, feed: PrincipalFeed): FeedStream {
+export function createFeedStream(systems: FollowingSystems, feed: PrincipalFeed) {
   const stopping = new AbortController()
   return {
     start: () => void followWhileNeeded({ ...systems, feed }, stopping.signal),

@@ -29,15 +29,7 @@ export const markDigits = 8
 export const nonceMark = (history: History): string => markOf(history).slice(0, markDigits)
 
 /** Issues and reads nonces. */
-export interface DigestNonces {
-  /** A new nonce. */
-  issue(): string
-  /**
-   * The nonce, expired or not; undefined for a text that was not issued under these secrets, or that a clock too far
-   * ahead issued.
-   */
-  read(text: string): DigestNonce | undefined
-}
+export type DigestNonces = ReturnType<typeof createDigestNonces>
 
 interface DigestNonceOptions {
   /** SERVICE_SECRET: the first one makes the MAC, all of them are accepted. */
@@ -59,7 +51,7 @@ const macBytes = 16
 const remembered = { maxEntries: 10_000, maxBytes: 4_000_000 }
 
 /** The nonces under these secrets. */
-export function createDigestNonces({ secrets, clock, ids, history }: DigestNonceOptions): DigestNonces {
+export function createDigestNonces({ secrets, clock, ids, history }: DigestNonceOptions) {
   const keys = secrets.map((secret) => deriveKey(secret, 'digest nonces'))
   const macOf = (content: Buffer, key: Buffer) =>
     createHmac('sha256', key).update(content).digest().subarray(0, macBytes)
@@ -75,7 +67,7 @@ export function createDigestNonces({ secrets, clock, ids, history }: DigestNonce
     return { text, issuedAt, expiresAt: issuedAt + nonceLifeMs, mark }
   }
   return {
-    issue: () => {
+    issue: (): string => {
       const time = Buffer.alloc(timeBytes)
       time.writeUIntBE(Math.max(0, Math.floor(clock.now())), 0, timeBytes)
       // Without a history, the nonce is stale at its first use.
@@ -86,7 +78,8 @@ export function createDigestNonces({ secrets, clock, ids, history }: DigestNonce
       if (!key) throw new TypeError('there is at least one service secret')
       return Buffer.concat([content, macOf(content, key)]).toString('base64url')
     },
-    read: (text) => {
+    /** The nonce, expired or not; undefined for one of other secrets, or that a clock too far ahead issued. */
+    read: (text: string): DigestNonce | undefined => {
       const nonce = right.get(text, readAnew)
       return nonce && nonce.issuedAt <= clock.now() + clockToleranceSeconds * 1000 ? nonce : undefined
     },
