@@ -16,7 +16,7 @@ import { hasAudienceSqlOf } from '../principals/accepted-logins.ts'
 import { instanceIdSql } from '../principals/change-counter.ts'
 import { demandSql } from '../principals/demand-sql.ts'
 import { tokensAliveSince } from '../principals/principal-record.ts'
-import { c, p, s, u } from '../store/aliases.ts'
+import { c, f, p, s, u } from '../store/aliases.ts'
 import { loginFamilies, principalChangeCounter, principals, sessions, users } from '../store/schema.ts'
 import { foreignKeyViolation, milliseconds } from './refresh-token-families.ts'
 
@@ -59,7 +59,7 @@ export interface SessionStore {
    * Moves the last-action time forward. False when the session is revoked, has expired, or is idle since `idleSince`.
    */
   move(keyHash: string, times: { readonly now: number; readonly idleSince: number }): Promise<boolean>
-  /** The logins that hang on one session hang on another one from now on. */
+  /** The logins that hang on one session, if it has not ended, hang on another one from now on. */
   inherit(sessions: { readonly from: string; readonly to: string }): Promise<void>
   /** The session of this key and its user, as long as it is stored, even if it is revoked or expired. */
   ownerOf(keyHash: string): Promise<SessionOwner | undefined>
@@ -124,9 +124,17 @@ const moveSql = moved.statement(
 )
 
 const inherited = parameters({ from: 'uuid', to: 'uuid' })
-const inheritSql =
-  inherited.statement(sql`update ${loginFamilies} set ${namesOf(loginFamilies, 'sessionId')} = ${inherited.to}
-  where ${loginFamilies.sessionId} = ${inherited.from} and ${loginFamilies.endedAt} is null`)
+/** Locks the principal first, as a revocation does: logins of a session that ends in between have ended with it. */
+const inheritSql = inherited.statement(sql`with owner as materialized (
+    select ${p.usernameFolded} from ${principals} ${p} where ${p.usernameFolded} =
+      (select ${sessions.usernameFolded} from ${sessions} where ${sessions.id} = ${inherited.from}) for no key update
+  ),
+  session as materialized (
+    select ${s.id} from ${sessions} ${s} join owner o on o.username_folded = ${s.usernameFolded}
+    where ${s.id} = ${inherited.from} and ${s.endedAt} is null for share of ${s}
+  )
+  update ${loginFamilies} ${f} set ${namesOf(loginFamilies, 'sessionId')} = ${inherited.to}
+  from session where ${f.sessionId} = session.id and ${f.endedAt} is null`)
 
 const ownerSql = found.statement(
   build

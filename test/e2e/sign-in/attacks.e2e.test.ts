@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto'
+import { eq } from 'drizzle-orm'
+import { decodeJwt } from 'jose'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { maxRevokedIds } from '../../../auth-server/logins/login.ts'
+import { loginFamilies } from '../../../auth-server/store/schema.ts'
+import { expectProblem } from '../../support/clients/http-client.ts'
+import {
+  answerOf,
+  askTokens,
+  codeOf,
+  exchange,
+  newVerifier,
+  originOf,
+  registerClient,
+  requestOf,
+  signedInBrowser,
+  type TestClient,
+} from '../../support/clients/sign-in/applications.ts'
+import { Browser, hiddenFields } from '../../support/clients/sign-in/browser.ts'
+import { describeBackends } from '../../support/stores/backends.ts'
+import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
+
+let stack: Stack
+
+describeBackends('an attack on signing in', (openBackend) => {
+  beforeAll(async () => {
+    stack = await openStack(openBackend)
+  })
+  afterAll(() => stack.close())
+
+  const dealsWith = async (token: unknown) => (await stack.deal.send('/rest/v1/deals', { token: String(token) })).status
+  const refresh = (client: TestClient, refresh_token: unknown) =>
+    askTokens(stack, client, { grant_type: 'refresh_token', refresh_token: String(refresh_token) })
+  const patch = async (client: TestClient, json: object) => {
+    const { access: token } = await stack.logIn('admin')
+    const { status, text } = await stack.auth.send(`/clients/${client.id}`, { token, method: 'PATCH', json })
+    expect({ status, text }).toMatchObject({ status: 200 })
+  }
+  const askFor = async (browser: Browser, client: TestClient, more: Record<string, string | null> = {}) => {
+    const { verifier, challenge } = newVerifier()
+    const page = await browser.go(`/oauth/authorize?${requestOf(client, { code_challenge: challenge, ...more })}`)
+    return { verifier, page }
+  }
+  const allow = (browser: Browser, page: { reply: { text: string } }) =>
+    browser.go('/oauth/authorize/decision', { ...hiddenFields(page.reply.text), decision: 'allow' })
+
+  it('does not revive a login whose session was ended elsewhere, when its user signs in there again', async () => {
+    const client = await registerClient(stack)
+    const browser = await signedInBrowser(stack, 'bob')
+    const { body } = await exchange(stack, client, await codeOf(browser, client))
+    const { access: token } = await stack.logIn('bob')
+    const { body: list } = await stack.auth.send('/sessions?limit=100', { token })
+    for (const { id, kind } of list.items as { id: string; kind: string }[])
+      if (kind === 'session') await stack.auth.send(`/sessions/${id}`, { token, method: 'DELETE' })
+    expect(await dealsWith(body.access_token)).toBe(401)
+    await browser.go('/sessions', { username: 'bob', password: passwordOf('bob') })
+    expect(await dealsWith(body.access_token)).toBe(401)
+    expect((await refresh(client, body.refresh_token)).status).toBe(400)
+  })
+})
