@@ -22,7 +22,10 @@ const common = {
   problems: ['invalid-authorization-request'],
 } as const
 
-/** Ends the session, if there is one, and leads on. */
+/**
+ * Ends the session, if there is one, and leads on. What the browser stores goes too, but not for a picture on a page of
+ * another site: such a request brings no `Lax` cookie.
+ */
 async function signOut(
   request: HttpRequest,
   { caller, asked }: { readonly caller: Caller | undefined; readonly asked: SignOutRequest },
@@ -34,7 +37,8 @@ async function signOut(
     await audit.during(originOf(request, caller), undefined, revoke)
   }
   const { status, headers } = redirectTo(asked.location ?? origins.publicOrigins.deal + signedOutPath)
-  return { status, headers: { ...headers, ...clearSiteData, 'set-cookie': [cookie.expire(request)] } }
+  const cleared = caller === undefined && request.header('sec-fetch-site') === 'cross-site' ? {} : clearSiteData
+  return { status, headers: { ...headers, ...cleared, 'set-cookie': [cookie.expire(request)] } }
 }
 
 const requestSignOut = (services: AuthServices) =>

@@ -58,4 +58,9 @@ describeBackends('an attack on signing in', (openBackend) => {
     expect(await dealsWith(body.access_token)).toBe(401)
     expect((await refresh(client, body.refresh_token)).status).toBe(400)
   })
+
+  it('makes no browser forget what it stores, by a picture of another site', async () => {
+    const { headers } = await stack.auth.send('/oauth/logout', { headers: { 'sec-fetch-site': 'cross-site' } })
+    expect(headers.get('clear-site-data')).toBeNull()
+  })
 })
