@@ -5,6 +5,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { KnownClient } from '../clients/client-secrets.ts'
 import type { TokenResponse } from '../logins/issue-tokens.ts'
+import { refuseTooManyLogins } from '../logins/login.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import type { OAuthSystems } from '../oauth/oauth-systems.ts'
 import { type CodeContent, digestOf, openCode } from './authorization-code.ts'
@@ -19,7 +20,7 @@ export interface CodeExchange extends ClientFacts {
   readonly audience: string | null | undefined
 }
 
-/** Exchanges. @throws OAuthError `invalid_grant`, `invalid_target`; Unavailable */
+/** Exchanges. @throws OAuthError `invalid_grant`, `invalid_target`; ProblemError `too-many-logins`; Unavailable */
 export type ExchangeCode = (client: KnownClient, exchange: CodeExchange) => Promise<TokenResponse>
 
 /** Creates the exchange. */
@@ -34,6 +35,7 @@ export const createCodeExchange =
       throw invalidCode('The code_verifier does not fit the code_challenge (RFC 7636).')
     if (exchange.audience !== undefined && exchange.audience !== content.audience)
       throw new OAuthError('invalid_target', 'resource: The code is for another audience.')
+    await refuseTooManyLogins(systems, { userId: content.userId, ofClients: true })
     const response = await startClientLogin(systems, client, { granted: content, facts: exchange })
     return response ?? refuseUsed(systems, content)
   }

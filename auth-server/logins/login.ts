@@ -133,12 +133,16 @@ async function startLogin(
   return { login, result }
 }
 
-async function refuseTooManyLogins(
-  { refreshTokenFamilies, clock }: LoginSystems,
-  { userId }: PasswordHolder,
+/**
+ * Bounds the ended logins of a user that records name. Displaced logins count for clients alone (`ofClients`): what
+ * displaces them never locks the user out. @throws ProblemError `too-many-logins`; Unavailable
+ */
+export async function refuseTooManyLogins(
+  { refreshTokenFamilies, clock }: Pick<LoginSystems, 'refreshTokenFamilies' | 'clock'>,
+  { userId, ofClients = false }: Pick<PasswordHolder, 'userId'> & { readonly ofClients?: boolean },
 ): Promise<void> {
   const now = clock.now()
-  const { count, firstExpiry } = await refreshTokenFamilies.revokedIds(userId, now)
+  const { count, firstExpiry } = await refreshTokenFamilies.revokedIds(userId, { now, ofClients })
   if (count < maxRevokedIds) return
   const retryAfterSeconds = Math.max(1, Math.ceil(((firstExpiry ?? now) - now) / 1000))
   throw new ProblemError(

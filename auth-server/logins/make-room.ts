@@ -7,7 +7,7 @@ import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
 import { stepMs } from '../../shared/protocol/authentication/session/session-times.ts'
-import { acceptedSqlOf, hasAudienceSqlOf, hasClientSql } from '../principals/accepted-logins.ts'
+import { acceptedSqlOf, hangsSql, hasAudienceSqlOf, hasClientSql } from '../principals/accepted-logins.ts'
 import { changePrincipal, isLoginCurrent, type LoginGeneration } from '../principals/principal-change.ts'
 import { whenPublished } from '../principals/principal-publisher.ts'
 import { f, p, s, u } from '../store/aliases.ts'
@@ -127,7 +127,12 @@ async function countDisplaced(drizzle: Drizzle, { clock }: LoginSystems, { userI
       union all
       select ${s.id} from ${sessions} ${s}
       where ${s.userId} = ${u.id} and ${s.endedReason} = 'displaced' and ${s.expiresAt} > ${now}::timestamptz
-        and ${acceptedSqlOf(s)}) l`)
+        and ${acceptedSqlOf(s)}
+      union all
+      select ${f.id} from ${sessions} ${s} join ${loginFamilies} ${f}
+        on ${f.sessionId} = ${s.id} and ${f.endedAt} is null and ${hangsSql}
+      where ${s.userId} = ${u.id} and ${s.endedReason} = 'displaced' and ${f.tokensExpireAt} > ${now}::timestamptz
+        and ${acceptedSqlOf(f)}) l`)
     .where(sql`${u.id} = ${userId}::uuid`)
   return row?.count ?? 0
 }

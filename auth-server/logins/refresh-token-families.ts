@@ -13,7 +13,7 @@ import type { HousekeepingJob } from '../../shared/platform/database/housekeepin
 import { namesOf, parameters } from '../../shared/platform/database/statement.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
-import { acceptedFamilySql, acceptedSqlOf } from '../principals/accepted-logins.ts'
+import { acceptedFamilySql, acceptedSqlOf, hangsSql } from '../principals/accepted-logins.ts'
 import { demandSql } from '../principals/demand-sql.ts'
 import { type ReadPrincipal, readPrincipalSql, tokensAliveSince, toPrincipal } from '../principals/principal-record.ts'
 import { f, p, s, u } from '../store/aliases.ts'
@@ -39,8 +39,8 @@ export interface NewRefreshTokenFamily {
 }
 
 /**
- * The revoked logins with unexpired tokens and the sessions revoked before their expiry, if their generation is
- * current. Displaced logins are not counted (`make-room.ts`).
+ * The revoked logins with unexpired tokens, the sessions revoked before their expiry, if their generation is current,
+ * and the logins that hang on these. Displaced logins are not counted (`make-room.ts`).
  */
 export interface RevokedIds {
   readonly count: number
@@ -66,8 +66,11 @@ export interface RefreshTokenFamilies {
     id: string,
     retry: { username: string; counter: number; withinMs: number; accessExpiresAt: number; now: number },
   ): Promise<Repeated | undefined>
-  /** Counts the revoked ids of a user that count towards the limit. `now` in milliseconds. */
-  revokedIds(userId: string, now: number): Promise<RevokedIds>
+  /**
+   * Counts the revoked ids of a user that count towards the limit, also displaced logins of clients if `ofClients`.
+   * `now` in milliseconds.
+   */
+  revokedIds(userId: string, counted: { readonly now: number; readonly ofClients: boolean }): Promise<RevokedIds>
 }
 
 /** A successor that is sent again. */
@@ -148,7 +151,7 @@ const repeatSql = repeated.statement(sql`with repeated as (update ${loginFamilie
   noted as (${insertEntriesSql(repeated.entries, sql`repeated`)})
   select repeated from repeated`)
 
-const revoked = parameters({ userId: 'uuid', now: 'timestamptz' })
+const revoked = parameters({ userId: 'uuid', now: 'timestamptz', ofClients: 'boolean' })
 const revokedSql = revoked.statement(sql`select json_build_object('count', count(*),
     'firstExpiry', ${milliseconds(sql`min(e.until)`)}) as ended
   from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded}
@@ -156,11 +159,16 @@ const revokedSql = revoked.statement(sql`select json_build_object('count', count
     select ${f.tokensExpireAt} as until from ${loginFamilies} ${f}
     where ${f.userId} = ${u.id} and ${f.endedAt} is not null and ${f.tokensExpireAt} > ${revoked.now}
       and ${acceptedSqlOf(f)}
-      and ${f.endedReason} <> 'displaced'
+      and (${f.endedReason} <> 'displaced' or (${revoked.ofClients} and ${f.clientId} is not null))
     union all
     select ${s.expiresAt} from ${sessions} ${s}
     where ${s.userId} = ${u.id} and ${s.endedAt} is not null and ${s.expiresAt} > ${revoked.now}
-      and ${s.endedReason} <> 'displaced' and ${acceptedSqlOf(s)}) e
+      and ${s.endedReason} <> 'displaced' and ${acceptedSqlOf(s)}
+    union all
+    select ${f.tokensExpireAt} from ${sessions} ${s} join ${loginFamilies} ${f}
+      on ${f.sessionId} = ${s.id} and ${f.endedAt} is null and ${hangsSql}
+    where ${s.userId} = ${u.id} and ${s.endedAt} is not null and ${f.tokensExpireAt} > ${revoked.now}
+      and ${s.endedReason} <> 'displaced' and ${acceptedSqlOf(f)}) e
   where ${u.id} = ${revoked.userId}`)
 
 /** SQLSTATE: the user was deleted while the statement ran. */
@@ -194,8 +202,9 @@ export function createRefreshTokenFamilies(database: Database): RefreshTokenFami
       return row && { ...row.repeated, principal: toPrincipal(row.repeated.principal) }
     },
 
-    async revokedIds(userId, now) {
-      const rows = await database.query<{ ended: RevokedIds }>(...revokedSql({ userId, now: timestamp(now) }))
+    async revokedIds(userId, { now, ofClients }) {
+      const count = revokedSql({ userId, now: timestamp(now), ofClients })
+      const rows = await database.query<{ ended: RevokedIds }>(...count)
       return rows[0]?.ended ?? { count: 0, firstExpiry: null }
     },
   }

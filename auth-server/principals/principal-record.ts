@@ -90,6 +90,7 @@ export const principalFactsSql = (aliveSince: SQL): SQL => sql`(select json_buil
     union all select ${f.id}, ${s.endedAt} from ${sessions} ${s} join ${loginFamilies} ${f}
       on ${f.sessionId} = ${s.id} and ${f.endedAt} is null and ${hangsSql}
     where ${s.userId} = ${p.userId} and ${s.endedAt} is not null and ${f.tokensExpireAt} > ${aliveSince}
+      and (${f.generation} = ${p.generation} or ${f.id}::text = ${p.keptLoginId})
     union all
     select ${k.id}, ${k.revokedAt} from ${apiKeys} ${k}
     where ${k.userId} = ${p.userId} and ${k.revokedAt} is not null and ${k.tokensExpireAt} > ${aliveSince}

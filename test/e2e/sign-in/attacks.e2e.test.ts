@@ -59,6 +59,31 @@ describeBackends('an attack on signing in', (openBackend) => {
     expect((await refresh(client, body.refresh_token)).status).toBe(400)
   })
 
+  it('makes no record grow by logins that end: so many ended ones are remembered, however they end', async () => {
+    const client = await registerClient(stack)
+    const browser = await signedInBrowser(stack, 'alice')
+    await exchange(stack, client, await codeOf(browser, client))
+    const { drizzle } = stack.database
+    const [one] = await drizzle.select().from(loginFamilies).where(eq(loginFamilies.clientId, client.id))
+    if (!one) throw new Error('the login is stored')
+    const copies = (more: object) =>
+      Array.from({ length: maxRevokedIds }, () => ({ ...one, id: randomUUID(), ...more }))
+    const ended = { endedAt: new Date(stack.clock.now()), endedReason: 'displaced' as const }
+    await drizzle.insert(loginFamilies).values(copies(ended))
+    const flooded = await exchange(stack, client, await codeOf(browser, client))
+    expect({ status: flooded.status, error: flooded.body.error }).toEqual({
+      status: 429,
+      error: 'temporarily_unavailable',
+    })
+    await stack.logIn('alice')
+    await drizzle.delete(loginFamilies).where(eq(loginFamilies.endedReason, 'displaced'))
+    await drizzle.insert(loginFamilies).values(copies({}))
+    await browser.go('/sessions/current', { _method: 'DELETE' })
+    const username = 'alice'
+    const json = { username, password: passwordOf(username) }
+    expectProblem(await stack.auth.send('/login', { json }), 429, 'too-many-logins')
+  })
+
   it('makes no browser forget what it stores, by a picture of another site', async () => {
     const { headers } = await stack.auth.send('/oauth/logout', { headers: { 'sec-fetch-site': 'cross-site' } })
     expect(headers.get('clear-site-data')).toBeNull()
