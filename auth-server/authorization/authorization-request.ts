@@ -137,6 +137,33 @@ export async function checkRequest(
   }
 }
 
+/**
+ * The request as its client may make it now: a client can change while a request is on its way, and one that travels is
+ * sealed again on each page. Rights that the client has lost are left out.
+ * @throws ProblemError `invalid-authorization-request`; Unavailable
+ */
+export async function requestNow(
+  request: AuthorizationRequest,
+  client: KnownClient,
+  known: Known,
+): Promise<AuthorizationRequest> {
+  if (registeredUri(client.redirectUris, request.redirectUri) === undefined)
+    throw unanswerable('The redirect_uri is not one of this client any more.')
+  if (request.challenge === null && client.requirePkce) throw unanswerable('This client needs PKCE now (RFC 7636).')
+  const refuse: Refuse = (_code, description) => unanswerable(description)
+  await audienceOf(request.audience ?? undefined, client, { known, refuse })
+  return { ...request, rights: rightsWithin(request.rights, client) }
+}
+
+/** Those of the rights that tokens of this client may have. Null stands for all. */
+export const rightsWithin = (
+  rights: readonly string[] | null,
+  client: Pick<KnownClient, 'rights'>,
+): string[] | null => {
+  if (rights === null || client.rights === null) return (rights ?? client.rights)?.slice() ?? null
+  return rights.filter((right) => client.rights?.includes(right))
+}
+
 type Refuse = (code: AuthorizationErrorCode, description: string) => Error
 
 /** What a check looks up, and how it refuses. */

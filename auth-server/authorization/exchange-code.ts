@@ -9,6 +9,7 @@ import { refuseTooManyLogins } from '../logins/login.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import type { OAuthSystems } from '../oauth/oauth-systems.ts'
 import { type CodeContent, digestOf, openCode } from './authorization-code.ts'
+import { rightsWithin } from './authorization-request.ts'
 import { type ClientFacts, startClientLogin } from './start-client-login.ts'
 
 /** A request for the tokens of a code. */
@@ -36,7 +37,8 @@ export const createCodeExchange =
     if (exchange.audience !== undefined && exchange.audience !== content.audience)
       throw new OAuthError('invalid_target', 'resource: The code is for another audience.')
     await refuseTooManyLogins(systems, { userId: content.userId, ofClients: true })
-    const response = await startClientLogin(systems, client, { granted: content, facts: exchange })
+    const granted = { ...content, rights: rightsWithin(content.rights, client) }
+    const response = await startClientLogin(systems, client, { granted, facts: exchange })
     return response ?? refuseUsed(systems, content)
   }
 

@@ -12,7 +12,8 @@ import type { Pending } from '../audit/journal.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
 import { acceptedFamilySql } from '../principals/accepted-logins.ts'
 import { type ReadPrincipal, readPrincipalSql, tokensAliveSince, toPrincipal } from '../principals/principal-record.ts'
-import { f, p, u } from '../store/aliases.ts'
+import { f, l, p, u } from '../store/aliases.ts'
+import { clients } from '../store/client-tables.ts'
 import { clientIdSql } from '../store/command-line-client.ts'
 import { loginFamilies, principals, users } from '../store/schema.ts'
 import type { LoginProof } from '../tokens/access-tokens.ts'
@@ -61,9 +62,14 @@ export const personSql = sql`json_build_object('userId', ${u.id}, 'username', ${
   'displayName', ${u.displayName}, 'email', ${u.email}, 'emailVerified', ${u.emailVerified},
   'updatedAt', ${secondsOf(u.updatedAt)}, 'roles', to_json(${u.roles}))`
 
+/** SQL for the rights of a family `f` that its client may still have; null for all. A client without a row has all. */
+const rightsSql = sql`(select case when ${l.rights} is null then ${f.rights} when ${f.rights} is null then ${l.rights}
+    else array(select a from unnest(${f.rights}) a where a = any(${l.rights})) end
+  from (select 1) one left join ${clients} ${l} on ${l.id} = ${f.clientId})`
+
 /** SQL for the `ClientLogin` of a family `f` of user `u`; null for a login at `/login`. */
 export const clientLoginSql = sql`case when ${f.clientId} is not null then json_build_object(
-  'clientId', ${clientIdSql(f.clientId)}, 'rights', to_json(${f.rights}), 'scopes', to_json(${f.scopes}), 'sessionId', ${f.sessionId}, 'person', ${personSql}) end`
+  'clientId', ${clientIdSql(f.clientId)}, 'rights', to_json(${rightsSql}), 'scopes', to_json(${f.scopes}), 'sessionId', ${f.sessionId}, 'person', ${personSql}) end`
 
 const given = parameters({ input: 'json', aliveSince: 'timestamptz' })
 /**

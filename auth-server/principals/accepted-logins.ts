@@ -33,9 +33,17 @@ const h = alias(sessions, 'h')
 /** The login of family `f` hangs on a session: it ends when that one does. */
 export const hangsSql: SQL = sql`${f.sessionId} is not null and not ('offline_access' = any(${f.scopes}))`
 
-/** The client of family `f` exists, if it is of one with a row, and so does the session that it hangs on. */
+/** Client `l` may have tokens for the audience of family `f`. */
+const isForSql: SQL = sql`case when ${f.audience} is null then ${sql.raw(`'${ownResourceServer}'`)} = any(${l.resourceServers})
+  else exists (select 1 from ${resourceServers} ${r} where ${r.audience} = ${f.audience}
+    and ${r.id} = any(${l.resourceServers})) end`
+
+/**
+ * The client of family `f` exists with its audience, if it is of one with a row, and so does the session that it hangs
+ * on.
+ */
 export const hasClientSql: SQL = sql`(${f.clientId} is null or ${isBuiltInSql(f.clientId)} or (
-  exists (select 1 from ${clients} ${l} where ${l.id} = ${f.clientId}) and (not (${hangsSql})
+  exists (select 1 from ${clients} ${l} where ${l.id} = ${f.clientId} and ${isForSql}) and (not (${hangsSql})
     or exists (select 1 from ${sessions} ${h} where ${h.id} = ${f.sessionId} and ${h.endedAt} is null))))`
 
 /**

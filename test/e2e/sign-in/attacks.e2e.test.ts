@@ -59,6 +59,44 @@ describeBackends('an attack on signing in', (openBackend) => {
     expect((await refresh(client, body.refresh_token)).status).toBe(400)
   })
 
+  it('gets no code at a redirect URI that the client has given up, with a request from before', async () => {
+    const client = await registerClient(stack)
+    const { page } = await askFor(new Browser(await originOf(stack)), client)
+    await patch(client, { redirectUris: ['https://app.example/other'] })
+    const { url, reply } = await (await signedInBrowser(stack, 'bob')).go(hiddenFields(page.reply.text).return_to ?? '')
+    expect({ path: new URL(url).pathname, status: reply.status }).toEqual({ path: '/oauth/authorize', status: 400 })
+  })
+
+  it('gets no rights that the client has lost, by a request, a code or a refresh token from before', async () => {
+    const client = await registerClient(stack, { rights: ['deal.read', 'deal.hold'] })
+    const browser = await signedInBrowser(stack, 'bob')
+    const early = await codeOf(browser, client)
+    const { body } = await exchange(
+      stack,
+      client,
+      await codeOf(browser, client, { scope: 'openid deal.read deal.hold' }),
+    )
+    const lost = await askFor(new Browser(await originOf(stack)), client, { scope: 'openid deal.hold' })
+    await patch(client, { rights: ['deal.read'] })
+    const refreshed = await refresh(client, body.refresh_token)
+    expect(decodeJwt(String(refreshed.body.access_token)).scope).toBe('deal.read')
+    expect(refreshed.body.scope).toBe('openid deal.read')
+    const exchanged = await exchange(stack, client, early)
+    expect(decodeJwt(String(exchanged.body.access_token)).scope).toBe('deal.read')
+    const { code = '' } = answerOf(await browser.go(hiddenFields(lost.page.reply.text).return_to ?? ''))
+    const { body: empty } = await exchange(stack, client, { code, verifier: lost.verifier })
+    expect(decodeJwt(String(empty.access_token)).scope).toBe('')
+  })
+
+  it('gets a list of rights by a refresh, when the client no longer has all', async () => {
+    const client = await registerClient(stack)
+    const { body } = await exchange(stack, client, await codeOf(await signedInBrowser(stack, 'bob'), client))
+    expect(decodeJwt(String(body.access_token)).scope).toBeUndefined()
+    await patch(client, { firstParty: false, rights: ['deal.read'] })
+    const refreshed = await refresh(client, body.refresh_token)
+    expect(decodeJwt(String(refreshed.body.access_token)).scope).toBe('deal.read')
+  })
+
   it('makes no record grow by logins that end: so many ended ones are remembered, however they end', async () => {
     const client = await registerClient(stack)
     const browser = await signedInBrowser(stack, 'alice')
