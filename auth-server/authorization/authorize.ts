@@ -22,6 +22,7 @@ import {
   maxRequestLength,
   type ReplyTo,
   refuseDoubled,
+  requestNow,
   unanswerable,
 } from './authorization-request.ts'
 import { storeConsent } from './consents.ts'
@@ -76,9 +77,10 @@ export function createAuthorization(
     if (!client) throw unanswerable('The client_id is not that of a client.')
     return client
   }
-  const open = (sent: URLSearchParams, { id: clientId }: KnownClient): TravellingRequest => {
-    const travelling = openRequest(sealing, { requestUri: sent.get('request_uri') ?? '', clientId, now: clock.now() })
-    if (travelling) return travelling
+  const open = async (sent: URLSearchParams, client: KnownClient): Promise<TravellingRequest> => {
+    const requestUri = sent.get('request_uri') ?? ''
+    const travelling = openRequest(sealing, { requestUri, clientId: client.id, now: clock.now() })
+    if (travelling) return { ...travelling, request: await requestNow(travelling.request, client, known(client)) }
     throw unanswerable(
       'The request is not one of this server, or has expired. Go back to the application, and begin again.',
     )
@@ -156,7 +158,7 @@ export function createAuthorization(
     },
     describe: async (sent) => {
       const client = await clientOf(sent)
-      const { redirectUri, rights, scopes, loginHint } = open(sent, client).request
+      const { redirectUri, rights, scopes, loginHint } = (await open(sent, client)).request
       const { origin, protocol } = new URL(redirectUri)
       const target = origin === 'null' ? protocol : origin
       return { client, target, rights: rights && (await describeRights(systems, rights)), scopes, loginHint }
@@ -164,7 +166,7 @@ export function createAuthorization(
     answer: (sent, caller, isAllowed) =>
       orRefusal(async () => {
         const client = await clientOf(sent)
-        const travelling = open(sent, client)
+        const travelling = await open(sent, client)
         const user = caller && (await readSignedIn(systems, caller, client.id))
         if (travelling.sessionId === null || (user && user.sessionId !== travelling.sessionId))
           throw unanswerable('Another user was asked. Go back to the application, and begin again.')
@@ -174,7 +176,7 @@ export function createAuthorization(
         const granted = user && withConsent(user, request)
         const decision = decide(asked, { client, user: granted, now: clock.now() })
         if (decision.next === 'code' && granted && !client.firstParty) await storeConsent(systems, granted, client.id)
-        return follow(asked, decision, granted)
+        return follow(travelling, decision, granted)
       }),
   }
 }

@@ -1,5 +1,5 @@
 /** What users have let clients of other parties do (docs/contract/sign-in.md#consent). */
-import { and, asc, eq, isNull, sql } from 'drizzle-orm'
+import { and, asc, eq, isNull, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import { namesOf, parameters } from '../../shared/platform/database/statement.ts'
@@ -10,8 +10,8 @@ import type { OAuthSystems } from '../oauth/oauth-systems.ts'
 import { changePrincipal } from '../principals/principal-change.ts'
 import { whenPublished } from '../principals/principal-publisher.ts'
 import { clients, consents } from '../store/client-tables.ts'
-import { loginFamilies } from '../store/schema.ts'
-import type { SignedIn } from './decide.ts'
+import { loginFamilies, users } from '../store/schema.ts'
+import type { Consent, SignedIn } from './decide.ts'
 
 const given = parameters({
   userId: 'uuid',
@@ -22,18 +22,20 @@ const given = parameters({
   entries: 'json',
 })
 const names = (list: typeof given.rights) => sql`array(select json_array_elements_text(${list}))`
+const both = (one: SQLWrapper, other: SQL) => sql`array(select distinct unnest(${one} || ${other}))`
 const storeSql = given.statement(sql`with granted as (
     insert into ${consents} (${namesOf(consents, 'userId', 'clientId', 'rights', 'scopes', 'grantedAt')})
     select ${given.userId}, ${clients.id}, ${names(given.rights)}, ${names(given.scopes)}, ${given.now}
     from ${clients} where ${clients.id} = ${given.clientId}
     on conflict (${namesOf(consents, 'userId', 'clientId')}) do update set
-      ${namesOf(consents, 'rights')} = excluded.rights, ${namesOf(consents, 'scopes')} = excluded.scopes,
+      ${namesOf(consents, 'rights')} = ${both(consents.rights, sql`excluded.rights`)},
+      ${namesOf(consents, 'scopes')} = ${both(consents.scopes, sql`excluded.scopes`)},
       ${namesOf(consents, 'grantedAt')} = excluded.granted_at
     returning ${consents.clientId}),
   noted as (${insertEntriesSql(given.entries, sql`granted`)})
   select from granted`)
 
-/** Stores the consent of this user, in place of a former one. @throws Unavailable */
+/** Stores the consent of this user, beside a former one. @throws Unavailable */
 export async function storeConsent(
   { database, clock }: OAuthSystems,
   { userId, username, consent }: SignedIn,
@@ -43,6 +45,18 @@ export async function storeConsent(
   const { entries, stored } = entriesUnderWay()([{ action: 'consent.granted', actor: username, target: clientId }])
   await database.write(...storeSql({ userId, clientId, rights, scopes, now: rfc3339(clock.now()), entries }))
   stored()
+}
+
+/** What this user lets this client do now; null: nothing. @throws Unavailable */
+export async function readConsent(
+  { database }: OAuthSystems,
+  userId: string,
+  clientId: string,
+): Promise<Consent | null> {
+  const ofUser = and(eq(consents.userId, userId), eq(consents.clientId, clientId))
+  const { rights, scopes } = consents
+  const [row] = await database.drizzle.select({ rights, scopes }).from(consents).where(ofUser)
+  return row ?? null
 }
 
 /** A client that a user has let do something, or that has a live login of the user. Times in milliseconds. */
@@ -82,6 +96,8 @@ export async function withdrawConsent(
 ): Promise<void> {
   if (!isUuid(clientId)) throw noSuchConsent()
   const change = changePrincipal(database, username, async (transaction) => {
+    // An exchange that has begun ends first, and its login with the others; a later one finds no consent.
+    await transaction.select({ id: users.id }).from(users).where(eq(users.id, userId)).for('no key update')
     const ofUser = and(eq(consents.userId, userId), eq(consents.clientId, clientId))
     const withdrawn = await transaction.delete(consents).where(ofUser).returning()
     const endedAt = new Date(clock.now())

@@ -69,19 +69,16 @@ function needsNewSignIn({ request, signedInSince }: TravellingRequest, user: Sig
 }
 
 /** True when the consent covers all that is asked for. Rights that are null are for first-party clients alone. */
-const covers = (consent: Consent | null, { rights, scopes }: TravellingRequest['request']): boolean =>
+export const covers = (
+  consent: Consent | null,
+  { rights, scopes }: Pick<TravellingRequest['request'], 'rights' | 'scopes'>,
+): boolean =>
   consent !== null &&
   (rights ?? []).every((right) => consent.rights.includes(right)) &&
   scopes.every((scope) => consent.scopes.includes(scope))
 
-/** The user, who now lets the client do this too. */
+/** The user, who now lets the client do this. */
 export const withConsent = (
   user: SignedIn,
   { rights, scopes }: { readonly rights: readonly string[] | null; readonly scopes: readonly string[] },
-): SignedIn => ({
-  ...user,
-  consent: {
-    rights: [...new Set([...(user.consent?.rights ?? []), ...(rights ?? [])])],
-    scopes: [...new Set([...(user.consent?.scopes ?? []), ...scopes])],
-  },
-})
+): SignedIn => ({ ...user, consent: { rights: rights ?? [], scopes } })

@@ -10,6 +10,8 @@ import { OAuthError } from '../oauth/oauth-error.ts'
 import type { OAuthSystems } from '../oauth/oauth-systems.ts'
 import { type CodeContent, digestOf, openCode } from './authorization-code.ts'
 import { rightsWithin } from './authorization-request.ts'
+import { readConsent } from './consents.ts'
+import { covers } from './decide.ts'
 import { type ClientFacts, startClientLogin } from './start-client-login.ts'
 
 /** A request for the tokens of a code. */
@@ -39,7 +41,13 @@ export const createCodeExchange =
     await refuseTooManyLogins(systems, { userId: content.userId, ofClients: true })
     const granted = { ...content, rights: rightsWithin(content.rights, client) }
     const response = await startClientLogin(systems, client, { granted, facts: exchange })
-    return response ?? refuseUsed(systems, content)
+    if (!response) return refuseUsed(systems, content)
+    // The consent may have been withdrawn since the code was made, or while the login began.
+    if (!client.firstParty && !covers(await readConsent(systems, content.userId, client.id), granted)) {
+      await systems.revokeLogin({ id: content.login, username: content.username, reason: 'consent-withdrawn' })
+      throw invalidCode()
+    }
+    return response
   }
 
 const invalidCode = (detail = 'The code is not valid, was used before, or its session has ended.') =>

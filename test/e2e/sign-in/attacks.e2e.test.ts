@@ -97,6 +97,28 @@ describeBackends('an attack on signing in', (openBackend) => {
     expect(decodeJwt(String(refreshed.body.access_token)).scope).toBe('deal.read')
   })
 
+  it('gets no login by a code from before the consent was withdrawn', async () => {
+    const client = await registerClient(stack, { firstParty: false, rights: ['deal.read'] })
+    const browser = await signedInBrowser(stack, 'carol')
+    const { page, verifier } = await askFor(browser, client, { scope: 'openid deal.read' })
+    const { code = '' } = answerOf(await allow(browser, page))
+    const { access: token } = await stack.logIn('carol')
+    expect((await stack.auth.send(`/consents/${client.id}`, { token, method: 'DELETE' })).status).toBe(204)
+    const { status, body } = await exchange(stack, client, { code, verifier })
+    expect({ status, error: body.error }).toEqual({ status: 400, error: 'invalid_grant' })
+  })
+
+  it('does not lose prompt=consent when the session ends before the answer', async () => {
+    const client = await registerClient(stack, { firstParty: false, rights: [] })
+    const browser = await signedInBrowser(stack, 'carol')
+    await allow(browser, (await askFor(browser, client)).page)
+    const { page } = await askFor(browser, client, { prompt: 'consent' })
+    browser.forget()
+    const signIn = await allow(browser, page)
+    const { url } = await browser.signIn(signIn, 'carol', passwordOf('carol'))
+    expect(url).toContain('/account/authorize?')
+  })
+
   it('makes no record grow by logins that end: so many ended ones are remembered, however they end', async () => {
     const client = await registerClient(stack)
     const browser = await signedInBrowser(stack, 'alice')
