@@ -124,7 +124,10 @@ const moveSql = moved.statement(
 )
 
 const inherited = parameters({ from: 'uuid', to: 'uuid' })
-/** Locks the principal first, as a revocation does: logins of a session that ends in between have ended with it. */
+/**
+ * Locks the principal first, as revocations do: logins of a session that ends in between have ended with it. No other
+ * statement holds locks of its logins and waits for this session, so the session may come before them.
+ */
 const inheritSql = inherited.statement(sql`with owner as materialized (
     select ${p.usernameFolded} from ${principals} ${p} where ${p.usernameFolded} =
       (select ${sessions.usernameFolded} from ${sessions} where ${sessions.id} = ${inherited.from}) for no key update
