@@ -224,6 +224,7 @@ describeBackends('cookie sessions', (openBackend) => {
         current: true,
         address: '127.0.0.1',
         userAgent: 'a browser',
+        client: null,
         createdAt: expect.stringMatching(/Z$/),
         lastUsedAt: expect.stringMatching(/Z$/),
         expiresAt: expect.stringMatching(/Z$/),

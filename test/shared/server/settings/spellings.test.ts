@@ -102,6 +102,10 @@ const meanings: Readonly<Record<string, Meaning>> = {
   HASH_CONCURRENCY: whole(1, 64),
   WORKERS: whole(1, 64),
   CORS_ORIGINS: (text) => only(origins)(text) && [only(origins)(text)],
+  TOKEN_ORIGINS: (text) => {
+    const named = text === '*' ? text : only(origins)(text)
+    return named && [named]
+  },
   EXPIRED_TOKEN_STATUS: whole(400, 401, 400, 401),
   TRUST_PROXY: (text) =>
     /^[0-9]{1,2}$/.test(text)
