@@ -50,7 +50,7 @@ export const createCodeExchange =
     return response
   }
 
-const invalidCode = (detail = 'The code is not valid, was used before, or its session has ended.') =>
+const invalidCode = (detail = 'The code is not valid, was used before, or its session or consent has ended.') =>
   new OAuthError('invalid_grant', detail)
 
 /** A verifier without a challenge is refused too: somebody may have taken the challenge away (RFC 9700 §2.1.1). */

@@ -2,7 +2,7 @@
  * Starts the login of a client by which a user has signed in, for a code and for a device. One statement makes it, if
  * the session that granted it, its user and its client are there: so it begins once, and never after a sign-out.
  */
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { unixSeconds } from '../../shared/platform/clock.ts'
 import { namesOf, parameters } from '../../shared/platform/database/statement.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
@@ -16,7 +16,7 @@ import type { OAuthSystems } from '../oauth/oauth-systems.ts'
 import { acceptedSqlOf } from '../principals/accepted-logins.ts'
 import { demandSql } from '../principals/demand-sql.ts'
 import { l, p, s, u } from '../store/aliases.ts'
-import { clients, deviceRequests } from '../store/client-tables.ts'
+import { clients, consents, deviceRequests } from '../store/client-tables.ts'
 import { isBuiltInSql, rowIdOf } from '../store/command-line-client.ts'
 import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import type { Person } from '../tokens/id-tokens.ts'
@@ -61,9 +61,11 @@ const namesIn = (list: ReturnType<typeof sql>) => sql`array(select json_array_el
 
 /**
  * The locks make a sign-out and a change of the user wait, so that their records have this login too. The login of a
- * device has the id of its request, which it takes. `rights` is `[null]` for all rights.
+ * device has the id of its request, which it takes. `rights` is `[null]` for all rights. A client of another party needs
+ * the `consent`, so that nothing that was granted before a withdrawal begins a login after it.
  */
-const startSql = started.statement(sql`with taken as (update ${deviceRequests}
+const startSqlWith = (consent: { readonly join: SQL; readonly lock: SQL }) =>
+  started.statement(sql`with taken as (update ${deviceRequests}
     set ${namesOf(deviceRequests, 'state')} = 'taken' where ${started.isOfDevice} and ${deviceRequests.id} = ${started.id}
       and ${deviceRequests.state} = 'approved' and ${deviceRequests.expiresAt} > ${started.issuedAt} returning 1),
   started as (insert into ${loginFamilies}
@@ -77,11 +79,11 @@ const startSql = started.statement(sql`with taken as (update ${deviceRequests}
       else ${namesIn(started.rights)} end, ${namesIn(started.scopes)}, ${started.authenticatedAt}
   from ${sessions} ${s} join ${users} ${u} on ${u.id} = ${s.userId}
     join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded} and ${p.userId} = ${u.id}
-    left join ${clients} ${l} on ${l.id} = ${started.clientId}
+    left join ${clients} ${l} on ${l.id} = ${started.clientId} ${consent.join}
   where ${s.id} = ${started.sessionId} and ${u.id} = ${started.userId} and ${s.endedAt} is null
     and (${l.id} is not null or ${isBuiltInSql(started.clientId)}) and ${s.expiresAt} > ${started.issuedAt} and ${acceptedSqlOf(s)}
     and (not ${started.isOfDevice} or exists (select from taken)) and (${started.factor} is not null or not ${demandSql})
-  for share of u, s
+  for share of u, s${consent.lock}
   on conflict (${namesOf(loginFamilies, 'id')}) do nothing
   returning ${loginFamilies.userId}, ${loginFamilies.generation}),
   noted as (${insertEntriesSql(started.entries, sql`started`)})
@@ -89,6 +91,13 @@ const startSql = started.statement(sql`with taken as (update ${deviceRequests}
     where ${loginFamilies.sessionId} = ${started.ownSessionId} and ${loginFamilies.clientId} = ${started.clientId}
       and ${loginFamilies.endedAt} is null) as others
   from started join ${users} ${u} on ${u.id} = started.user_id`)
+
+const startSql = startSqlWith({ join: sql``, lock: sql`` })
+const startWithConsentSql = startSqlWith({
+  join: sql`join ${consents} on ${consents.userId} = ${u.id} and ${consents.clientId} = ${l.id}
+      and ${consents.rights} @> ${namesIn(started.rights)} and ${consents.scopes} @> ${namesIn(started.scopes)}`,
+  lock: sql`, consents`,
+})
 
 interface StartedRow {
   readonly generation: number
@@ -98,7 +107,7 @@ interface StartedRow {
 }
 
 /**
- * Starts it. Undefined when it was started before, and when its session, user or client is gone. @throws Unavailable
+ * Starts it. Undefined when it was started before, and when its session, user, client or consent is gone. @throws Unavailable
  */
 export async function startClientLogin(
   systems: OAuthSystems,
@@ -117,7 +126,7 @@ export async function startClientLogin(
     { action: 'client.login-started', actor: username, target: client.id },
   ])
   const rows = await systems.database.write<StartedRow>(
-    ...startSql({
+    ...(client.firstParty ? startSql : startWithConsentSql)({
       id,
       sessionId: session,
       ownSessionId,

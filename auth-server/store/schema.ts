@@ -3,7 +3,7 @@
  * file. The folders that use the tables explain how rows belong together.
  *
  * All transactions lock in the same order, so that there is no deadlock: the row in `principals`, then `users`, then
- * `login_families`, `sessions`, `api_keys`, `digest_secrets`, `password_resets` and `second_factors`, then
+ * `login_families`, `sessions`, `api_keys`, `digest_secrets`, `password_resets`, `second_factors` and `consents`, then
  * `principal_change_counter`. The row `:catalogue` in `principals` comes before other rows: it is the lock of
  * `resource_servers`, `rights`, `roles`, `services` and `clients`. `audit_head` and `audit_archive` are locked in
  * transactions of their own; `audit_head` comes before `audit_journal`.

@@ -123,6 +123,20 @@ describeBackends('consent', (openBackend) => {
     expect((await askFor(browser, { scope: 'openid deal.read' })).page.url).toContain('/account/authorize?')
   })
 
+  it('that is withdrawn ends codes too, and what another consent does not cover', async () => {
+    const browser = await signedInBrowser(stack, 'carol')
+    const { page, verifier } = await askFor(browser, { scope: 'openid deal.read deal.hold' })
+    const { code = '' } = answerOf(await decide(browser, page, 'allow'))
+    const { access: token } = await stack.logIn('carol')
+    expect((await stack.auth.send(`/consents/${client.id}`, { token, method: 'DELETE' })).status).toBe(204)
+    const late = await exchange(stack, client, { code, verifier })
+    expect(late).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })
+    const { page: smaller } = await askFor(browser, { scope: 'openid deal.read' })
+    await decide(browser, smaller, 'allow')
+    const greater = await exchange(stack, client, { code, verifier })
+    expect(greater).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })
+  })
+
   it('ends with the session: signing out ends the logins that hang on it, not those that may stay', async () => {
     const shop = await registerClient(stack)
     const browser = await signedInBrowser(stack, 'bob')
