@@ -1,5 +1,6 @@
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { campaign } from '../../support/campaign.ts'
 import { expectProblem } from '../../support/clients/http-client.ts'
 import {
   answerOf,
@@ -135,6 +136,21 @@ describeBackends('consent', (openBackend) => {
     await decide(browser, smaller, 'allow')
     const greater = await exchange(stack, client, { code, verifier })
     expect(greater).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })
+  })
+
+  it('that is withdrawn while its code is exchanged leaves no login', async () => {
+    const browser = await signedInBrowser(stack, 'carol')
+    const { access: token } = await stack.logIn('carol')
+    const later = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+    for (let round = 0; round < campaign({ short: 12, long: 300 }); round += 1) {
+      const { page, verifier } = await askFor(browser, { scope: 'openid deal.read' })
+      const { code = '' } = answerOf(await decide(browser, page, 'allow'))
+      const [{ body }] = await Promise.all([
+        later(round % 4).then(() => exchange(stack, client, { code, verifier })),
+        later(round % 3).then(() => stack.auth.send(`/consents/${client.id}`, { token, method: 'DELETE' })),
+      ])
+      if (body.access_token !== undefined) expect(await dealsWith(body.access_token)).toBe(401)
+    }
   })
 
   it('ends with the session: signing out ends the logins that hang on it, not those that may stay', async () => {
