@@ -61,8 +61,8 @@ const namesIn = (list: ReturnType<typeof sql>) => sql`array(select json_array_el
 
 /**
  * The locks make a sign-out and a change of the user wait, so that their records have this login too. The login of a
- * device has the id of its request, which it takes. `rights` is `[null]` for all rights. A client of another party needs
- * the `consent`, so that nothing that was granted before a withdrawal begins a login after it.
+ * device has the id of its request, which it takes. `rights` is `[null]` for all rights. A client of another party
+ * needs the `consent`, so that nothing that was granted before a withdrawal begins a login after it.
  */
 const startSqlWith = (consent: { readonly join: SQL; readonly lock: SQL }) =>
   started.statement(sql`with taken as (update ${deviceRequests}
@@ -107,7 +107,8 @@ interface StartedRow {
 }
 
 /**
- * Starts it. Undefined when it was started before, and when its session, user, client or consent is gone. @throws Unavailable
+ * Starts it. Undefined when it was started before, and when its session, user, client or consent is gone.
+ * @throws Unavailable
  */
 export async function startClientLogin(
   systems: OAuthSystems,
