@@ -61,11 +61,16 @@ export function decide(
   return { next: 'code' }
 }
 
+/** How long after a sign-in for a request its user may take for the pages that follow, whatever `max_age` says. */
+const pagesMs = 300_000
+
 /** True when the sign-in of the session is too old for the request. */
 function needsNewSignIn({ request, signedInSince }: TravellingRequest, user: SignedIn, now: number): boolean {
-  if (signedInSince !== null) return user.authenticatedAt < signedInSince
+  const ageMs = now - user.authenticatedAt
+  const isOlderThan = (leastMs: number) => request.maxAge !== null && ageMs > Math.max(request.maxAge * 1000, leastMs)
+  if (signedInSince !== null) return user.authenticatedAt < signedInSince || isOlderThan(pagesMs)
   if (request.prompts.includes('login') || request.prompts.includes('select_account')) return true
-  return request.maxAge !== null && now - user.authenticatedAt > request.maxAge * 1000
+  return isOlderThan(0)
 }
 
 /** True when the consent covers all that is asked for. Rights that are null are for first-party clients alone. */
