@@ -8,6 +8,7 @@ import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import type { KnownClient } from '../clients/client-secrets.ts'
+import { targetOf } from '../clients/redirect-uri.ts'
 import { milliseconds } from '../logins/refresh-token-families.ts'
 import type { OAuthSystems } from '../oauth/oauth-systems.ts'
 import { accessRights } from '../store/access-tables.ts'
@@ -159,9 +160,13 @@ export function createAuthorization(
     describe: async (sent) => {
       const client = await clientOf(sent)
       const { redirectUri, rights, scopes, loginHint } = (await open(sent, client)).request
-      const { origin, protocol } = new URL(redirectUri)
-      const target = origin === 'null' ? protocol : origin
-      return { client, target, rights: rights && (await describeRights(systems, rights)), scopes, loginHint }
+      return {
+        client,
+        target: targetOf(redirectUri),
+        rights: rights && (await describeRights(systems, rights)),
+        scopes,
+        loginHint,
+      }
     },
     answer: (sent, caller, isAllowed) =>
       orRefusal(async () => {

@@ -9,6 +9,9 @@ interface UriProblem {
   readonly message: string
 }
 
+/** The characters of a host that mean nothing else in a policy of a page, which names it. */
+const plainHost = /^([a-z0-9._-]+|\[[0-9a-f:]+\])$/
+
 const loopbackAddresses: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]'])
 
 /**
@@ -17,7 +20,14 @@ const loopbackAddresses: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]'])
  */
 export function redirectUriProblem(uri: string, kind: ClientKind): UriProblem | undefined {
   const url = /^[\x21-\x7e]+$/.test(uri) && !/[\\*#]/.test(uri) && URL.canParse(uri) ? new URL(uri) : undefined
-  if (!url || !isWritten(url, uri) || url.username !== '' || url.password !== '')
+  const isOfWeb = url?.protocol === 'https:' || url?.protocol === 'http:'
+  if (
+    !url ||
+    !isWritten(url, uri) ||
+    url.username !== '' ||
+    url.password !== '' ||
+    (isOfWeb && !plainHost.test(url.hostname))
+  )
     return { code: 'redirect-form', message: 'must be an absolute URL without fragment, user info and wildcard' }
   const isLoopback = loopbackAddresses.has(url.hostname) || url.hostname === 'localhost'
   if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)) return undefined
@@ -25,6 +35,12 @@ export function redirectUriProblem(uri: string, kind: ClientKind): UriProblem | 
   const message =
     'must begin with https:, or with http: and a loopback address; of a public client also with com.example:'
   return { code: 'redirect-scheme', message }
+}
+
+/** Where a redirect leads, for people: an origin, or the scheme of an application's own. */
+export function targetOf(uri: string): string {
+  const { origin, protocol } = new URL(uri)
+  return origin === 'null' ? protocol : origin
 }
 
 /** True when a URL parser changes nothing but the `/` of an empty path. */

@@ -229,11 +229,14 @@ export function shownResponse(
     'script-src': ["'self'"],
     'connect-src': ["'self'"],
     // Browsers apply this directive to the redirect that answers a form, too.
-    'form-action': ["'self'", ...origins, ...(formTarget === undefined ? [] : [formTarget])],
+    'form-action': ["'self'", ...origins, ...(formTarget === undefined ? [] : [formSourceOf(formTarget)])],
   }
   // No cache keeps a page: after a sign-out, the button Back shows nothing.
   return { status, headers: { 'content-type': htmlType, ...noStore, ...pageHeaders(policy), ...headers }, body: text }
 }
+
+/** A source for a policy. It cannot name an IPv6 address (CSP §2.3.1): browsers ignore such a source, so it is the scheme. */
+const formSourceOf = (target: string): string => (target.startsWith('http://[') ? 'http:' : target)
 
 interface Interrupted {
   readonly request: HttpRequest

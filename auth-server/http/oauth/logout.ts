@@ -10,6 +10,7 @@ import { originOf } from '../../../shared/protocol/entry-changes.ts'
 import { component, defineCredentialEndpoint } from '../../../shared/server/endpoints/endpoint.ts'
 import { signedOutPath, signOutPath } from '../../../shared/server/pages/first-pages.ts'
 import { isAgreed, type SignOutRequest } from '../../authorization/sign-out.ts'
+import { targetOf } from '../../clients/redirect-uri.ts'
 import { browserOf } from '../request-parts/own-credential.ts'
 import type { AuthServices } from '../services/auth-services.ts'
 import { nobody, parametersOfForm, redirectTo } from './authorize.ts'
@@ -94,7 +95,7 @@ const describeSignOut = ({ signOuts }: AuthServices) =>
     problems: ['invalid-authorization-request'],
     handle: async ({ request }) => {
       const { clientName: client, location } = await signOuts.read(request.query)
-      return { body: { client, target: location === null ? null : new URL(location).origin } }
+      return { body: { client, target: location === null ? null : targetOf(location) } }
     },
   })
 

@@ -144,6 +144,41 @@ describeBackends('an attack on signing in', (openBackend) => {
     expectProblem(await stack.auth.send('/login', { json }), 429, 'too-many-logins')
   })
 
+  it('does not meet max_age by a sign-in that was new when the request began', async () => {
+    const client = await registerClient(stack)
+    const { page } = await askFor(new Browser(await originOf(stack)), client, { max_age: '60' })
+    const browser = await signedInBrowser(stack, 'bob')
+    stack.clock.advanceSeconds(299)
+    const back = hiddenFields(page.reply.text).return_to ?? ''
+    expect((await browser.go(back)).url).toContain(`${client.redirectUri}?code=`)
+    stack.clock.advanceSeconds(2)
+    expect((await browser.go(back)).url).toContain('/account/sign-in?')
+  })
+
+  it('writes nothing into the policy of a page by the host of a redirect URI, which a policy can name', async () => {
+    const { access: token } = await stack.logIn('admin')
+    for (const host of ['a;sandbox.example', 'a,b.example', "a'b.example"]) {
+      const json = { name: host, kind: 'public', rights: [], redirectUris: [`https://${host}/`] }
+      const { body } = await stack.auth.send('/clients', { token, json })
+      expect(body.errors).toMatchObject([{ pointer: '/redirectUris/0', code: 'redirect-form' }])
+    }
+    const formActionOf = (headers: Headers) =>
+      /form-action ([^;]*)/
+        .exec(headers.get('content-security-policy') ?? '')?.[1]
+        ?.split(' ')
+        .at(-1)
+    const client = await registerClient(stack, {
+      redirectUris: ['http://[::1]/'],
+      postLogoutRedirectUris: ['a.b:/out'],
+    })
+    const asked = await askFor(new Browser(await originOf(stack)), client)
+    // Chromium ignores a source with an IPv6 address, and stops the redirect without a word.
+    expect(formActionOf(asked.page.reply.headers)).toBe('http:')
+    const signOut = new URLSearchParams({ client_id: client.id, post_logout_redirect_uri: 'a.b:/out' })
+    const asking = await (await signedInBrowser(stack, 'bob')).go(`/oauth/logout?${signOut}`)
+    expect(formActionOf(asking.reply.headers)).toBe('a.b:')
+  })
+
   it('makes no browser forget what it stores, by a picture of another site', async () => {
     const { headers } = await stack.auth.send('/oauth/logout', { headers: { 'sec-fetch-site': 'cross-site' } })
     expect(headers.get('clear-site-data')).toBeNull()
