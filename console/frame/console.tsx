@@ -235,7 +235,9 @@ export function shownResponse(
   return { status, headers: { 'content-type': htmlType, ...noStore, ...pageHeaders(policy), ...headers }, body: text }
 }
 
-/** A source for a policy. It cannot name an IPv6 address (CSP §2.3.1): browsers ignore such a source, so it is the scheme. */
+/**
+ * A source for a policy. It cannot name an IPv6 address (CSP §2.3.1): browsers ignore such a source, so it is the scheme.
+ */
 const formSourceOf = (target: string): string => (target.startsWith('http://[') ? 'http:' : target)
 
 interface Interrupted {
