@@ -53,8 +53,16 @@ describeEmbedded('the page about signing people in', (openBackend) => {
       expect(asked.origin).toBe(await originOf(stack))
       const back = await browser.go(asked.href)
       expect(back.url).toContain('http://127.0.0.1:4005/callback?code=')
-      expect((await visit(back.url, visitor)).headers.get('location')).toBe('/')
-      expect(await (await visit('http://127.0.0.1:4005/', visitor)).text()).toBe('Hello, alice!\n')
+      const arrived = await visit(back.url, visitor)
+      expect(arrived.headers.get('location')).toBe('/')
+      const signedIn = arrived.headers.getSetCookie()[0]?.split(';', 1)[0] ?? ''
+      expect(await (await visit('http://127.0.0.1:4005/', signedIn)).text()).toBe('Hello, alice!\n')
+      // Whoever chose the cookie, or knew it before, is nobody.
+      for (const known of [visitor, 'visitor=chosen']) {
+        const { status, headers } = await visit('http://127.0.0.1:4005/', known)
+        expect(status).toBe(303)
+        expect(headers.getSetCookie()[0]).not.toContain(known)
+      }
     } finally {
       shop.kill()
     }
