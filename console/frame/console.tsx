@@ -236,7 +236,8 @@ export function shownResponse(
 }
 
 /**
- * A source for a policy. It cannot name an IPv6 address (CSP §2.3.1): browsers ignore such a source, so it is the scheme.
+ * A source for a policy. It cannot name an IPv6 address (CSP §2.3.1): browsers ignore such a source, so the scheme is
+ * named.
  */
 const formSourceOf = (target: string): string => (target.startsWith('http://[') ? 'http:' : target)
 
