@@ -39,6 +39,10 @@ export const createCodeExchange =
     if (exchange.audience !== undefined && exchange.audience !== content.audience)
       throw new OAuthError('invalid_target', 'resource: The code is for another audience.')
     await refuseTooManyLogins(systems, { userId: content.userId, ofClients: true })
+    if (client.needsRight !== null) {
+      const principal = await systems.principal(content.username)
+      if (!principal?.rights.includes(client.needsRight)) throw invalidCode('The user lacks a right by now.')
+    }
     const granted = { ...content, rights: rightsWithin(content.rights, client) }
     const response = await startClientLogin(systems, client, { granted, facts: exchange })
     if (!response) return refuseUsed(systems, content)
