@@ -4,6 +4,7 @@
  */
 import * as z from 'zod'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { maxScopeLength } from '../../shared/protocol/access-token/access-token.ts'
 import type { KnownClient } from '../clients/client-secrets.ts'
 import { registeredUri } from '../clients/redirect-uri.ts'
 import type { OtherServer } from '../oauth/audiences.ts'
@@ -171,8 +172,6 @@ export interface LookUp {
   readonly known: Pick<Known, 'rightNames' | 'chooseServer'>
   readonly refuse: Refuse
 }
-
-const maxScopeLength = 4_096
 
 /**
  * The scopes of OpenID Connect that are asked for, and the rights of the tokens, as in `AuthorizationRequest`. OpenID

@@ -1,5 +1,6 @@
 /** Clients: applications that sign people in (docs/contract/sign-in.md#clients). Values alone. Knows no database. */
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
+import { maxScopeLength } from '../../shared/protocol/access-token/access-token.ts'
 import { publicKeyProblem } from '../api-keys/rsa-keys.ts'
 import { type ClientKind, redirectUriProblem } from './redirect-uri.ts'
 
@@ -72,6 +73,8 @@ export function clientProblems(client: ClientRequest, known: KnownNames): Member
   const add = (pointer: string, code: string, message: string) => problems.push({ pointer, code, message })
   if (!firstParty && rights === null)
     add('/rights', 'rights-missing', 'a client of another party needs a list of rights')
+  if ((rights ?? []).join(' ').length > maxScopeLength)
+    add('/rights', 'rights-length', `${maxScopeLength} characters in all: a token has no room for more`)
   if (needsRight !== null && !known.rights.has(needsRight)) add('/needsRight', 'unknown-right', 'is not a right')
   if (kind === 'public' && !requirePkce) add('/requirePkce', 'pkce-needed', 'a public client always needs PKCE')
   if (kind === 'public' && publicKeyPem !== null)

@@ -37,6 +37,9 @@ export const loginMethods = (factor: string | null): readonly string[] =>
 /** The largest length of a token in characters. A longer one is refused unread. */
 export const maxAccessTokenLength = 8192
 
+/** The longest `scope` of a token, in characters. */
+export const maxScopeLength = 4_096
+
 /**
  * The longest lifetime of an access token, in seconds: the upper bound of `ACCESS_TOKEN_TTL`. A verifier refuses more.
  */
@@ -65,7 +68,7 @@ export const accessTokenClaimsSchema = z.object({
    * Names of rights, separated by blanks: what the token may do of what its user may (RFC 9068 §2.2.3). Absent: all
    * rights of the user. Empty: none.
    */
-  scope: z.string().max(4096).optional(),
+  scope: z.string().max(maxScopeLength).optional(),
   /** When the user was authenticated: the start of the login (RFC 9068 §2.2.1). Absent in tokens of API keys. */
   auth_time: numericDate.optional(),
   /** How (RFC 8176). Absent in tokens of API keys. */

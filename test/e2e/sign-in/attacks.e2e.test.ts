@@ -88,6 +88,33 @@ describeBackends('an attack on signing in', (openBackend) => {
     expect(decodeJwt(String(empty.access_token)).scope).toBe('')
   })
 
+  it('gets no login by a code of a user who has lost the right that the client needs', async () => {
+    const client = await registerClient(stack, { needsRight: 'deal.hold' })
+    const { access: token } = await stack.logIn('admin')
+    const username = 'frank'
+    await stack.auth.send('/users', { token, json: { username, password: passwordOf(username), roles: ['manager'] } })
+    const early = await codeOf(await signedInBrowser(stack, username), client)
+    const { status } = await stack.auth.send(`/users/${username}`, { token, method: 'PATCH', json: { roles: [] } })
+    expect(status).toBe(200)
+    const exchanged = await exchange(stack, client, early)
+    expect({ status: exchanged.status, error: exchanged.body.error }).toEqual({ status: 400, error: 'invalid_grant' })
+  })
+
+  it('makes no token that is too long for every server, by a client with many rights', async () => {
+    const { access: token } = await stack.logIn('admin')
+    const names = Array.from({ length: 60 }, (_, at) => `long.${'r'.repeat(70)}${at}`)
+    const json = {
+      id: 'long',
+      name: 'long',
+      audience: 'https://long.example/',
+      rights: names.map((name) => ({ name })),
+    }
+    expect((await stack.auth.send('/resource-servers', { token, json })).status).toBe(201)
+    const values = { name: 'many', kind: 'public', rights: names, redirectUris: ['https://app.example/'] }
+    const { body } = await stack.auth.send('/clients', { token, json: values })
+    expect(body.errors).toMatchObject([{ pointer: '/rights', code: 'rights-length' }])
+  })
+
   it('gets a list of rights by a refresh, when the client no longer has all', async () => {
     const client = await registerClient(stack)
     const { body } = await exchange(stack, client, await codeOf(await signedInBrowser(stack, 'bob'), client))
