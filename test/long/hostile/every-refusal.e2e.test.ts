@@ -240,7 +240,7 @@ describeEmbedded('every route', (openBackend) => {
         for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((one) => !methods.includes(one))) {
           const { status, code, headers } = await ask(stack[server].port, { method, path, headers: {} })
           // People see the others, as pages.
-          const isOAuth = /^\/oauth\/(?!authorize|logout)/.test(path)
+          const isOAuth = /^\/oauth\/(?!authorize|logout|device\/)/.test(path)
           const outcome = { method, path, status, code, allow: headers.allow?.toString().split(', ').sort() }
           const head = methods.includes('GET') ? ['HEAD'] : []
           // A proxy that asks by the method of its client must not take 204 for a permission.
