@@ -1,6 +1,6 @@
 /**
- * Hashes and verifies passwords with Argon2id. The number of parallel hashes is limited, so other requests stay fast;
- * the queue is limited, so waits stay short.
+ * Hashes passwords with Argon2id, and verifies them, also by hashes of other systems. The number of parallel hashes is
+ * limited, so other requests stay fast; the queue is limited, so waits stay short.
  */
 import { randomBytes } from 'node:crypto'
 import { parseOptions } from '@node-rs/argon2'
@@ -10,6 +10,7 @@ import {
   type HashingBounds,
   type HashingPermits,
 } from '../../shared/platform/crypto/hashing-permits.ts'
+import { comparisonOf } from './foreign-hashes.ts'
 
 /** The cost of Argon2id. OWASP's floor is 19,456 KiB, two passes, one lane. */
 export interface HashParameters {
@@ -35,7 +36,7 @@ export interface PasswordHashing {
    * the address of the client, for the limit of each client.
    */
   verify(hash: string | null | undefined, password: string, address?: string): Promise<boolean>
-  /** True when the hash was made with other parameters than `parameters`. */
+  /** True when the hash was made with other parameters than `parameters`, or by another function. */
   needsRehash(hash: string): boolean
   /** The cost of a new hash. */
   readonly parameters: HashParameters
@@ -54,17 +55,22 @@ export function createPasswordHashing(options: PasswordHashingOptions): Password
     hash: (password) => withPermit(() => argon2.hash(password.normalize('NFC'), cost)),
     verify: (hash, password, address) =>
       withPermit(async () => {
+        const foreign = hash && !isArgon2id(hash) ? comparisonOf(hash) : undefined
+        if (foreign) return foreign(password)
         const matches = await argon2.verify(hash ?? dummyHash, password.normalize('NFC'))
         return matches && typeof hash === 'string'
       }, address),
     parameters,
     withPermit,
     needsRehash: (hash) => {
+      if (!isArgon2id(hash)) return true
       const used = parseOptions(hash)
       return used.memoryCost !== memoryKib || used.timeCost !== passes || used.parallelism !== lanes
     },
   }
 }
+
+const isArgon2id = (hash: string): boolean => hash.startsWith('$argon2id$')
 
 /** A hash in PHC form that no password has: its digest is random. */
 function hashOfNothing({ memoryKib, passes, lanes }: HashParameters): string {

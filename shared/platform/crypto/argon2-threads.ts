@@ -1,11 +1,12 @@
 /**
- * Argon2id in threads of its own. In libuv's thread pool, hashes and the signatures of tokens would wait for each
- * other. On Linux the threads have a lower priority than the rest of the process, so that other requests go on beside
- * logins.
+ * Argon2id, and the hashes of other systems, in threads of their own. In libuv's thread pool, hashes and the signatures
+ * of tokens would wait for each other. On Linux the threads have a lower priority than the rest of the process, so that
+ * other requests go on beside logins.
  *
  * A thread is started when no other one is free, so there are as many as hashes run at once: the permits of hashing
  * bound them (`hashing-permits.ts`). A thread without work does not keep the process alive, and ends after a while.
  */
+import type { BinaryLike, pbkdf2Sync, ScryptOptions } from 'node:crypto'
 import { join } from 'node:path'
 import { Worker as NodeThread } from 'node:worker_threads'
 import { Unavailable } from '../problems/errors.ts'
@@ -21,9 +22,12 @@ export interface Argon2Options {
   readonly salt?: Uint8Array
 }
 
+/** What scrypt takes: the password, the salt, the length of the digest, and its cost. */
+export type ScryptParameters = [BinaryLike, BinaryLike, number, ScryptOptions]
+
 /**
- * Argon2id. Passwords are hashed as given. Every method rejects with an Error for parameters that Argon2 refuses, and
- * with Unavailable(`hashing`) when the thread ends before its work.
+ * Argon2id and others. Passwords are hashed as given. Every method rejects with an Error for parameters that the
+ * function refuses, and with Unavailable(`hashing`) when the thread ends before its work.
  */
 export interface Argon2 {
   /** A hash with a new salt, in PHC form. */
@@ -32,6 +36,11 @@ export interface Argon2 {
   verify(hash: string, password: string): Promise<boolean>
   /** The digest alone. */
   hashRaw(password: string, options: Argon2Options): Promise<Buffer>
+  /** The digest that this function of node:crypto makes. */
+  digest(by: 'scrypt', parameters: ScryptParameters): Promise<Buffer>
+  digest(by: 'pbkdf2', parameters: Parameters<typeof pbkdf2Sync>): Promise<Buffer>
+  /** True when the hash (`$2b$…`) is a hash of the password. */
+  verifyBcrypt(hash: string, password: string): Promise<boolean>
   /** Resolves while hashes can be made. After a thread has failed, it tries another one. @throws Unavailable */
   check(): Promise<void>
 }
@@ -71,12 +80,17 @@ const startThread = () => {
 /** Threads that are started when they are needed. */
 export function createArgon2Threads(options: ThreadOptions = {}): Argon2Threads {
   const threads = new Threads(options)
-  const run = (operation: Exclude<keyof Argon2, 'check'>, ...parameters: readonly unknown[]) =>
-    threads.run({ operation, parameters })
+  const run = (
+    operation: Exclude<keyof Argon2, 'check' | 'digest'> | 'scrypt' | 'pbkdf2',
+    ...parameters: readonly unknown[]
+  ) => threads.run({ operation, parameters })
   return {
     hash: async (password, cost) => String(await run('hash', password, cost)),
     verify: async (hash, password) => (await run('verify', hash, password)) === true,
     hashRaw: async (password, cost) => Buffer.from((await run('hashRaw', password, cost)) as Uint8Array),
+    digest: async (by: 'scrypt' | 'pbkdf2', parameters: readonly unknown[]) =>
+      Buffer.from((await run(by, ...parameters)) as Uint8Array),
+    verifyBcrypt: async (hash, password) => (await run('verifyBcrypt', hash, password)) === true,
     check: async () => {
       if (threads.hasFailed) await run('hashRaw', '', leastWork)
     },
