@@ -1,7 +1,6 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
-import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { catalogueIn } from '../principals/catalogue.ts'
 import { type Changed, changePrincipal, type PrincipalChange } from '../principals/principal-change.ts'
 import { apiKeys, digestSecrets, passwordResets, users } from '../store/schema.ts'
@@ -14,7 +13,7 @@ import {
   rightsMoved,
   rightsOfGrants,
 } from './granting-rights.ts'
-import { auditedUserOf, distinct, grantProblems, refuseProblems, type User } from './user.ts'
+import { distinct, emailProblems, grantProblems, type Profile, refuseProblems, type User, userChanges } from './user.ts'
 import { isEnabledAdmin, toUser, userRow, verifyAdminLeft } from './user-rows.ts'
 
 /** New values for a user, already checked. Members that are left out stay as they are. */
@@ -22,6 +21,11 @@ export interface UserPatch {
   readonly roles?: readonly string[] | undefined
   readonly rights?: readonly string[] | undefined
   readonly enabled?: boolean | undefined
+  /** Null takes it away. */
+  readonly displayName?: string | null | undefined
+  /** Null takes it away. An address that changes is not verified any more, unless `emailVerified` says so. */
+  readonly email?: string | null | undefined
+  readonly emailVerified?: boolean | undefined
   readonly requires?: UserCheck | undefined
 }
 
@@ -37,8 +41,9 @@ export interface UserDeletion {
 const revokeEverything = { raiseGeneration: { keptLogin: null } } as const satisfies PrincipalChange
 
 /**
- * Replaces roles, direct rights or `enabled`. Disabling a user revokes all its logins, sessions and tokens.
- * @throws ProblemError `not-found`, `last-admin`, `missing-right` when it gives or takes a right that `grantor` lacks
+ * Replaces the members of `patch`. Disabling a user revokes all its logins, sessions and tokens.
+ * @throws ProblemError `not-found`, `last-admin`, `invalid-value` for `emailVerified` without an address,
+ *   `missing-right` when it gives or takes a right that `grantor` lacks
  */
 export function changeUser(
   { database, clock }: { database: Database; clock: Clock },
@@ -53,15 +58,21 @@ export function changeUser(
       roles: patch.roles ? distinct(patch.roles) : before.roles,
       rights: patch.rights ? distinct(patch.rights) : before.rights,
       enabled: patch.enabled ?? before.enabled,
+      ...profileAfter(before, patch),
       updatedAt: new Date(clock.now()),
     }
-    if (sameGrants(before, after)) return { result: toUser(before) }
-    const { updatedAt } = after
+    refuseProblems(emailProblems(after))
+    const differences = userChanges(toUser(before), toUser(after))
+    if (differences.length === 0) return { result: toUser(before) }
+    const { updatedAt, displayName, email, emailVerified } = after
     // Of roles and rights only those that were sent: others may have been taken away since, and must not come back.
     const values = {
       roles: patch.roles && after.roles,
       rights: patch.rights && after.rights,
       enabled: patch.enabled,
+      displayName,
+      email,
+      emailVerified,
       updatedAt,
     }
     const [stored] = await transaction.update(users).set(values).where(eq(users.id, before.id)).returning()
@@ -78,11 +89,7 @@ export function changeUser(
         if (isEnabledAdmin(before) && !isEnabledAdmin(after)) await verifyAdminLeft(source)
       },
     }
-    return {
-      result: toUser(stored ?? after),
-      change,
-      differences: differenceOf(auditedUserOf(before), auditedUserOf(after)),
-    }
+    return { result: toUser(stored ?? after), change, differences }
   })
 }
 
@@ -108,7 +115,7 @@ export function deleteUser(
     return {
       result: undefined,
       change: { ...revokeEverything, verify },
-      differences: differenceOf(auditedUserOf(before), {}),
+      differences: userChanges(toUser(before), {}),
     }
   })
 }
@@ -152,10 +159,10 @@ export function revokeAllLogins(
   })
 }
 
-type Grants = Pick<User, 'roles' | 'rights' | 'enabled'>
-
-const sameGrants = (a: Grants, b: Grants) =>
-  a.enabled === b.enabled && sameValues(a.roles, b.roles) && sameValues(a.rights, b.rights)
-
-const sameValues = (a: readonly string[], b: readonly string[]) =>
-  a.length === b.length && a.every((value) => b.includes(value))
+function profileAfter(before: Profile, { displayName, email = before.email, emailVerified }: UserPatch): Profile {
+  return {
+    displayName: displayName === undefined ? before.displayName : displayName,
+    email,
+    emailVerified: emailVerified ?? (email === before.email && before.emailVerified),
+  }
+}

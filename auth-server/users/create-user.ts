@@ -1,14 +1,13 @@
 import { type Drizzle, violates } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Systems } from '../../shared/platform/systems/systems.ts'
-import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { anonymousUsername, foldUsername } from '../../shared/protocol/principal/record.ts'
 import { entriesUnderWay, insertEntries } from '../audit/change-entries.ts'
 import { catalogueIn } from '../principals/catalogue.ts'
 import { type Changed, numberChange } from '../principals/principal-change.ts'
 import { principals, users } from '../store/schema.ts'
 import { type Grantor, requireMayGrant, rightsOfGrants } from './granting-rights.ts'
-import { auditedUserOf, distinct, grantProblems, refuseProblems, type User } from './user.ts'
+import { distinct, grantProblems, refuseProblems, type User, userChanges } from './user.ts'
 import { toUser } from './user-rows.ts'
 
 /** A new user with checked values. */
@@ -19,6 +18,9 @@ export interface NewUser {
   readonly roles: readonly string[]
   readonly rights: readonly string[]
   readonly enabled: boolean
+  readonly displayName?: string | null | undefined
+  readonly email?: string | null | undefined
+  readonly emailVerified?: boolean | undefined
   /** The default is false. */
   readonly madeByDemo?: boolean
   /** The action in the audit log. The default is `user.created`. */
@@ -36,10 +38,10 @@ export async function insertUser(
 ): Promise<Changed<User>> {
   const now = new Date(systems.clock.now())
   const row = {
-    displayName: null,
-    email: null,
-    emailVerified: false,
     ...user,
+    displayName: user.displayName ?? null,
+    email: user.email ?? null,
+    emailVerified: user.emailVerified ?? false,
     madeByDemo: user.madeByDemo ?? false,
     id: systems.ids.uuid(),
     usernameFolded: foldUsername(user.username),
@@ -49,8 +51,8 @@ export async function insertUser(
     updatedAt: now,
   }
   const { usernameFolded, username, id: userId } = row
-  const changes = differenceOf({}, auditedUserOf(row))
-  const entries = entriesUnderWay()([{ action, target: username, changes }])
+  const result = toUser(row)
+  const entries = entriesUnderWay()([{ action, target: username, changes: userChanges({}, result) }])
   try {
     const taken = await systems.database.transaction(async (transaction) => {
       await transaction
@@ -67,7 +69,7 @@ export async function insertUser(
       return numberChange(transaction, usernameFolded, { verify })
     })
     entries.stored()
-    return { result: toUser(row), ...taken }
+    return { result, ...taken }
   } catch (error) {
     if (violates(error, 'users_username_folded')) throw new ProblemError('user-exists', 'There is a user of this name.')
     throw error

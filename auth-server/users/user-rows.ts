@@ -5,7 +5,7 @@ import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { anonymousUsername, foldUsername, isUsername } from '../../shared/protocol/principal/record.ts'
 import { adminRole } from '../principals/rights.ts'
 import { users } from '../store/schema.ts'
-import type { User } from './user.ts'
+import type { Profile, User } from './user.ts'
 
 /** A row of `users`. */
 export type UserRow = typeof users.$inferSelect
@@ -14,6 +14,9 @@ export type UserRow = typeof users.$inferSelect
 export const toUser = (row: UserRow): User => ({
   id: row.id,
   username: row.username,
+  displayName: row.displayName,
+  email: row.email,
+  emailVerified: row.emailVerified,
   roles: row.roles,
   rights: row.rights,
   enabled: row.enabled,
@@ -40,6 +43,13 @@ export async function readUser(database: Database, username: string): Promise<Us
     .where(eq(users.usernameFolded, foldUsername(username)))
   if (!row) throw noSuchUser()
   return toUser(row)
+}
+
+/** Reads what people know this user by; undefined when the user was just deleted. */
+export async function readProfile(database: Database, userId: string): Promise<Profile | undefined> {
+  const { displayName, email, emailVerified } = users
+  const rows = database.drizzle.select({ displayName, email, emailVerified }).from(users).where(eq(users.id, userId))
+  return (await rows)[0]
 }
 
 /** Reads the hash of the user's password. Undefined for an unknown user and for a user without a password. */

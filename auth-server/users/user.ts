@@ -1,11 +1,20 @@
 /** The values of a user, and the rules for each value alone. Knows no database. */
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
+import { differenceOf, type EntryChange } from '../../shared/protocol/entry-changes.ts'
 import { type Catalogue, effectiveRights, newGrants } from '../../shared/protocol/principal/catalogue.ts'
 import { anonymousUsername, isAnonymous, isUsername } from '../../shared/protocol/principal/record.ts'
 
+/** What people know a user by. No principal record, token or log has it. */
+export interface Profile {
+  readonly displayName: string | null
+  readonly email: string | null
+  /** An administrator has checked the address. */
+  readonly emailVerified: boolean
+}
+
 /** A user as administrators see it. Times in milliseconds. */
-export interface User {
+export interface User extends Profile {
   readonly id: string
   readonly username: string
   readonly roles: readonly string[]
@@ -16,12 +25,30 @@ export interface User {
   readonly updatedAt: number
 }
 
-/** What the audit log tells of a user. */
-export const auditedUserOf = ({ roles, rights, enabled }: Pick<User, 'roles' | 'rights' | 'enabled'>) => ({
+/** What the audit log says of a change. A new user has no values before, a deleted one none after. */
+export function userChanges(before: Partial<User>, after: Partial<User>): EntryChange[] {
+  // Of personal data, only that it changed.
+  const personal = (['displayName', 'email'] as const).filter(
+    (member) => (before[member] ?? null) !== (after[member] ?? null),
+  )
+  return [
+    ...differenceOf(auditedUserOf(before), auditedUserOf(after)),
+    ...personal.map((member) => ({ added: [], member, removed: [] })),
+  ]
+}
+
+const auditedUserOf = ({ roles, rights, enabled, emailVerified }: Partial<User>) => ({
   roles,
   rights,
   enabled,
+  emailVerified: emailVerified || undefined,
 })
+
+/** The problem of a checked address where there is none. */
+export const emailProblems = ({ email, emailVerified }: Partial<Profile>): MemberError[] =>
+  emailVerified && (email ?? null) === null
+    ? [{ pointer: '/emailVerified', code: 'email-missing', message: 'needs an address in email' }]
+    : []
 
 /** The problems of a name for a new user. */
 export const usernameProblems = (username: string): MemberError[] =>

@@ -3,6 +3,7 @@ import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
+import { hashProblems } from '../passwords/foreign-hashes.ts'
 import { passwordProblems } from '../passwords/password-policy.ts'
 import { readCatalogue } from '../principals/catalogue.ts'
 import type { Changed } from '../principals/principal-change.ts'
@@ -19,13 +20,26 @@ import {
 } from './change-user.ts'
 import { insertUser } from './create-user.ts'
 import { type Grantor, rightsOfGrants } from './granting-rights.ts'
-import { grantProblems, refuseProblems, type User, usernameProblems } from './user.ts'
-import { findMadeByDemo, hasNoUsers, listUsers, readPasswordHash, readUser, type UserFilter } from './user-rows.ts'
+import { emailProblems, grantProblems, type Profile, refuseProblems, type User, usernameProblems } from './user.ts'
+import {
+  findMadeByDemo,
+  hasNoUsers,
+  listUsers,
+  readPasswordHash,
+  readProfile,
+  readUser,
+  type UserFilter,
+} from './user-rows.ts'
 
 /** The values of a request to create a user, not checked yet. */
 export interface UserRequest {
   readonly username: string
-  readonly password: string
+  readonly password?: string | undefined
+  /** In place of `password`: its hash, of another system. */
+  readonly passwordHash?: string | undefined
+  readonly displayName?: string | null | undefined
+  readonly email?: string | null | undefined
+  readonly emailVerified?: boolean | undefined
   readonly roles?: readonly string[] | undefined
   readonly rights?: readonly string[] | undefined
   /** The default is true. */
@@ -46,6 +60,8 @@ export interface Users {
   /** Creates a demo user. The mark is permanent: production refuses to start while a demo user exists. */
   createForDemo(request: UserRequest): Promise<User>
   read(username: string): Promise<User>
+  /** What people know a user by; undefined for a user who was just deleted. */
+  profile(userId: string): Promise<Profile | undefined>
   /** @throws ProblemError `invalid-parameter` for a filter by a role that does not exist */
   list(page: PageRequest & UserFilter): Promise<Page<User>>
   /**
@@ -110,6 +126,7 @@ export function createUsers(systems: AuthSystems): Users & UsersForCallers {
     checkPatch: async (username, patch) =>
       refuseProblems(grantProblems(await readCatalogue(database), username, patch)),
     read: (username) => readUser(database, username),
+    profile: (userId) => readProfile(database, userId),
     list: async (page) => {
       if (page.role !== undefined) requireRole(await readCatalogue(database), page.role)
       return listUsers(database, page)
@@ -145,11 +162,15 @@ function requireRole({ roles }: Catalogue, role: string): void {
 }
 
 /** @throws ProblemError `invalid-value` with `errors` */
-function refuseImpossibleUser(catalogue: Catalogue, { username, password, roles, rights }: UserRequest): void {
+function refuseImpossibleUser(catalogue: Catalogue, request: UserRequest): void {
+  const { username, password = '', passwordHash, roles, rights, email = null, emailVerified = false } = request
   refuseProblems([
     ...usernameProblems(username),
-    ...passwordProblems({ username, password }, '/password'),
+    ...(passwordHash === undefined
+      ? passwordProblems({ username, password }, '/password')
+      : hashProblems(passwordHash)),
     ...grantProblems(catalogue, username, { roles, rights }),
+    ...emailProblems({ email, emailVerified }),
   ])
 }
 
@@ -159,7 +180,7 @@ async function createUser(
   { madeByDemo, grantor }: { readonly madeByDemo: boolean; readonly grantor?: Grantor | undefined },
 ): Promise<Changed<User>> {
   refuseImpossibleUser(await readCatalogue(systems.database), request)
-  const { username, password, roles = [], rights = [], enabled = true } = request
-  const passwordHash = await systems.hashing.hash(password)
-  return insertUser(systems, { username, passwordHash, roles, rights, enabled, madeByDemo }, grantor)
+  const { password = '', roles = [], rights = [], enabled = true, ...more } = request
+  const passwordHash = request.passwordHash ?? (await systems.hashing.hash(password))
+  return insertUser(systems, { ...more, passwordHash, roles, rights, enabled, madeByDemo }, grantor)
 }

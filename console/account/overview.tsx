@@ -20,6 +20,8 @@ export const overviewPage = (): AuthPage => ({
             <h2>{me.username}</h2>
             <Facts
               facts={[
+                ['Name', me.displayName],
+                ['E-mail address', me.email],
                 ['Roles', me.roles.length > 0 ? me.roles.join(', ') : 'No role'],
                 ['This session ends at the latest', <Time time={me.expiresAt} reader={reader} />],
               ]}

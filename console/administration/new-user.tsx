@@ -6,10 +6,10 @@ import type { AuthPage, AuthVisit } from '../frame/auth-api.ts'
 import { allChosen, Checkboxes } from '../frame/choices.tsx'
 import type { ShownPage } from '../frame/console.tsx'
 import { Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
-import { doneAt } from '../parts/forms.ts'
+import { doneAt, fieldTextOf } from '../parts/forms.ts'
 import { chosenRights, RightsFields } from '../parts/rights.tsx'
 import { creationPage } from './forms.tsx'
-import { type Role, rolesOf, userPath, usersPath, usersRight } from './user-parts.tsx'
+import { type Role, rolesOf, type User, userPath, usersPath, usersRight } from './user-parts.tsx'
 
 /** `POST /account/users`. */
 export const createUserPage = (): AuthPage => ({
@@ -22,6 +22,7 @@ export const createUserPage = (): AuthPage => ({
       body: {
         username: form.get('username') ?? '',
         password: form.get('password') ?? '',
+        ...sentProfile(form),
         roles: chosenRoles(form),
         rights: chosenRights(form),
         enabled: form.get('enabled') === 'true',
@@ -38,6 +39,46 @@ interface GrantFieldsProps {
   readonly roles: readonly string[]
   readonly rights: readonly string[]
   readonly errors: Readonly<Record<string, string>>
+}
+
+/** What errors of the name and the address lead to. */
+export const profileFields: readonly FieldProps[] = [
+  { name: 'displayName', label: 'Name', hint: 'As people write it.', maxLength: 100, autocomplete: 'off' },
+  { name: 'email', label: 'E-mail address', maxLength: 254, autocomplete: 'off' },
+  {
+    name: 'emailVerified',
+    label: 'The address is verified: it is that of the user',
+    hint: 'After a change of the address, save that first, and tick this then.',
+    kind: 'checkbox',
+  },
+]
+
+interface ProfileFieldsProps {
+  readonly value: (name: string) => string | undefined
+  readonly errors: Readonly<Record<string, string>>
+}
+
+/** Fields of the name and the address of a user. */
+export const ProfileFields = ({ value, errors }: ProfileFieldsProps) => (
+  <>
+    {profileFields.map((field) => (
+      <Field {...field} value={value(field.name)} error={errors[field.name]} />
+    ))}
+  </>
+)
+
+/**
+ * The name and the address in a form; null for an empty field. The tick of the address before is not one of the
+ * address that takes its place.
+ */
+export function sentProfile(form: ReadonlyMap<string, string>, before?: Pick<User, 'email' | 'emailVerified'>) {
+  const email = fieldTextOf(form, 'email') ?? null
+  const isOldTick = before?.emailVerified === true && email !== before.email
+  return {
+    displayName: fieldTextOf(form, 'displayName') ?? null,
+    email,
+    emailVerified: form.get('emailVerified') === 'true' && !isOldTick,
+  }
 }
 
 /** Checkboxes of the roles and the direct rights of a user. */
@@ -87,7 +128,12 @@ export async function newUserForm(visit: AuthVisit, problem?: ProblemDocument): 
   const { form } = visit
   const offered = await rolesOf(visit)
   const errors = fieldErrors(problem)
-  const all = [...fields, { name: 'roles', label: 'Roles' }, { name: 'rights', label: 'Direct rights' }]
+  const all = [
+    ...fields,
+    ...profileFields,
+    { name: 'roles', label: 'Roles' },
+    { name: 'rights', label: 'Direct rights' },
+  ]
   return creationPage(
     { title: 'Create a user', list: usersPath, fields: all },
     problem,
@@ -100,6 +146,7 @@ export async function newUserForm(visit: AuthVisit, problem?: ProblemDocument): 
           autocomplete={field.kind === 'password' ? 'new-password' : 'off'}
         />
       ))}
+      <ProfileFields value={(name) => form.get(name)} errors={errors} />
       <GrantFields offered={offered} roles={chosenRoles(form)} rights={chosenRights(form)} errors={errors} />
       <Field
         name="enabled"

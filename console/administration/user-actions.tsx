@@ -11,6 +11,7 @@ import { type User, userPath } from './user-parts.tsx'
 /** The value of the field `action` of each form. */
 export type ActionName =
   | 'grants'
+  | 'profile'
   | 'enable'
   | 'disable'
   | 'unlock'

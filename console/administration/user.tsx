@@ -9,7 +9,7 @@ import { ErrorSummary, fieldErrors } from '../frame/fields.tsx'
 import { type Done, doneAt, fieldTextOf } from '../parts/forms.ts'
 import { chosenRights } from '../parts/rights.tsx'
 import { shownOnce } from '../parts/show-once.tsx'
-import { chosenRoles, GrantFields } from './new-user.tsx'
+import { chosenRoles, GrantFields, ProfileFields, profileFields, sentProfile } from './new-user.tsx'
 import { removalProblem } from './removal.tsx'
 import { ShownTag, unchanged } from './shown-tag.tsx'
 import { AccountActions, type ActionName } from './user-actions.tsx'
@@ -38,18 +38,18 @@ interface Refused {
 
 type Work = (visit: AuthVisit, user: User) => Promise<PageResult>
 
-/** Changes roles, direct rights or the state. An old page can disable and no more: that takes every right away. */
+/** Changes a part of the user. An old page can disable and no more: that takes every right away. */
 const patch =
   (
     action: ActionName,
     done: Done,
-    change: (form: ReadonlyMap<string, string>) => AuthRoutes['PATCH /users/:username']['body'],
+    change: (form: ReadonlyMap<string, string>, user: User) => AuthRoutes['PATCH /users/:username']['body'],
   ): Work =>
   async (visit, user) => {
     const path = { username: user.username }
     const reply = await visit.api.call('PATCH /users/:username', {
       path,
-      body: change(visit.form),
+      body: change(visit.form, user),
       headers: action === 'disable' ? {} : unchanged(visit.form),
     })
     if (reply.ok) return doneAt(userPath(user.username), done)
@@ -126,6 +126,7 @@ const remove: Work = async (visit, user) => {
 
 const work: Readonly<Record<ActionName, Work>> = {
   grants: patch('grants', 'user-changed', (form) => ({ roles: chosenRoles(form), rights: chosenRights(form) })),
+  profile: patch('profile', 'user-profile-changed', sentProfile),
   enable: patch('enable', 'user-enabled', () => ({ enabled: true })),
   disable: patch('disable', 'user-disabled', () => ({ enabled: false })),
   unlock,
@@ -168,6 +169,7 @@ async function shownUser(visit: AuthVisit, user: User, refused?: Refused): Promi
               <button type="submit">Save</button>
             </form>
           </section>
+          <ProfileForm user={user} refused={refused} form={form} />
           <section class="panel">
             <h2>Access</h2>
             <Facts
@@ -184,4 +186,32 @@ async function shownUser(visit: AuthVisit, user: User, refused?: Refused): Promi
       </UserFrame>
     ),
   }
+}
+
+interface ProfileFormProps {
+  readonly user: User
+  readonly refused: Refused | undefined
+  readonly form: ReadonlyMap<string, string>
+}
+
+function ProfileForm({ user, refused, form }: ProfileFormProps) {
+  const problem = refused?.action === 'profile' ? refused.problem : undefined
+  const { displayName, email, emailVerified } = user
+  const stored = new Map(Object.entries({ displayName, email, emailVerified: String(emailVerified) }))
+  const isSent = problem !== undefined && problem.code !== 'precondition-failed'
+  return (
+    <section class="panel">
+      <h2>Name and address</h2>
+      <ErrorSummary problem={problem} fields={profileFields} />
+      <form method="post" action={userPath(user.username)} class="stack">
+        <input type="hidden" name="action" value="profile" />
+        <ShownTag of={user} />
+        <ProfileFields
+          value={(name) => (isSent ? form.get(name) : (stored.get(name) ?? undefined))}
+          errors={fieldErrors(problem)}
+        />
+        <button type="submit">Save</button>
+      </form>
+    </section>
+  )
 }

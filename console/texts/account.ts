@@ -129,6 +129,7 @@ export const strings = {
     'key-revoked': 'The API key is revoked. It signs nothing any more.',
     'user-created': 'The user is created.',
     'user-changed': 'The roles and rights are saved.',
+    'user-profile-changed': 'The name and the address are saved.',
     'user-enabled': 'The user is enabled.',
     'user-disabled': 'The user is disabled. No credential of the user works.',
     'user-unlocked': 'The user can sign in again.',

@@ -4,7 +4,8 @@ import type { HttpRequest } from '../platform/http/request.ts'
 
 /**
  * One member that changed: what a list has now and had not before, and what it had and has no more; of another member
- * the value now and the one before, as text. Never a secret. The MAC of an entry covers the members in this order.
+ * the value now and the one before, as text. Never a secret, and of personal data no value at all. The MAC of an entry
+ * covers the members in this order.
  */
 export interface EntryChange {
   readonly added: readonly string[]
@@ -77,11 +78,11 @@ function beyond(first: readonly string[], second: readonly string[]): string[] {
   return second.filter((text) => !known.has(text))
 }
 
-/** In words: `rights +deal.hold -deal.read, enabled true → false`. */
+/** In words: `rights +deal.hold -deal.read, enabled true → false, email changed`. */
 export const changesInWords = (changes: readonly EntryChange[] = []): string =>
   changes.map(({ member, added, removed }) => `${member} ${inWords(added, removed)}`).join(', ')
 
-const inWords = (added: readonly string[], removed: readonly string[]): string =>
-  added.length === 1 && removed.length === 1
-    ? `${removed[0]} → ${added[0]}`
-    : [...added.map((text) => `+${text}`), ...removed.map((text) => `-${text}`)].join(' ')
+function inWords(added: readonly string[], removed: readonly string[]): string {
+  if (added.length === 1 && removed.length === 1) return `${removed[0]} → ${added[0]}`
+  return [...added.map((text) => `+${text}`), ...removed.map((text) => `-${text}`)].join(' ') || 'changed'
+}

@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { loginMethods } from '../../../shared/protocol/access-token/access-token.ts'
+import { actsForItsUser } from '../../../shared/protocol/authentication/own-account.ts'
 import type { SchemeName, VerifiedCredential } from '../../../shared/protocol/authentication/scheme.ts'
 import { component, defineEndpoint, time } from '../../../shared/server/endpoints/endpoint.ts'
 import type { OwnFactors } from '../../second-factors/own-factors.ts'
@@ -11,6 +12,9 @@ const response = component(
   'Me',
   z.object({
     username: z.string(),
+    displayName: z.string().optional(),
+    email: z.string().optional().meta({ description: 'Left out, as the name is, where there is none.' }),
+    emailVerified: z.boolean().optional(),
     roles: z.array(z.string()),
     rights: z.array(z.string()).meta({ description: 'Those of the roles and the direct ones together.' }),
     scheme: z.string(),
@@ -22,7 +26,7 @@ const response = component(
 )
 
 /** GET /me. */
-export const meEndpoint = ({ secondFactors }: AuthServices) =>
+export const meEndpoint = ({ secondFactors, users }: AuthServices) =>
   defineEndpoint({
     method: 'GET',
     path: '/me',
@@ -34,11 +38,15 @@ export const meEndpoint = ({ secondFactors }: AuthServices) =>
     status: 200,
     success: { description: 'The caller.' },
     response,
-    handle: async ({ caller: { username, roles, rights, scheme, credential } }) => {
+    handle: async ({ caller: { username, userId, roles, rights, scheme, credential } }) => {
       const { expiresAt } = credential
+      // Who has a part of the rights alone is not handed a person's address.
+      const profile = actsForItsUser({ credential }) ? await users.profile(userId) : undefined
       return {
         body: {
           username,
+          ...(profile?.displayName && { displayName: profile.displayName }),
+          ...(profile?.email && { email: profile.email, emailVerified: profile.emailVerified }),
           roles: [...roles],
           rights: [...rights],
           scheme,

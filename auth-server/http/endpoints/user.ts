@@ -10,6 +10,9 @@ export const userComponent = component(
   z.object({
     id: z.string().meta({ format: 'uuid' }),
     username: z.string(),
+    displayName: z.string().nullable().meta({ description: 'The name that people read.' }),
+    email: z.string().nullable(),
+    emailVerified: z.boolean().meta({ description: 'An administrator has checked the address.' }),
     roles: z.array(z.string()),
     rights: z.array(z.string()).meta({ description: 'Direct rights only.' }),
     enabled: z.boolean(),
@@ -22,6 +25,9 @@ export const userComponent = component(
 export const representUser = (user: User) => ({
   id: user.id,
   username: user.username,
+  displayName: user.displayName,
+  email: user.email,
+  emailVerified: user.emailVerified,
   roles: user.roles,
   rights: user.rights,
   enabled: user.enabled,

@@ -7,6 +7,7 @@ import { foldUsername } from '../../../shared/protocol/principal/record.ts'
 import { component, defineEndpoint, jsonBody, time } from '../../../shared/server/endpoints/endpoint.ts'
 import type { User } from '../../users/user.ts'
 import { requireMatch, tagged } from '../request-parts/entity-tag.ts'
+import { lineText } from '../request-parts/line-text.ts'
 import type { AuthServices } from '../services/auth-services.ts'
 import { nameOfRole } from './access/roles.ts'
 import { representUser, userComponent } from './user.ts'
@@ -15,16 +16,36 @@ const right = 'user.manage'
 const tag = 'users'
 const names = z.array(z.string()).max(100)
 
-const creationSchema = z.strictObject({
+/** An address as `user@example.org` or `user@localhost`: no quotes, no comments, a domain in ASCII. */
+const emailForm = /^(?!\.|.*\.[.@])[\w!#$%&'*+/=?^`{|}~.-]+@(?:localhost|(?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]{2,})$/
+
+const email = z.string().trim().max(254).regex(emailForm, 'Expected an address such as user@example.org')
+
+const newUser = z.strictObject({
   username: z.string(),
-  password: z.string(),
+  password: z.string().optional().meta({ description: 'Required, unless `passwordHash` is there.' }),
+  passwordHash: z.string().max(512).optional().meta({
+    description: 'In place of `password`: its hash by Argon2id, bcrypt, scrypt or PBKDF2, as another system made it.',
+  }),
   roles: names.optional(),
   rights: names.optional(),
   enabled: z.boolean().optional(),
+  displayName: lineText(1, 100).nullable().optional(),
+  email: email.nullable().optional(),
+  emailVerified: z.boolean().optional(),
+})
+
+const creationSchema = newUser.superRefine(({ password, passwordHash }, { addIssue }) => {
+  if (password === undefined && passwordHash === undefined)
+    addIssue({ code: 'invalid_type', expected: 'string', path: ['password'], input: undefined })
+  if (password !== undefined && passwordHash !== undefined) {
+    const message = 'Expected a password or its hash, not both.'
+    addIssue({ code: 'custom', path: ['passwordHash'], message, params: { code: 'password-twice' } })
+  }
 })
 
 /** Each member that is present replaces the stored value. */
-const patchSchema = creationSchema.pick({ roles: true, rights: true, enabled: true })
+const patchSchema = newUser.omit({ username: true, password: true, passwordHash: true })
 
 /** The characters of user names alone: no other text is a part of one. */
 const partOfName = z.string().regex(/^[A-Za-z0-9._@-]{1,64}$/, 'Expected a part of a user name')
@@ -114,10 +135,10 @@ const patchUser = ({ users }: AuthServices) =>
     method: 'PATCH',
     path: '/users/:username',
     id: 'patchUser',
-    summary: 'Replace roles or direct rights of a user, enable or disable one',
+    summary: 'Replace roles, direct rights, name or address of a user, enable or disable one',
     description:
       'You can give and take away the rights that you have yourself, and enable a user who has no others. ' +
-      'You can disable every user.',
+      'You can disable every user. An address that changes is not verified, unless `emailVerified` is there too.',
     tag,
     caller: 'required',
     body: jsonBody(patchSchema, { required: false }),

@@ -27,6 +27,10 @@ describeOnDatabases('login', (open) => {
     const username = `Login-${++serial}`
     return core.users.create({ username, password: goodPassword, ...grants })
   }
+  async function storedHash(id: string) {
+    const [row] = await opened.database.drizzle.select().from(users).where(eq(users.id, id))
+    return row?.passwordHash
+  }
   const logIn = (username: string, password = goodPassword) => core.logIn({ username, password })
 
   it('answers a pair of tokens that say what docs/contract/callers.md#access-token says', async () => {
@@ -109,10 +113,7 @@ describeOnDatabases('login', (open) => {
   it('hashes the password again when the parameters have changed', async () => {
     const user = await newUser()
     const stronger = createPasswordHashing({ concurrency: 1, parameters: { memoryKib: 128, passes: 1, lanes: 1 } })
-    const hashOf = async () => {
-      const [row] = await opened.database.drizzle.select().from(users).where(eq(users.id, user.id))
-      return row?.passwordHash
-    }
+    const hashOf = () => storedHash(user.id)
     expect(await hashOf()).toContain('m=64,')
     await core.logIn({ username: user.username, password: goodPassword })
     expect(await hashOf()).toContain('m=64,')
@@ -126,6 +127,33 @@ describeOnDatabases('login', (open) => {
     expect(await hashOf()).toContain('m=128,')
     await expect(logIn(user.username)).resolves.toBeDefined()
     expect(defaultHashParameters).toEqual({ memoryKib: 19_456, passes: 2, lanes: 1 })
+  })
+
+  it.each([
+    ['bcrypt', '$2b$06$abcdefghijklmnopqrstuuXjhdP0KWcWzfIk/fIVmuuqBBqKE3C/6'],
+    ['scrypt', '$scrypt$ln=14,r=8,p=5$YSBzYWx0IG9mIDE2IGJ5dA$B1iZEMXwvdpPOGRLUrf4Fjvc4+lhX4HLJ8KJ5L+yKbw'],
+    ['PBKDF2', '$pbkdf2-sha256$i=10000$YSBzYWx0IG9mIDE2IGJ5dA$aLdyQo7vovanjFve3ue0OMsFw27mDaa9y/Pjq001H4w'],
+    ['Argon2id', '$argon2id$v=19$m=64,t=3,p=4$Vwz2SeTSv2LtOj4q9vANbA$X8hqnkX3HMswokxrnto9JdXwAfLZwjUU7spAWB7KOWQ'],
+  ])('replaces a hash that another system made by %s at the first right login', async (_by, passwordHash) => {
+    const [username, password] = [`Login-${++serial}`, 'Grüße vom alten System']
+    const { id } = await core.users.create({ username, passwordHash })
+    expect(await storedHash(id)).toBe(passwordHash)
+    await expect(logIn(username, 'Grüße vom neuen System')).rejects.toMatchObject({ code: 'invalid-credentials' })
+    expect(await storedHash(id)).toBe(passwordHash)
+    await logIn(username, password)
+    expect(await storedHash(id)).toMatch(/^\$argon2id\$v=19\$m=64,t=1,p=1\$/)
+    await expect(logIn(username, password)).resolves.toBeDefined()
+    await expect(logIn(username, `${password}!`)).rejects.toMatchObject({ code: 'invalid-credentials' })
+  })
+
+  it('keeps the whole password in place of the 72 bytes that bcrypt has of it', async () => {
+    const [username, first] = [`Login-${++serial}`, 'x'.repeat(72)]
+    const passwordHash = '$2b$04$abcdefghijklmnopqrstuubzadhGtS2zEF.gu0yd0opP6cVzb.e0i'
+    const { id } = await core.users.create({ username, passwordHash })
+    await logIn(username, `${first} and more`)
+    expect(await storedHash(id)).toContain('argon2id')
+    await expect(logIn(username, `${first} and more`)).resolves.toBeDefined()
+    await expect(logIn(username, first)).rejects.toMatchObject({ code: 'invalid-credentials' })
   })
 
   it('refuses a login while too many ended ones are remembered, and says until when', async () => {

@@ -66,10 +66,20 @@ describe('users of the demo, whatever their passwords are by now,', () => {
   })
 })
 
+/** Members of a user that do not matter here. */
+const plain = {
+  displayName: null,
+  email: null,
+  emailVerified: false,
+  roles: [],
+  rights: [],
+  createdAt: 0,
+  updatedAt: 0,
+}
+
 describe('a database in which a demo was begun', () => {
   const holding = (held: readonly string[], { hasPassword }: typeof demo = demo) => {
-    const user = { roles: [], rights: [], enabled: true, createdAt: 0, updatedAt: 0 }
-    const items = held.map((username) => ({ id: username, username, ...user }))
+    const items = held.map((username) => ({ ...plain, id: username, username, enabled: true }))
     return holdsOnlyDemo({
       hasPassword,
       list: async ({ limit }) => ({ items: items.slice(0, limit), next: undefined }),
@@ -99,9 +109,9 @@ describe('the first admin', () => {
   const create = async (config: FirstAdminPorts['config'], refusal?: ProblemError) => {
     const printed = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
     const passwords: string[] = []
-    const made = { id: '', username: 'admin', roles: [], rights: [], enabled: true, createdAt: 0, updatedAt: 0 }
+    const made = { ...plain, id: '', username: 'admin', enabled: true }
     const users: FirstAdminPorts['users'] = {
-      create: async ({ password }) => {
+      create: async ({ password = '' }) => {
         if (refusal) throw refusal
         passwords.push(password)
         return made

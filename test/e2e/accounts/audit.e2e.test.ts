@@ -76,6 +76,8 @@ describeBackends('the audit log', (openBackend) => {
       ],
       ['PATCH', '/users/erin', { roles: ['clerk', 'viewer'], rights: [], enabled: false }],
       ['PATCH', '/users/erin', { roles: ['viewer', 'clerk'] }],
+      ['PATCH', '/users/erin', { displayName: 'Erin', email: 'erin@example.org', emailVerified: true }],
+      ['PATCH', '/users/erin', { email: 'erin@example.net' }],
       ['POST', '/services', { name: 'lending', resourceServer: 'books', password: passwordOf('admin') }],
       ['DELETE', '/roles/clerk'],
       ['DELETE', '/users/erin'],
@@ -97,14 +99,18 @@ describeBackends('the audit log', (openBackend) => {
       'user.created roles +clerk, rights +key.read, enabled +true',
       'user.changed roles +viewer, rights -key.read, enabled true → false',
       'user.changed ',
+      'user.changed emailVerified +true, displayName changed, email changed',
+      'user.changed emailVerified -true, email changed',
       'service.created name +lending, resourceServer +books',
       'role.deleted rights -deal.hold -book.read, description -Lends',
-      'user.deleted roles -viewer, enabled -false',
+      'user.deleted roles -viewer, enabled -false, displayName changed, email changed',
       'resource-server.deleted audience -urn:books, name -Library, rights -book.read',
       expect.stringMatching(/^api-key.created id \+[0-9a-f-]{36}, kind \+hmac, name \+nightly, rights \+deal.read/),
     ])
     expect('changes' in (entries[6] ?? {})).toBe(false)
-    for (const secret of [...secrets, 'a long enough secret', passwordOf('admin')].filter((one) => one !== undefined))
+    for (const secret of [...secrets, 'a long enough secret', 'erin@example', 'Erin', passwordOf('admin')].filter(
+      (one) => one !== undefined,
+    ))
       expect(JSON.stringify(entries)).not.toContain(String(secret))
   })
 

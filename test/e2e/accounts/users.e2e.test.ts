@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { expectProblem, type Sent } from '../../support/clients/http-client.ts'
+import { postForm } from '../../support/clients/oauth-requests.ts'
 import { eventually } from '../../support/eventually.ts'
 import { describeBackends } from '../../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
@@ -38,6 +39,9 @@ describeBackends('administration of users', (openBackend) => {
     expect(reply.body).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       username,
+      displayName: null,
+      email: null,
+      emailVerified: false,
       roles: ['viewer'],
       rights: ['deal.hold'],
       enabled: true,
@@ -129,6 +133,85 @@ describeBackends('administration of users', (openBackend) => {
     const nothing = await patch(username, {})
     expect({ status: nothing.status, body: nothing.body }).toEqual({ status: 200, body: rights.body })
     expect((await asAdmin(`/users/${username}`)).body).toEqual(rights.body)
+  })
+
+  it('keeps a name and an address, which only the one request for them can call verified', async () => {
+    const email = "erin.o'hara+work@mail.example.org"
+    const { username, password, reply } = await create({ displayName: '  Erin O’Hara ', email: ` ${email} ` })
+    expect(reply.body).toMatchObject({ displayName: 'Erin O’Hara', email, emailVerified: false })
+    const { access: token } = await stack.logIn(username, password)
+    const me = async () => {
+      const { body } = await stack.auth.send('/me', { token })
+      return [body.displayName, body.email, body.emailVerified]
+    }
+    expect(await me()).toEqual(['Erin O’Hara', email, false])
+    const steps: [object, object][] = [
+      [{ emailVerified: true }, { email, emailVerified: true }],
+      [
+        { displayName: 'Erin', email },
+        { displayName: 'Erin', email, emailVerified: true },
+      ],
+      [{ email: 'erin@localhost' }, { email: 'erin@localhost', emailVerified: false }],
+      [
+        { email, emailVerified: true },
+        { email, emailVerified: true },
+      ],
+      [{ displayName: null }, { displayName: null, email, emailVerified: true }],
+      [{ email: null }, { email: null, emailVerified: false }],
+    ]
+    for (const [json, changed] of steps) expect((await patch(username, json)).body).toMatchObject(changed)
+    expect(await me()).toEqual([undefined, undefined, undefined])
+    // Several users may have one address.
+    const [first, second] = [await create({ email, emailVerified: true }), await create({ email })]
+    expect([first.reply.body.emailVerified, second.reply.body.emailVerified]).toEqual([true, false])
+  })
+
+  it('shows a narrowed credential no name and no address', async () => {
+    const { username } = await create({ email: 'nora@example.org' })
+    const { body: key } = await asAdmin('/api-keys', { json: { kind: 'hmac', username, rights: ['deal.read'] } })
+    const form = { grant_type: 'client_credentials', client_id: String(key.id), client_secret: String(key.secret) }
+    const { body: issued } = await postForm(stack, '/oauth/token', form)
+    const { status, body } = await stack.auth.send('/me', { token: String(issued.access_token) })
+    expect([status, body.username, 'email' in body]).toEqual([200, username, false])
+  })
+
+  it.each([
+    ['/displayName', { displayName: '' }],
+    ['/displayName', { displayName: 'two\nlines' }],
+    ['/displayName', { displayName: 'x'.repeat(101) }],
+    ['/email', { email: '' }],
+    ['/email', { email: 'nobody' }],
+    ['/email', { email: 'a@b@example.org' }],
+    ['/email', { email: 'a b@example.org' }],
+    ['/email', { email: 'a\r\nbcc:b@example.org' }],
+    ['/email', { email: 'a\u0000@example.org' }],
+    ['/email', { email: '.a@example.org' }],
+    ['/email', { email: 'a..b@example.org' }],
+    ['/email', { email: 'a@example' }],
+    ['/email', { email: 'a@.example.org' }],
+    ['/email', { email: `${'a'.repeat(243)}@example.org` }],
+    ['/emailVerified', { emailVerified: true }],
+    ['/emailVerified', { emailVerified: true, email: null }],
+  ])('refuses at %s: %j', async (pointer, wrong) => {
+    const { username } = await create()
+    const creation = await asAdmin('/users', {
+      json: { username: 'never-created', password: 'a good long password', ...wrong },
+    })
+    for (const reply of [creation, await patch(username, wrong)]) {
+      expectProblem(reply, 422, 'invalid-value')
+      expect(reply.body.errors).toMatchObject([{ pointer }])
+    }
+  })
+
+  it('lets an old page change neither name nor address', async () => {
+    const { username } = await create()
+    const { headers } = await asAdmin(`/users/${username}`)
+    const ifMatch = { 'if-match': headers.get('etag') ?? '' }
+    await patch(username, { email: 'new@example.org' })
+    const json = { email: 'old@example.org' }
+    const reply = await asAdmin(`/users/${username}`, { method: 'PATCH', json, headers: ifMatch })
+    expectProblem(reply, 412, 'precondition-failed')
+    expect((await asAdmin(`/users/${username}`)).body.email).toBe('new@example.org')
   })
 
   it('ends everything of a user who is disabled, and a user enabled again logs in again', async () => {
