@@ -9,7 +9,7 @@ import { printable, printableLines } from '../shared/platform/terminal/printable
 import { createTerminal } from '../shared/platform/terminal/terminal.ts'
 import type { CallerConfig } from './context/config.ts'
 import type { CallerPorts, CallerStreams } from './context/ports.ts'
-import { NoLogin, openLoginFile } from './login/login-file.ts'
+import { endedLogin, NoLogin, openLoginFile } from './login/login-file.ts'
 import type { DealServer } from './transfer/deal-server.ts'
 
 /** Nobody is logged in, or the login has ended. */
@@ -112,9 +112,6 @@ const explainProblem: Explain = (error) => {
       .join('\n'),
   ]
 }
-
-/** Refusals after which only another login helps. */
-const endedLogin = ['invalid_grant', 'login-ended', 'principal-disabled', 'invalid-token']
 
 interface Group {
   /** Its commands at the top level. */

@@ -1,7 +1,7 @@
 /** `keyhold api`: any route of either server (docs/contract/operators.md#any-route). */
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { Argument, type Command, Option } from 'commander'
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import type { Keyhold } from '../../client/src/index.ts'
 import { printable, printableLines } from '../../shared/platform/terminal/printable.ts'
 import { OperationFailed, type Report, WrongUsage } from '../../shared/platform/terminal/report.ts'
@@ -9,8 +9,12 @@ import type { CallerPorts } from '../context/ports.ts'
 import { bodyText, itemsOf } from './body-text.ts'
 import { type ApiRequest, type ApiWords, requestOf } from './request.ts'
 import { type Method, methods, servers } from './routes.ts'
+import { sendLines } from './send-lines.ts'
 
-type ApiOptions = Pick<ApiWords, 'server' | 'input' | 'header'> & { readonly all?: boolean }
+interface ApiOptions extends Pick<ApiWords, 'server' | 'input' | 'header' | 'lines'> {
+  readonly all?: boolean
+  readonly from?: number
+}
 
 /** Adds the command to the program. */
 export function addApi(program: Command, ports: CallerPorts): void {
@@ -21,6 +25,8 @@ export function addApi(program: Command, ports: CallerPorts): void {
     .argument('<path>', 'such as /users; its server is found by the OpenAPI documents')
     .argument('[fields...]', 'field=text, field:=json, field[]=text; field=@FILE and field=@- read the text')
     .option('--input <file>', 'the body, JSON as it stands; - for standard input. Fields are the query then')
+    .option('--lines', 'a POST for each line of --input; its outcome goes by the number of the line')
+    .option('--from <line>', 'with --lines: the number of the first line to send', lineNumber)
     .option('-H, --header <name:value>', 'a header field; may be repeated', (one, all: string[] = []) => [...all, one])
     .option('--all', 'all pages of a list; with --json a line for each item')
     .addOption(new Option('--server <server>', 'for a path that both servers have, or neither').choices([...servers]))
@@ -31,6 +37,7 @@ export function addApi(program: Command, ports: CallerPorts): void {
         'a member a line, and what is no JSON as it comes. --json prints the body as it is.\n\n' +
         "Examples:\n  keyhold api GET /users\n  keyhold api PATCH /users/bob 'roles[]=agent'\n" +
         "  keyhold api PUT /users/bob/password newPassword=@- < password.txt\n  keyhold api DELETE '/users/bob/lock'\n" +
+        '  keyhold api POST /users --input users.ndjson --lines\n' +
         "  keyhold --json api GET /audit --all 'action=user.*' > users.ndjson",
     )
     .action(
@@ -40,11 +47,20 @@ export function addApi(program: Command, ports: CallerPorts): void {
     )
 }
 
+function lineNumber(text: string): number {
+  if (/^[1-9]\d{0,9}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Expected the number of a line, from 1.')
+}
+
 const nothing: Report = { json: undefined, text: '' }
 
 async function call(words: ApiOptions & ApiWords, ports: CallerPorts): Promise<Report> {
   if (words.all && words.method !== 'GET') throw new WrongUsage('--all: only GET has pages.')
+  const { input, lines, from } = words
+  if (lines && (words.method !== 'POST' || !input)) throw new WrongUsage('--lines: needs POST and --input.')
+  if (from !== undefined && !lines) throw new WrongUsage('--from: needs --lines.')
   const request = await requestOf(words, ports.terminal)
+  if (lines && input) return sendLines(request, { input, from: from ?? 1 }, ports)
   const keyhold = await ports.connect()
   const signal = ports.interrupted()
   const send = (path: string) => keyhold.fetch(request.server, path, { ...request.init, signal, isStream: true })

@@ -17,6 +17,8 @@ export interface ApiWords {
   /** A file with the body; `-` for standard input. */
   readonly input?: string
   readonly header?: readonly string[]
+  /** Each line of the file is the body of a request of its own. */
+  readonly lines?: boolean
 }
 
 /** A request for one of the servers. */
@@ -39,8 +41,9 @@ export async function requestOf(words: ApiWords, terminal: Terminal): Promise<Ap
   const isQuery = input !== undefined || !hasBody || method === 'DELETE'
   const path = isQuery ? withQuery(words.path, fields) : words.path
   const ofFields = isQuery || fields.size === 0 ? undefined : JSON.stringify(Object.fromEntries(fields))
-  const body = input === undefined ? ofFields : await read(input)
-  if (body !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json')
+  const body = input === undefined ? ofFields : words.lines ? undefined : await read(input)
+  if ((body !== undefined || words.lines) && !headers.has('content-type'))
+    headers.set('content-type', 'application/json')
   return { server, path, init: { method, headers, ...(body !== undefined && { body }) } }
 }
 
@@ -67,12 +70,15 @@ function createReader(terminal: Terminal): ReadText {
       isInputRead = true
       return terminal.readAll()
     }
-    const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
-      throw new WrongUsage(`${file} cannot be read (${error.code}).`)
-    })
+    const bytes = await readFile(file).catch(unreadable(file))
     if (!isUtf8(bytes)) throw new WrongUsage(`${file} is no text in UTF-8.`)
     return withoutLineEnd(bytes.toString('utf8'))
   }
+}
+
+/** Refuses a file for what the system says of it. */
+export const unreadable = (file: string) => (error: NodeJS.ErrnoException) => {
+  throw new WrongUsage(`${file} cannot be read (${error.code}).`)
 }
 
 const fieldForm = /^([^=:[\]]+)(\[\])?(:?=)(.*)$/s

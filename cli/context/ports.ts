@@ -1,4 +1,5 @@
 /** What the commands work with. */
+import type { Readable } from 'node:stream'
 import type { Keyhold } from '../../client/src/index.ts'
 import type { Outcome, OutcomeStreams } from '../../shared/platform/terminal/outcome.ts'
 import type { Terminal, TerminalStreams } from '../../shared/platform/terminal/terminal.ts'
@@ -8,7 +9,7 @@ import type { CallerConfig } from './config.ts'
 /** The streams of the program: answers of the person, results, and everything else. */
 export interface CallerStreams extends OutcomeStreams {
   readonly output: OutcomeStreams['output'] & { readonly isTTY?: boolean }
-  readonly input: TerminalStreams['input']
+  readonly input: TerminalStreams['input'] & Pick<Readable, 'destroy'>
   readonly errors: TerminalStreams['output']
 }
 

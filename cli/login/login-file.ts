@@ -120,6 +120,9 @@ export function tokenStoreOf(file: LoginFile, { authUrl, dealUrl, username }: Ke
   }
 }
 
+/** Refusals after which only another login helps. */
+export const endedLogin = ['invalid_grant', 'login-ended', 'principal-disabled', 'invalid-token']
+
 /** Nobody is logged in: exit code 3. */
 export class NoLogin extends OperationError {
   constructor() {

@@ -5,7 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Refusal } from '../../deal-server/files/cells.ts'
 import { stateNames } from '../../deal-server/files/columns.ts'
 import type { RowOutcome } from '../../deal-server/files/outcomes.ts'
-import { type FileFormat, type Row, readRows, UnreadableFile } from '../../deal-server/files/rows.ts'
+import { type FileFormat, type Row, readRows } from '../../deal-server/files/rows.ts'
+import { UnreadableFile } from '../../shared/platform/files/lines.ts'
 import { NoText } from '../../shared/platform/files/text-decoder.ts'
 
 /** The largest file of the page: rows of one batch, and bytes. */

@@ -2,9 +2,8 @@
 
 import { hash } from 'node:crypto'
 import { CsvError } from 'csv-parse'
-import { createTextDecoder } from '../../shared/platform/files/text-decoder.ts'
+import { linesOf, textsOf, UnreadableFile } from '../../shared/platform/files/lines.ts'
 import { DoubledMember, parseJson } from '../../shared/platform/json.ts'
-import { OperationError } from '../../shared/platform/terminal/report.ts'
 import { quoteOddAmounts } from '../domain/money.ts'
 import { creationColumns, faultOfHeader, ignoredColumns, maxColumns, requiredColumns } from './columns.ts'
 import { type CsvRow, csvRows } from './csv-rows.ts'
@@ -32,9 +31,6 @@ export interface Row {
   readonly fault?: string
 }
 
-/** A file that cannot be read to its end. */
-export class UnreadableFile extends OperationError {}
-
 /** How rows are read. */
 export interface ReadOptions {
   readonly format: FileFormat
@@ -51,15 +47,6 @@ const maxLineLength = 64 * 1024
 /** The rows in order. @throws UnreadableFile, NoText */
 export function readRows(input: NodeJS.ReadableStream, options: ReadOptions): AsyncGenerator<Row> {
   return options.format === 'csv' ? readCsv(textsOf(input), options) : readNdjson(textsOf(input), options)
-}
-
-async function* textsOf(input: NodeJS.ReadableStream): AsyncGenerator<string> {
-  const decode = createTextDecoder()
-  for await (const piece of input) {
-    const text = decode(Buffer.from(piece))
-    if (text !== '') yield text
-  }
-  yield decode()
 }
 
 async function* readCsv(texts: AsyncGenerator<string>, { delimiter, key, onHeader }: ReadOptions): AsyncGenerator<Row> {
@@ -155,24 +142,13 @@ function creation(params: Readonly<Record<string, unknown>>, of: CommandOf): Row
 async function* readNdjson(texts: AsyncGenerator<string>, { key, onHeader }: ReadOptions): AsyncGenerator<Row> {
   onHeader(undefined)
   let [number, line] = [0, 0]
-  for await (const source of linesOf(texts)) {
+  for await (const source of linesOf(texts, maxLineLength)) {
     line += 1
     if (source.trim() !== '') {
       number += 1
       yield { number, line, source, ...commandOfText(source, { number, key }) }
     }
   }
-}
-
-async function* linesOf(texts: AsyncGenerator<string>): AsyncGenerator<string> {
-  let rest = ''
-  for await (const text of texts) {
-    const lines = (rest + text).split('\n')
-    rest = lines.pop() ?? ''
-    yield* lines
-    if (rest.length > maxLineLength) throw new UnreadableFile(`A line has more than ${maxLineLength} characters.`)
-  }
-  yield rest
 }
 
 function commandOfText(text: string, of: CommandOf): Pick<Row, 'command' | 'fault'> {
