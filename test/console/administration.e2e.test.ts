@@ -153,25 +153,6 @@ describe('users', () => {
     expectPage(refused, 409, 'There is a problem')
   })
 
-  it('get a name and an address, whose tick does not go over to another address', async () => {
-    const named = { displayName: 'Fred', email: 'fred@example.org', emailVerified: 'true' }
-    await create('fred', named)
-    const fields = async () => {
-      const { text } = await admin.get(pageOf('fred'))
-      const of = (name: string) => new RegExp(`<input id="${name}"[^>]*>`).exec(text)?.[0] ?? ''
-      const value = (name: string) => / value="([^"]*)"/.exec(of(name))?.[1]
-      return [value('displayName'), value('email'), of('emailVerified').includes(' checked')]
-    }
-    expect(await fields()).toEqual(['Fred', 'fred@example.org', true])
-    for (const isVerified of [false, true]) {
-      expect((await act('fred', 'profile', { ...named, email: 'fred@example.net' })).status).toBe(303)
-      expect(await fields()).toEqual(['Fred', 'fred@example.net', isVerified])
-    }
-    expectPage(await act('fred', 'profile', { email: 'nowhere' }), 422, 'There is a problem', 'value="nowhere"')
-    expect((await act('fred', 'profile', { displayName: '', email: '' })).status).toBe(303)
-    expect(await fields()).toEqual(['', '', false])
-  })
-
   it('are disabled and enabled, logged out, and deleted by their typed name', async () => {
     await create('gina')
     const session = await signIn(world.stack, 'gina', { json: { username: 'gina', password } })
