@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { rememberSecret } from '../support/clients/http-client.ts'
-import { unescaped } from '../support/clients/pages/page-text.ts'
 import { type ConsoleWorld, expectPage, openConsole, type PageReader } from '../support/worlds/console-world.ts'
 
 let world: ConsoleWorld
