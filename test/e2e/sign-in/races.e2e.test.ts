@@ -20,7 +20,8 @@ let client: TestClient
 
 describeBackends('ends of logins of applications, beside exchanges and refreshes', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend)
+    // Refused refreshes count for the one address.
+    stack = await openStack(openBackend, { environment: { LOGIN_FAILURES_PER_ADDRESS: '10000/1' } })
     client = await registerClient(stack, { firstParty: false, rights: ['deal.read'] })
   })
   afterAll(() => stack.close())
@@ -51,7 +52,10 @@ describeBackends('ends of logins of applications, beside exchanges and refreshes
 
   it('leave nothing alive and answer with no error of the server', async () => {
     const { access: token } = await stack.logIn('alice')
-    const withdraw = () => stack.auth.send(`/consents/${client.id}`, { token, method: 'DELETE' })
+    const withdraw = async () => {
+      const { status } = await stack.auth.send(`/consents/${client.id}`, { token, method: 'DELETE' })
+      expect(status).toBe(204)
+    }
     for (let round = 0; round < rounds; round += 1) {
       const browser = await signedInBrowser(stack, 'alice')
       const before = await exchange(stack, client, await allowedCode(browser))
@@ -76,6 +80,7 @@ describeBackends('ends of logins of applications, beside exchanges and refreshes
         if (status === 200) expect({ round, ...(await isAlive(body)) }).toEqual({ round, ...nothing })
       }
       expect((await exchange(stack, client, one)).status).toBe(400)
+      await browser.go('/sessions/current', { _method: 'DELETE' })
     }
   })
 
