@@ -10,6 +10,7 @@ import {
 } from '../../client/src/index.ts'
 import { isLoopbackHost } from '../../shared/platform/loopback.ts'
 import { type Report, WrongUsage } from '../../shared/platform/terminal/report.ts'
+import { commandLineClientId } from '../../shared/protocol/access-token/access-token.ts'
 import type { CallerConfig } from '../context/config.ts'
 import type { CallerPorts } from '../context/ports.ts'
 import { NoLogin } from '../login/login-file.ts'
@@ -17,6 +18,7 @@ import { NoLogin } from '../login/login-file.ts'
 interface LoginOptions {
   readonly user?: string
   readonly passwordStdin?: boolean
+  readonly device?: boolean
   readonly authUrl: string
   readonly dealUrl: string
   readonly allowInsecureHttp?: boolean
@@ -30,6 +32,7 @@ export function addAccountCommands(program: Command, ports: CallerPorts): void {
     .description('log in, and keep the login in a file that only you can read')
     .argument('[username]', 'who you are; KEYHOLD_USER, or else you are asked')
     .option('--password-stdin', 'read the password from standard input')
+    .option('--device', 'sign in with a browser, here or on another machine, in place of a password')
     .option('--auth-url <url>', 'the auth server; KEYHOLD_AUTH_URL', config.authUrl)
     .option('--deal-url <url>', 'the deal server; KEYHOLD_DEAL_URL', config.dealUrl)
     .option('--allow-insecure-http', 'send the password over plain HTTP to another machine')
@@ -48,9 +51,31 @@ export function addAccountCommands(program: Command, ports: CallerPorts): void {
 }
 
 async function logIn(ports: CallerPorts, options: LoginOptions): Promise<Report> {
-  const [authUrl, dealUrl] = [options.authUrl, options.dealUrl].map((url) => checkedUrl(url, options))
-  const user = await credentials(ports, options)
+  const [authUrl = '', dealUrl = ''] = [options.authUrl, options.dealUrl].map((url) => checkedUrl(url, options))
+  const urls = { authUrl, dealUrl }
+  const { username, roles, ...kept } = await (options.device
+    ? byBrowser(ports, urls)
+    : byPassword(ports, urls, options))
   const file = ports.loginFile()
+  await file.exclusively(() => file.write(kept.tokens && { ...urls, username, ...kept, tokens: kept.tokens }))
+  return { json: { ...urls, username, roles }, text: `You are logged in as ${username}.` }
+}
+
+interface Urls {
+  readonly authUrl: string
+  readonly dealUrl: string
+}
+
+async function byBrowser({ streams }: CallerPorts, urls: Urls) {
+  const { logInByBrowser } = await import('../login/device-login.ts')
+  const tokens = await logInByBrowser(createKeyhold(urls), (text) => streams.errors.write(text))
+  const keyhold = createKeyhold({ ...urls, credential: bearer({ tokens, clientId: commandLineClientId }) })
+  const { username, roles } = (await keyhold.auth.GET('/me')).data
+  return { username, roles, tokens, clientId: commandLineClientId }
+}
+
+async function byPassword(ports: CallerPorts, urls: Urls, options: LoginOptions) {
+  const user = await credentials(ports, options)
   let tokens: Tokens | undefined
   const store = {
     read: async () => undefined,
@@ -58,17 +83,11 @@ async function logIn(ports: CallerPorts, options: LoginOptions): Promise<Report>
       tokens = issued
     },
   }
-  const urls = { authUrl: authUrl ?? '', dealUrl: dealUrl ?? '' }
   const { data } = await withFactor(ports, user, async (proof) => {
     const keyhold = createKeyhold({ ...urls, credential: bearer({ ...proof, store }) })
     return keyhold.auth.GET('/me')
   })
-  const login = tokens && { ...urls, username: data.username, tokens }
-  await file.exclusively(() => file.write(login))
-  return {
-    json: { ...urls, username: data.username, roles: data.roles },
-    text: `You are logged in as ${data.username}.`,
-  }
+  return { username: data.username, roles: data.roles, tokens }
 }
 
 /** Logs in, and once more with a second factor where the server asks for one, or for its set-up. */

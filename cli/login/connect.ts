@@ -5,6 +5,8 @@ import { type LoginFile, NoLogin, tokenStoreOf } from './login-file.ts'
 export async function connect(file: LoginFile): Promise<Keyhold> {
   const login = await file.read()
   if (!login) throw new NoLogin()
-  const { authUrl, dealUrl, tokens } = login
-  return createKeyhold({ authUrl, dealUrl, credential: bearer({ tokens, store: tokenStoreOf(file, login) }) })
+  const { authUrl, dealUrl, tokens, clientId } = login
+  const ofClient = clientId === undefined ? {} : { clientId }
+  const credential = bearer({ tokens, store: tokenStoreOf(file, login), ...ofClient })
+  return createKeyhold({ authUrl, dealUrl, credential })
 }

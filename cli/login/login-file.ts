@@ -16,6 +16,8 @@ const loginSchema = z.object({
   authUrl: z.string(),
   dealUrl: z.string(),
   username: z.string(),
+  /** The client that the tokens are of; undefined: a login with a password. */
+  clientId: z.string().optional(),
   tokens: z.object({
     accessToken: z.string(),
     refreshToken: z.string(),
@@ -104,11 +106,11 @@ async function lock(folder: string): Promise<() => Promise<void>> {
  * The tokens of a login, as the typed client keeps them. While a command runs, somebody may log in at other servers, or
  * as somebody else: the tokens of that login are not its own.
  */
-export function tokenStoreOf(file: LoginFile, { authUrl, dealUrl, username }: KeptLogin): TokenStore {
+export function tokenStoreOf(file: LoginFile, { authUrl, dealUrl, username, clientId }: KeptLogin): TokenStore {
   const read = async () => {
     const login = await file.read()
     const isSame = login?.authUrl === authUrl && login.dealUrl === dealUrl && login.username === username
-    return isSame ? login : undefined
+    return isSame && login.clientId === clientId ? login : undefined
   }
   return {
     read: async () => (await read())?.tokens,

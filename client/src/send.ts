@@ -99,8 +99,10 @@ export class Sender {
     await this.#options.credential?.end?.(this.#ports)
   }
 
-  async #call({ method, path, headers, json, repeatForMs, isCookie = false }: CredentialCall): Promise<Response> {
+  async #call({ method, path, headers, json, form, repeatForMs, isCookie = false }: CredentialCall): Promise<Response> {
     const server = 'auth'
+    const body = form ? new URLSearchParams(form).toString() : json === undefined ? undefined : JSON.stringify(json)
+    const type = form ? 'application/x-www-form-urlencoded' : 'application/json'
     const plain: Repeatable = {
       server,
       method,
@@ -109,8 +111,8 @@ export class Sender {
       isStream: false,
       credential: undefined,
       url: this.#options.origins.auth + path,
-      headers: new Headers({ ...(json !== undefined && { 'content-type': 'application/json' }), ...headers }),
-      body: json === undefined ? undefined : new TextEncoder().encode(JSON.stringify(json)),
+      headers: new Headers({ ...(body !== undefined && { 'content-type': type }), ...headers }),
+      body: body === undefined ? undefined : new TextEncoder().encode(body),
       isRepeatable: repeatForMs !== undefined,
       ...(repeatForMs !== undefined && { repeatForMs }),
     }

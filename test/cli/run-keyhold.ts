@@ -14,13 +14,14 @@ export interface Ran {
 export async function runKeyholdWith(
   environment: Readonly<Record<string, string>>,
   line: string | readonly string[],
-  { input = '', isTerminal = false } = {},
+  { input = '', isTerminal = false, onErrors = (_text: string): void => undefined } = {},
 ): Promise<Ran> {
   const texts = { output: '', errors: '' }
   const writer = (name: 'output' | 'errors') =>
     new Writable({
       write: (chunk, _encoding, done) => {
         texts[name] += chunk
+        if (name === 'errors') onErrors(texts.errors)
         done()
       },
     })

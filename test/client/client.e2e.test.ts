@@ -12,6 +12,7 @@ import {
   KeyholdProblem,
   KeyholdUnreachable,
 } from '../../client/src/index.ts'
+import { codeOf, exchange, registerClient, signedInBrowser } from '../support/clients/sign-in/applications.ts'
 import { describeEmbedded } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
 import { type LossyProxy, startLossyProxy } from './lossy-proxy.ts'
@@ -165,6 +166,21 @@ describeEmbedded('the typed client', (openBackend) => {
     server.close()
     expect(isProblem(refusal, 'no-problem-document') && refusal.status).toBe(302)
     expect(asked).toEqual(['/me'])
+  })
+
+  it('refreshes the tokens of a public client at /oauth/token, and logs them out', async () => {
+    const client = await registerClient(stack)
+    const { body } = await exchange(stack, client, await codeOf(await signedInBrowser(stack, 'alice'), client))
+    const [accessToken, refreshToken] = [String(body.access_token), String(body.refresh_token)]
+    const tokens = { accessToken, refreshToken, expiresAt: 0, refreshExpiresAt: 0 }
+    requests.length = 0
+    const credential = bearer({ tokens, clientId: client.id })
+    const keyhold = createKeyhold({ authUrl: auth.url, dealUrl: deal.url, credential, fetch })
+    stack.clock.advanceSeconds(3600)
+    expect((await keyhold.auth.GET('/me')).data.username).toBe('alice')
+    expect([sent('POST /oauth/token'), sent('POST /refresh')]).toEqual([1, 0])
+    await keyhold.logOut()
+    await expect(keyhold.auth.GET('/me')).rejects.toThrow('log in first')
   })
 
   it('logs out', async () => {

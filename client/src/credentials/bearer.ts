@@ -52,9 +52,14 @@ export type BearerOptions =
   /** The answer to a refusal that wants a second factor. It logs in once. */
   | (ChallengeAnswer & { readonly store?: TokenStore })
   /** The tokens of a login that began elsewhere. */
-  | { readonly tokens: Tokens; readonly store?: TokenStore }
+  | ({ readonly tokens: Tokens; readonly store?: TokenStore } & OfClient)
   /** Tokens that are kept. */
-  | { readonly store: TokenStore }
+  | ({ readonly store: TokenStore } & OfClient)
+
+interface OfClient {
+  /** The public client that the tokens were issued to, by a code or to a device: it refreshes at `/oauth/token`. */
+  readonly clientId?: string
+}
 
 /** How long a refresh without an answer is repeated: less than REFRESH_RETRY_WINDOW of the auth server, 60 s. */
 const repeatRefreshForMs = 45_000
@@ -121,7 +126,7 @@ class Login implements Credential {
     const user = proofIn(options)
     if (kept) {
       try {
-        return await refresh(kept, ports)
+        return await refresh(kept, 'clientId' in options ? options.clientId : undefined, ports)
       } catch (error) {
         if (!user || !isProblem(error, 'invalid_grant')) throw error
       }
@@ -148,10 +153,16 @@ export const logIn = async (user: PasswordLogin | ChallengeAnswer, ports: Creden
   tokensIn(await ports.call({ method: 'POST', path: '/login', json: user }), ports)
 
 /** A lost answer does no harm: for a while the server gives the same refresh token again. */
-async function refresh({ refreshToken }: Tokens, ports: CredentialPorts): Promise<Tokens> {
-  const headers = { authorization: `Bearer ${refreshToken}` }
-  const repeatForMs = repeatRefreshForMs
-  return tokensIn(await ports.call({ method: 'POST', path: '/refresh', headers, repeatForMs }), ports)
+async function refresh(
+  { refreshToken }: Tokens,
+  clientId: string | undefined,
+  ports: CredentialPorts,
+): Promise<Tokens> {
+  const form = clientId && { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId }
+  const sent = form
+    ? { path: '/oauth/token', form }
+    : { path: '/refresh', headers: { authorization: `Bearer ${refreshToken}` } }
+  return tokensIn(await ports.call({ method: 'POST', ...sent, repeatForMs: repeatRefreshForMs }), ports)
 }
 
 type TokenAnswer = AuthComponents['schemas']['Tokens']

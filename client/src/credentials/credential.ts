@@ -22,6 +22,8 @@ export interface CredentialCall {
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON. */
   readonly json?: unknown
+  /** Sent as a form, in place of `json`. */
+  readonly form?: Readonly<Record<string, string>>
   /** With the cookies of the browser. */
   readonly isCookie?: boolean
   /** How long a call without an answer is sent again, in milliseconds; left out, it is sent once. */
