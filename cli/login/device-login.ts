@@ -8,6 +8,7 @@ import {
   KeyholdUnreachable,
   type Tokens,
 } from '../../client/src/index.ts'
+import { systemClock } from '../../shared/platform/clock.ts'
 import { printable } from '../../shared/platform/terminal/printable.ts'
 import { commandLineClientId } from '../../shared/protocol/access-token/access-token.ts'
 
@@ -33,7 +34,7 @@ export async function logInByBrowser(keyhold: Keyhold, show: (text: string) => v
     await pause(interval * 1000)
     try {
       const answer = (await post('/oauth/token', form)) as Answer
-      const now = Date.now()
+      const now = systemClock.now()
       return {
         accessToken: answer.access_token,
         refreshToken: answer.refresh_token,
