@@ -3,7 +3,7 @@ import { type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import { namesOf, parameters } from '../../shared/platform/database/statement.ts'
-import { clientPrefix } from '../../shared/platform/http/client-prefix.ts'
+import { clientPrefix, sitePrefix } from '../../shared/platform/http/client-prefix.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
 import { milliseconds } from '../logins/refresh-token-families.ts'
@@ -54,7 +54,7 @@ export interface PolledRequest extends Omit<DeviceRequest, 'clientId' | 'clientA
 }
 
 /** How many requests younger than their time there can be: what nobody finishes fills no disk. */
-const bounds = { all: 10_000, ofPrefix: 100 }
+const [boundOfAll, boundOfPrefix, boundOfSite] = [sql.raw('10000'), sql.raw('100'), sql.raw('800')]
 
 /** How many seconds an honest poll may be early, since networks are uneven. */
 const toleranceSeconds = sql.raw('1')
@@ -77,18 +77,22 @@ const begun = parameters({
   interval: 'int',
   clientAddress: 'text',
   prefix: 'text | null',
+  site: 'text | null',
 })
-const isOfPrefixSql = sql`coalesce(case when ${d.clientAddress} ~ '^[0-9a-f:.]+$'
-  then ${d.clientAddress}::inet <<= ${begun.prefix}::inet end, ${d.clientAddress} = ${begun.clientAddress})`
+/** Of the same address, or of the same IPv6 network; null: the address is of none. */
+const isWithinSql = (network: SQLWrapper) => sql`(${d.clientAddress} = ${begun.clientAddress}
+  or case when ${network} is not null and ${d.clientAddress} ~ '^[0-9a-f]*:[0-9a-f:]+$'
+    then ${d.clientAddress}::inet <<= ${network}::inet else false end)`
 const beginSql = begun.statement(sql`insert into ${deviceRequests}
     (${namesOf(deviceRequests, 'id', 'userCodeHash', 'clientId', 'rights', 'scopes', 'audience', 'createdAt')},
     ${namesOf(deviceRequests, 'expiresAt', 'interval', 'state', 'clientAddress')})
   select ${begun.id}, ${begun.userCodeHash}, ${begun.clientId},
     case when ${begun.rights} is not null then ${list(begun.rights)} end, ${list(begun.scopes)}, ${begun.audience},
     ${begun.now}, ${begun.now} + ${seconds(begun.ttl)}, ${begun.interval}, 'pending', ${begun.clientAddress}
-  from (select count(*) as total, count(*) filter (where ${isOfPrefixSql}) as own
+  from (select count(*) as total, count(*) filter (where ${isWithinSql(begun.prefix)}) as of_prefix,
+      count(*) filter (where ${isWithinSql(begun.site)}) as of_site
     from ${deviceRequests} ${d} where ${d.expiresAt} > ${begun.now}) n
-  where n.total < ${sql.raw(String(bounds.all))} and n.own < ${sql.raw(String(bounds.ofPrefix))}
+  where n.total < ${boundOfAll} and n.of_prefix < ${boundOfPrefix} and n.of_site < ${boundOfSite}
   on conflict (${namesOf(deviceRequests, 'userCodeHash')}) do nothing
   returning 1 as begun`)
 
@@ -128,10 +132,10 @@ export async function insertDeviceRequest(
   { database, clock }: OAuthSystems,
   { clientAddress, ...request }: NewDeviceRequest,
 ): Promise<boolean> {
-  const prefix = /^[0-9a-f:.]+$/.test(clientAddress) ? clientPrefix(clientAddress) : null
-  const now = rfc3339(clock.now())
-  const address = { clientAddress, prefix: prefix === 'unknown' ? null : prefix }
-  return (await database.write(...beginSql({ ...request, ...address, now }))).length > 0
+  const hasNetwork = /^[0-9a-f]*:[0-9a-f:]+$/.test(clientAddress) && clientPrefix(clientAddress) !== 'unknown'
+  const network = (of: (address: string) => string) => (hasNetwork ? of(clientAddress) : null)
+  const address = { clientAddress, prefix: network(clientPrefix), site: network(sitePrefix) }
+  return (await database.write(...beginSql({ ...request, ...address, now: rfc3339(clock.now()) }))).length > 0
 }
 
 /** The request with this code that waits for its user. @throws Unavailable */

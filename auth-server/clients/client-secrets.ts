@@ -8,6 +8,7 @@ import { commandLineClientId } from '../../shared/protocol/access-token/access-t
 import { ownResourceServer } from '../principals/rights.ts'
 import { l } from '../store/aliases.ts'
 import { clients } from '../store/client-tables.ts'
+import { commandLineName } from '../store/command-line-client.ts'
 import { type AcceptedSecrets, openSecrets, type SealedSecrets } from '../store/overlapping-secrets.ts'
 import type { AssociatedData } from '../store/sealing.ts'
 import type { AuthSystems } from '../systems/auth-systems.ts'
@@ -44,7 +45,7 @@ interface Row {
 /** The command line. Without redirect URIs, only the device grant is open to it. */
 const commandLine: KnownClient = {
   id: commandLineClientId,
-  name: 'Keyhold command line',
+  name: commandLineName,
   kind: 'public',
   firstParty: true,
   redirectUris: [],

@@ -7,6 +7,7 @@ import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/p
 import { acceptedSqlOf, hasAudienceSqlOf, hasClientSql } from '../principals/accepted-logins.ts'
 import { f, l, p, s, u } from '../store/aliases.ts'
 import { clients } from '../store/client-tables.ts'
+import { clientIdSql, commandLineName, isBuiltInSql } from '../store/command-line-client.ts'
 import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import type { LoginSystems } from './login-systems.ts'
 import { milliseconds } from './refresh-token-families.ts'
@@ -43,8 +44,9 @@ const viewSql = (
     'lastUsedAt', ${milliseconds(login.lastUsedAt)}, 'expiresAt', ${milliseconds(login.expiresAt)},
     'address', ${login.clientAddress}, 'userAgent', ${login.userAgent}, 'client', ${client}) as view`
 
-const clientOfSql = sql`(select json_build_object('id', ${l.id}, 'name', ${l.name}) from ${clients} ${l}
-  where ${l.id} = ${f.clientId})`
+const clientOfSql = sql`case when ${isBuiltInSql(f.clientId)}
+  then json_build_object('id', ${clientIdSql(f.clientId)}, 'name', ${sql.raw(`'${commandLineName}'`)})
+  else (select json_build_object('id', ${l.id}, 'name', ${l.name}) from ${clients} ${l} where ${l.id} = ${f.clientId}) end`
 
 const page = parameters({
   userId: 'uuid',

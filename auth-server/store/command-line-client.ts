@@ -8,6 +8,9 @@ import { commandLineClientId } from '../../shared/protocol/access-token/access-t
 
 const rowId = '6b657968-6f6c-8d64-8c69-000000000001'
 
+/** Its name, as users see it. */
+export const commandLineName = 'Keyhold command line'
+
 /** The value of such a column for this client. */
 export const rowIdOf = (clientId: string): string => (clientId === commandLineClientId ? rowId : clientId)
 

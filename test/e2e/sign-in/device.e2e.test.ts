@@ -20,7 +20,7 @@ let stack: Stack
 
 describeBackends('a device', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend)
+    stack = await openStack(openBackend, { environment: { TRUST_PROXY: '1' } })
   })
   afterAll(() => stack.close())
 
@@ -106,7 +106,9 @@ describeBackends('a device', (openBackend) => {
     expect(refreshed.status).toBe(200)
     expect(await dealsWith(refreshed.body.access_token)).toBe(200)
     const { body: list } = await stack.auth.send('/sessions?limit=100', { token: session.access })
-    expect((list.items as { id: string }[]).map(({ id }) => id)).toContain(claims.sid)
+    expect(list.items).toContainEqual(
+      expect.objectContaining({ id: claims.sid, client: { id: client.id, name: 'the set-top box' } }),
+    )
     const ended = await stack.auth.send(`/sessions/${claims.sid}`, { token: session.access, method: 'DELETE' })
     expect(ended.status).toBe(204)
     expect(await dealsWith(refreshed.body.access_token)).toBe(401)
@@ -117,7 +119,9 @@ describeBackends('a device', (openBackend) => {
     expect(decodeJwt(String(body.access_token))).toMatchObject({ client_id: 'keyhold-cli', sub: 'bob' })
     expect(decodeJwt(String(body.access_token))).not.toHaveProperty('scope')
     const token = String(body.access_token)
-    expect((await stack.auth.send('/sessions', { token })).status).toBe(200)
+    const { body: own } = await stack.auth.send('/sessions', { token })
+    const named = { id: 'keyhold-cli', name: 'Keyhold command line' }
+    expect(own.items).toContainEqual(expect.objectContaining({ current: true, client: named }))
     expectProblem(
       await stack.auth.send('/refresh', { method: 'POST', token: String(body.refresh_token) }),
       400,
@@ -278,5 +282,39 @@ describeBackends('a device', (openBackend) => {
     expect(last?.headers.get('retry-after')).toBe('60')
     stack.clock.advanceSeconds(601)
     expect((await askDevice(stack, commandLine)).status).toBe(200)
+  })
+
+  it('of an IPv6 network shares its bounds: a hundred for 64 bits, 800 for 48, 10,000 for all', async () => {
+    stack.clock.advanceSeconds(601)
+    const statusFrom = async (address: string) => {
+      const { status, body } = await stack.auth.send('/oauth/device_authorization', {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/x-www-form-urlencoded',
+          'x-forwarded-for': address,
+          'x-forwarded-proto': 'https',
+        },
+        body: 'client_id=keyhold-cli',
+      })
+      if (body.device_code) rememberSecret(String(body.device_code))
+      return status
+    }
+    const fill = async (count: number, address: string) => {
+      const now = new Date(stack.clock.now()).toISOString()
+      await stack.database.query(`insert into auth.device_requests
+        (id, user_code_hash, client_id, scopes, created_at, expires_at, interval, state, client_address)
+        select gen_random_uuid(), gen_random_uuid()::text, 'keyhold-cli', '{}', '${now}',
+          '${now}'::timestamptz + interval '600 s', 5, 'pending', ${address} from generate_series(1, ${count}) n`)
+    }
+    await fill(99, "'2001:db8:1:2::' || to_hex(n)")
+    expect(await statusFrom('2001:db8:1:2:f00::1')).toBe(200)
+    expect(await statusFrom('2001:db8:1:2:f00::2')).toBe(429)
+    await fill(699, "'2001:db8:1:' || to_hex(16 + n % 16) || '::' || to_hex(n)")
+    expect(await statusFrom('2001:db8:1:3::1')).toBe(200)
+    expect(await statusFrom('2001:db8:1:4::1')).toBe(429)
+    expect(await statusFrom('2001:db8:2::1')).toBe(200)
+    await fill(9_198, "'fe80::' || to_hex(n) || '%eth0'")
+    expect(await statusFrom('203.0.113.9')).toBe(200)
+    expect(await statusFrom('203.0.113.10')).toBe(429)
   })
 })
