@@ -11,7 +11,7 @@ import { changePrincipal } from '../principals/principal-change.ts'
 import { whenPublished } from '../principals/principal-publisher.ts'
 import { clients, consents } from '../store/client-tables.ts'
 import { loginFamilies, users } from '../store/schema.ts'
-import type { Consent, SignedIn } from './decide.ts'
+import type { SignedIn } from './decide.ts'
 
 const given = parameters({
   userId: 'uuid',
@@ -45,18 +45,6 @@ export async function storeConsent(
   const { entries, stored } = entriesUnderWay()([{ action: 'consent.granted', actor: username, target: clientId }])
   await database.write(...storeSql({ userId, clientId, rights, scopes, now: rfc3339(clock.now()), entries }))
   stored()
-}
-
-/** What this user lets this client do now; null: nothing. @throws Unavailable */
-export async function readConsent(
-  { database }: OAuthSystems,
-  userId: string,
-  clientId: string,
-): Promise<Consent | null> {
-  const ofUser = and(eq(consents.userId, userId), eq(consents.clientId, clientId))
-  const { rights, scopes } = consents
-  const [row] = await database.drizzle.select({ rights, scopes }).from(consents).where(ofUser)
-  return row ?? null
 }
 
 /** A client that a user has let do something, or that has a live login of the user. Times in milliseconds. */

@@ -74,7 +74,7 @@ function needsNewSignIn({ request, signedInSince }: TravellingRequest, user: Sig
 }
 
 /** True when the consent covers all that is asked for. Rights that are null are for first-party clients alone. */
-export const covers = (
+const covers = (
   consent: Consent | null,
   { rights, scopes }: Pick<TravellingRequest['request'], 'rights' | 'scopes'>,
 ): boolean =>

@@ -156,10 +156,6 @@ export function createDeviceGrant(systems: OAuthSystems, page: string): DeviceGr
       if (state === 'pending' && isTooFast) throw new OAuthError('slow_down', 'Wait five seconds more between polls.')
       if (state === 'pending') throw new OAuthError('authorization_pending', 'The user has not answered yet.')
       if (!approver) throw noLogin()
-      if (client.needsRight !== null) {
-        const principal = await systems.principal(approver.username)
-        if (!principal?.rights.includes(client.needsRight)) throw noLogin()
-      }
       const granted = { ...approver, login, rights, scopes, audience, nonce: null, sessionExpiresAt: null }
       const response = await startClientLogin(systems, client, { granted, facts })
       if (!response) throw noLogin()

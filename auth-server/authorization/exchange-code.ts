@@ -5,13 +5,9 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { KnownClient } from '../clients/client-secrets.ts'
 import type { TokenResponse } from '../logins/issue-tokens.ts'
-import { refuseTooManyLogins } from '../logins/login.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import type { OAuthSystems } from '../oauth/oauth-systems.ts'
 import { type CodeContent, digestOf, openCode } from './authorization-code.ts'
-import { rightsWithin } from './authorization-request.ts'
-import { readConsent } from './consents.ts'
-import { covers } from './decide.ts'
 import { type ClientFacts, startClientLogin } from './start-client-login.ts'
 
 /** A request for the tokens of a code. */
@@ -38,20 +34,8 @@ export const createCodeExchange =
       throw invalidCode('The code_verifier does not fit the code_challenge (RFC 7636).')
     if (exchange.audience !== undefined && exchange.audience !== content.audience)
       throw new OAuthError('invalid_target', 'resource: The code is for another audience.')
-    await refuseTooManyLogins(systems, { userId: content.userId, ofClients: true })
-    if (client.needsRight !== null) {
-      const principal = await systems.principal(content.username)
-      if (!principal?.rights.includes(client.needsRight)) throw invalidCode('The user lacks a right by now.')
-    }
-    const granted = { ...content, rights: rightsWithin(content.rights, client) }
-    const response = await startClientLogin(systems, client, { granted, facts: exchange })
-    if (!response) return refuseUsed(systems, content)
-    // The consent may have been withdrawn since the code was made, or while the login began.
-    if (!client.firstParty && !covers(await readConsent(systems, content.userId, client.id), granted)) {
-      await systems.revokeLogin({ id: content.login, username: content.username, reason: 'consent-withdrawn' })
-      throw invalidCode()
-    }
-    return response
+    const response = await startClientLogin(systems, client, { granted: content, facts: exchange })
+    return response ?? refuseUsed(systems, content)
   }
 
 const invalidCode = (detail = 'The code is not valid, was used before, or its session or consent has ended.') =>

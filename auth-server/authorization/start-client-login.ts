@@ -9,7 +9,7 @@ import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql } from '../audit/journal.ts'
 import type { KnownClient } from '../clients/client-secrets.ts'
 import { issueRefreshToken, type TokenResponse, tokenResponse } from '../logins/issue-tokens.ts'
-import { storedUserAgent } from '../logins/login.ts'
+import { refuseTooManyLogins, storedUserAgent } from '../logins/login.ts'
 import { tokenTimes } from '../logins/refresh-token-family.ts'
 import { personSql } from '../logins/rotate-families.ts'
 import type { OAuthSystems } from '../oauth/oauth-systems.ts'
@@ -21,6 +21,7 @@ import { isBuiltInSql, rowIdOf } from '../store/command-line-client.ts'
 import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import type { Person } from '../tokens/id-tokens.ts'
 import { type CodeContent, codeTtlSeconds } from './authorization-code.ts'
+import { rightsWithin } from './authorization-request.ts'
 
 /** What a user has granted. Times in milliseconds. */
 export interface GrantedLogin extends Omit<CodeContent, 'redirect' | 'challenge' | 'sessionExpiresAt' | 'expiresAt'> {
@@ -107,15 +108,21 @@ interface StartedRow {
 }
 
 /**
- * Starts it. Undefined when it was started before, and when its session, user, client or consent is gone.
- * @throws Unavailable
+ * Starts it. Undefined when it was started before, when its session, user, client or consent is gone, and when the user
+ * lacks the right that the client needs. @throws ProblemError `too-many-logins`; Unavailable
  */
 export async function startClientLogin(
   systems: OAuthSystems,
   client: KnownClient,
   { granted, facts }: { readonly granted: GrantedLogin; readonly facts: ClientFacts },
 ): Promise<TokenResponse | undefined> {
-  const { login: id, session, userId, username, scopes, rights, audience, factor, nonce, sessionExpiresAt } = granted
+  const { login: id, session, userId, username, scopes, audience, factor, nonce, sessionExpiresAt } = granted
+  const entriesOf = entriesUnderWay()
+  await refuseTooManyLogins(systems, { userId, ofClients: true })
+  if (client.needsRight !== null && !(await systems.principal(username))?.rights.includes(client.needsRight))
+    return undefined
+  // The client may have been changed since the user was asked.
+  const rights = rightsWithin(granted.rights, client)
   const { clock, settings, refreshTokens } = systems
   const issuedAt = unixSeconds(clock.now())
   const longest = issuedAt + settings.loginMaxTtlSeconds
@@ -123,9 +130,7 @@ export async function startClientLogin(
   const expiresAt = isBound ? Math.min(longest, unixSeconds(sessionExpiresAt)) : longest
   const ownSessionId = sessionExpiresAt === null ? null : session
   const times = tokenTimes(settings, issuedAt, expiresAt)
-  const { entries, stored } = entriesUnderWay()([
-    { action: 'client.login-started', actor: username, target: client.id },
-  ])
+  const { entries, stored } = entriesOf([{ action: 'client.login-started', actor: username, target: client.id }])
   const rows = await systems.database.write<StartedRow>(
     ...(client.firstParty ? startSql : startWithConsentSql)({
       id,
