@@ -34,6 +34,7 @@ export const userInfoEndpoints = ({ userInfo }: AuthServices) =>
       id: method === 'GET' ? 'oauthUserInfo' : 'oauthUserInfoByPost',
       summary: 'Read who has signed in',
       description: 'For an access token of a login with the scope `openid`, whatever audience it is for.',
+      security: ['bearer'],
       caller: {
         ...token,
         challenges: {
