@@ -210,7 +210,7 @@ function ProfileForm({ user, refused, form }: ProfileFormProps) {
           value={(name) => (isSent ? form.get(name) : (stored.get(name) ?? undefined))}
           errors={fieldErrors(problem)}
         />
-        <button type="submit">Save</button>
+        <button type="submit">Save name and address</button>
       </form>
     </section>
   )
