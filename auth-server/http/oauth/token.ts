@@ -72,8 +72,8 @@ export const tokenEndpoint = (services: AuthServices) =>
       if (grant) return { body: await grant(request, form, services), headers: noCache }
       throw new OAuthError(
         'unsupported_grant_type',
-        'grant_type: Expected authorization_code, device_code (RFC 8628), refresh_token or client_credentials. Users log in with their ' +
-          'password at /login.',
+        'grant_type: Expected authorization_code, device_code (RFC 8628), refresh_token or client_credentials. ' +
+          'Users log in with their password at /login.',
       )
     },
   })
