@@ -161,7 +161,7 @@ export async function startClientLogin(
   await systems.clients.noteUse(rowIdOf(client.id))
   if (row.others >= maxOfSession) await displace(systems, granted, client)
   await systems.makeRoom({ userId, username, login: { id, generation } })
-  const login = { id, username, generation, audience, clientId: client.id }
+  const login = { id, username, generation, audience, clientId: client.id, endsAt: expiresAt }
   const proof = { at: unixSeconds(granted.authenticatedAt), factor }
   const ofClient = { clientId: client.id, rights, scopes, sessionId: ownSessionId, person }
   const refreshToken = issueRefreshToken(refreshTokens, login, { counter: 0, times })

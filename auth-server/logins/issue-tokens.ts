@@ -28,6 +28,8 @@ export interface TokenLogin {
   readonly audience: string | null
   /** The client that it is of; null: a login at `/login`. */
   readonly clientId: string | null
+  /** The end of the login of a client, in seconds: its tokens say it, so that one statement can rotate them. */
+  readonly endsAt?: number | undefined
 }
 
 /** What the tokens of one answer are made with. */
@@ -87,6 +89,7 @@ export const issueRefreshToken = (
     generation: login.generation,
     audience: login.audience,
     clientId: login.clientId,
+    endsAt: login.endsAt,
     issuedAt: times.issuedAt,
     expiresAt: times.refreshExpiresAt,
   })

@@ -72,9 +72,10 @@ export function createRefresh(systems: LoginSystems): Refresh {
  */
 async function rotateAtOnce(systems: LoginSystems, received: ReceivedToken): Promise<TokenResponse | undefined> {
   const { token, now } = received
-  if (token.expiresAt * 1000 <= now) return undefined
-  const { loginId: id, username, generation, audience, clientId, counter } = token
-  const login = { id, username, generation, audience, clientId, counter, expiresAt: Number.POSITIVE_INFINITY }
+  if (token.expiresAt * 1000 <= now || (token.clientId !== null && token.endsAt === undefined)) return undefined
+  const { loginId: id, username, generation, audience, clientId, counter, endsAt } = token
+  const expiresAt = endsAt === undefined ? Number.POSITIVE_INFINITY : endsAt * 1000
+  const login = { id, username, generation, audience, clientId, counter, endsAt, expiresAt }
   const rotated = await rotate(systems, login)
   return rotated && answer(systems, { ...rotated, login })
 }
@@ -115,7 +116,9 @@ async function rotate(systems: LoginSystems, family: Family): Promise<NewTokens 
   const now = systems.clock.now()
   const times = tokenTimes(systems.settings, unixSeconds(now), unixSeconds(family.expiresAt))
   const successor = family.counter + 1
-  const refreshToken = issueRefreshToken(systems.refreshTokens, family, { counter: successor, times })
+  const endsAt = family.clientId === null ? undefined : unixSeconds(family.expiresAt)
+  const login = { ...family, endsAt }
+  const refreshToken = issueRefreshToken(systems.refreshTokens, login, { counter: successor, times })
   const sealed = systems.sealing.seal(refreshToken, refreshTokenData(family.id, successor))
   const rotation = { login: family, counter: family.counter, sealed, times, now }
   const rotated = await systems.refreshTokenFamilies.rotate(rotation)

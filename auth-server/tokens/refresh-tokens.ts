@@ -24,6 +24,7 @@ const claimsSchema = z.object({
   gen: z.number().int(),
   res: z.string().optional(),
   cid: z.string().optional(),
+  end: z.number().int().optional(),
   exp: z.number().int(),
 })
 
@@ -40,6 +41,8 @@ export interface RefreshTokenContent {
   readonly audience: string | null
   /** The client that the login is of; null: logins at `/login`. */
   readonly clientId: string | null
+  /** The end of the login of a client, in seconds since the epoch; absent for a login at `/login`. */
+  readonly endsAt?: number | undefined
   /** Seconds since the epoch. */
   readonly expiresAt: number
 }
@@ -82,7 +85,17 @@ export function createRefreshTokens({ secretsKeys, ids, issuer }: RefreshTokenPo
   }
 
   return {
-    issue: ({ username, loginId, counter, generation, audience: resource, clientId, issuedAt, expiresAt }) => {
+    issue: ({
+      username,
+      loginId,
+      counter,
+      generation,
+      audience: resource,
+      clientId,
+      endsAt: end,
+      issuedAt,
+      expiresAt,
+    }) => {
       const claims = {
         sid: loginId,
         ctr: counter,
@@ -90,6 +103,7 @@ export function createRefreshTokens({ secretsKeys, ids, issuer }: RefreshTokenPo
         // JSON has no member whose value is undefined.
         res: resource ?? undefined,
         cid: clientId ?? undefined,
+        end,
         iss: issuer,
         sub: username,
         aud: audience,
@@ -111,6 +125,7 @@ export function createRefreshTokens({ secretsKeys, ids, issuer }: RefreshTokenPo
         generation: data.gen,
         audience: data.res ?? null,
         clientId: data.cid ?? null,
+        endsAt: data.end,
         expiresAt: data.exp,
       }
     },

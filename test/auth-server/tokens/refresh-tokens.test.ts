@@ -26,6 +26,8 @@ describe('a refresh token', () => {
   it('is read as issued, also when it has expired', async () => {
     const tokens = tokensUnder(key(1))
     expect(await tokens.read(await tokens.issue(issued))).toEqual(content)
+    const ofClient = { ...content, clientId: ids.uuid(), endsAt: 2_000_000_500 }
+    expect(tokens.read(tokens.issue({ ...issued, ...ofClient }))).toEqual(ofClient)
     const expired = { ...issued, issuedAt: 10, expiresAt: 20 }
     expect(await tokens.read(await tokens.issue(expired))).toMatchObject({ expiresAt: 20 })
     const audience = 'urn:example:invoices'
