@@ -12,6 +12,9 @@ interface UriProblem {
 /** The characters of a host that mean nothing else in a policy of a page, which names it. */
 const plainHost = /^([a-z0-9._-]+|\[[0-9a-f:]+\])$/
 
+/** Parameters of the answer (RFC 6749 §4.1.2, RFC 9207), which two readers could take from another place. */
+const ofAnswers = ['code', 'state', 'iss', 'error']
+
 const loopbackAddresses: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]'])
 
 /**
@@ -29,6 +32,8 @@ export function redirectUriProblem(uri: string, kind: ClientKind): UriProblem | 
     (isOfWeb && !plainHost.test(url.hostname))
   )
     return { code: 'redirect-form', message: 'must be an absolute URL without fragment, user info and wildcard' }
+  if (ofAnswers.some((name) => url.searchParams.has(name)))
+    return { code: 'redirect-form', message: `must have no parameter ${ofAnswers.join(', ')}: the answer has them` }
   const isLoopback = loopbackAddresses.has(url.hostname) || url.hostname === 'localhost'
   if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)) return undefined
   if (kind === 'public' && /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/.test(url.protocol)) return undefined

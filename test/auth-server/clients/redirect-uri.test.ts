@@ -40,6 +40,8 @@ describe('a redirect URI', () => {
     'https://app.example/cb\n',
     ' https://app.example/cb',
     'https://app.example/c b',
+    'https://app.example/cb?code=x',
+    'https://app.example/cb?tenant=a&state=x',
   ])('cannot be %j: it has another form', (uri) => {
     expect(redirectUriProblem(uri, 'public')?.code).toBe('redirect-form')
   })
