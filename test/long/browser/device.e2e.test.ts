@@ -35,7 +35,9 @@ describeInBrowser('the page of devices', () => {
     await page.goto(`${origin}/account/device`)
     await signInOnPage(page, 'carol')
     await page.getByRole('button', { name: 'Use a passkey' }).click()
-    await page.getByLabel('Code').waitFor()
+    // The sign-in page has a field of this name too.
+    await page.waitForURL(`${origin}/account/device`)
+    await page.getByRole('button', { name: 'Go on' }).waitFor()
     await expectAccessible(page, 'device-code')
     await page.getByLabel('Code').fill('bcdf ghjk')
     await page.getByRole('button', { name: 'Go on' }).click()
