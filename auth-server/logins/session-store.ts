@@ -17,6 +17,7 @@ import { instanceIdSql } from '../principals/change-counter.ts'
 import { demandSql } from '../principals/demand-sql.ts'
 import { tokensAliveSince } from '../principals/principal-record.ts'
 import { c, f, p, s, u } from '../store/aliases.ts'
+import { deviceRequests } from '../store/client-tables.ts'
 import { loginFamilies, principalChangeCounter, principals, sessions, users } from '../store/schema.ts'
 import { foreignKeyViolation, milliseconds } from './refresh-token-families.ts'
 
@@ -59,7 +60,7 @@ export interface SessionStore {
    * Moves the last-action time forward. False when the session is revoked, has expired, or is idle since `idleSince`.
    */
   move(keyHash: string, times: { readonly now: number; readonly idleSince: number }): Promise<boolean>
-  /** The logins that hang on one session, if it has not ended, hang on another one from now on. */
+  /** What hangs on one session, if it has not ended, hangs on another one from now on: logins, and devices it allowed. */
   inherit(sessions: { readonly from: string; readonly to: string }): Promise<void>
   /** The session of this key and its user, as long as it is stored, even if it is revoked or expired. */
   ownerOf(keyHash: string): Promise<SessionOwner | undefined>
@@ -135,7 +136,9 @@ const inheritSql = inherited.statement(sql`with owner as materialized (
   session as materialized (
     select ${s.id} from ${sessions} ${s} join owner o on o.username_folded = ${s.usernameFolded}
     where ${s.id} = ${inherited.from} and ${s.endedAt} is null for share of ${s}
-  )
+  ),
+  devices as (update ${deviceRequests} set ${namesOf(deviceRequests, 'sessionId')} = ${inherited.to}
+    from session where ${deviceRequests.sessionId} = session.id and ${deviceRequests.state} = 'approved')
   update ${loginFamilies} ${f} set ${namesOf(loginFamilies, 'sessionId')} = ${inherited.to}
   from session where ${f.sessionId} = session.id and ${f.endedAt} is null`)
 

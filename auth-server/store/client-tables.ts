@@ -103,8 +103,6 @@ export const deviceRequests = authSchema.table(
     /** The session that approved it. */
     sessionId: uuid('session_id'),
     clientAddress: text('client_address').notNull(),
-    /** Never set: whoever asks could write to the user here. */
-    userAgent: text('user_agent'),
   },
   (table) => [
     unique('device_requests_user_code_hash').on(table.userCodeHash),

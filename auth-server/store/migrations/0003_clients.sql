@@ -46,7 +46,6 @@ CREATE TABLE "auth"."device_requests" (
 	"state" text NOT NULL,
 	"session_id" uuid,
 	"client_address" text NOT NULL,
-	"user_agent" text,
 	CONSTRAINT "device_requests_user_code_hash" UNIQUE("user_code_hash")
 );
 --> statement-breakpoint

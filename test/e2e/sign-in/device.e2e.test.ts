@@ -215,6 +215,19 @@ describeBackends('a device', (openBackend) => {
     expect(refused.reply.text).toContain('deal.read')
   })
 
+  it('gets tokens when the user who allowed it has signed in again since, and none when another user has', async () => {
+    const again = async (username: string) => {
+      const browser = await signedInBrowser(stack, 'alice')
+      const begun = await allowed('alice', await beginOn(stack), browser)
+      await browser.go('/sessions', { username, password: passwordOf(username) })
+      return poll(stack, begun)
+    }
+    const { status, body } = await again('alice')
+    expect({ status, sub: decodeJwt(String(body.access_token)).sub }).toEqual({ status: 200, sub: 'alice' })
+    expect(await dealsWith(body.access_token)).toBe(200)
+    expect(await errorOf(again('bob'))).toBe('invalid_grant')
+  })
+
   it('of another party gets a consent, what it asked for, and ends with the consent', async () => {
     const client = await registerClient(stack, {
       name: 'the scanner',
