@@ -10,7 +10,7 @@ import type { Grantor } from '../users/granting-rights.ts'
 import { type ApiKey, type ApiKeyRequest, type ApiKeyRotation, type NewApiKey, refuseImpossible } from './api-key.ts'
 import { countExpiringSoon, isApiKeyId, listApiKeys, type OfOwner, readApiKey } from './api-key-rows.ts'
 import { confirmApiKey, insertApiKey, revokeApiKey } from './change-api-keys.ts'
-import { createReadMaterial, hasSecret } from './key-material.ts'
+import { createReadMaterial } from './key-material.ts'
 import { createKeepForTokens, type KeepForTokens } from './key-use.ts'
 import { createPairLimit } from './pair-limit.ts'
 import { rotateApiKey } from './rotate-api-key.ts'
@@ -46,11 +46,6 @@ export interface ApiKeys {
   /** The key material for verification; undefined when the key does not exist, is revoked or has expired. */
   material(id: string): Promise<StoredSigningKey | undefined>
   /**
-   * The key of kind `hmac` with this id and secret (RFC 6749 §2.3.1). An unknown id and a wrong secret take the same
-   * time.
-   */
-  authenticateClient(id: string, secret: string): Promise<StoredSigningKey | undefined>
-  /**
    * Call this before you issue an access token with the key's id as `sid`, so that a revocation of the key reaches the
    * token. False when the key was revoked or has expired in the meantime: issue no token. `expiresAt` in milliseconds.
    */
@@ -78,7 +73,6 @@ export function createApiKeys({ rsaPairsPerMinute }: ApiKeysSettings, systems: A
   const source = database.drizzle
   const changing = { ...systems, generateRsaPair: createRsaGenerator() }
   const countPair = createPairLimit({ clock, pairsPerMinute: rsaPairsPerMinute })
-  const material = createReadMaterial(systems)
   const noteUse = createNoteUse(systems, { table: apiKeys, id: apiKeys.id, lastUsedAt: apiKeys.lastUsedAt })
   return {
     refuseImpossible: async (request) => refuseImpossible(await readCatalogue(database), request, clock.now()),
@@ -96,11 +90,7 @@ export function createApiKeys({ rsaPairsPerMinute }: ApiKeysSettings, systems: A
     },
     confirm: (id, by) => whenPublished(publisher, confirmApiKey(systems, id, by)),
     revoke: (id, owner) => whenPublished(publisher, revokeApiKey(systems, id, owner)),
-    material,
-    authenticateClient: async (id, secret) => {
-      const found = await material(id)
-      return hasSecret(found, secret) ? found : undefined
-    },
+    material: createReadMaterial(systems),
     keepForTokens: createKeepForTokens(systems),
     countExpiringSoon: () => countExpiringSoon(source, clock.now()),
     noteUse: async (id) => {

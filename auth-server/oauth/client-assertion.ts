@@ -69,10 +69,6 @@ const isHeaderRight = (header: JWSHeaderParameters): boolean =>
   (header.typ === undefined ||
     (typeof header.typ === 'string' && /^(jwt|(application\/)?client-authentication\+jwt)$/i.test(header.typ)))
 
-/** The claim `sub`, not verified. */
-export const subjectOf = (text: string): string | undefined =>
-  text.length > maxLength ? undefined : claimsSchema.safeParse(claimsOf(text)).data?.sub
-
 /** The claims, not verified yet; undefined when they are not JSON. */
 function claimsOf(text: string): unknown {
   try {

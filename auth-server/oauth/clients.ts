@@ -5,11 +5,12 @@ import { refusalOf } from '../../shared/protocol/authentication/authenticate.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
+import { hasSecret } from '../api-keys/key-material.ts'
 import type { KnownClient } from '../clients/client-secrets.ts'
 import { matchingSecret } from '../store/overlapping-secrets.ts'
 import { usedSignatures } from '../store/schema.ts'
-import { type ClientAssertion, readClientAssertion, subjectOf } from './client-assertion.ts'
-import { invalidClient } from './oauth-error.ts'
+import { type ClientAssertion, readClientAssertion } from './client-assertion.ts'
+import { invalidClient, OAuthError } from './oauth-error.ts'
 import type { OAuthSystems } from './oauth-systems.ts'
 
 /** The methods of client authentication (RFC 6749 §2.3.1, RFC 7523 §2.2), with their names of RFC 7591 §2. */
@@ -36,12 +37,6 @@ interface AssertionCredentials {
   readonly assertion: string
 }
 
-/** The client that the credentials name; empty when they name none. */
-export function namedClient(credentials: ClientCredentials): string {
-  if (credentials.method !== 'private_key_jwt') return credentials.clientId
-  return credentials.clientId ?? subjectOf(credentials.assertion) ?? ''
-}
-
 /** An authenticated client: an API key, and its owner as the database has it now. */
 export interface Client {
   readonly key: StoredSigningKey
@@ -57,24 +52,40 @@ export interface ClientRequest {
 }
 
 /** Authenticates a client. @throws OAuthError `invalid_client`; ProblemError `too-many-attempts`; Unavailable */
-type Authenticate<Found> = (credentials: ClientCredentials, request: ClientRequest) => Promise<Found>
+export type Authenticate<Found> = (credentials: ClientCredentials, request: ClientRequest) => Promise<Found>
 
 /** The authentication of clients, each kind by its own table. */
 export interface ClientAuthentication {
-  /** An API key as a client of `client_credentials`. */
+  /** An API key as a client of `client_credentials`. @throws OAuthError `unauthorized_client` for an application */
   readonly authenticateClient: Authenticate<Client>
   /** An application that signs people in. A public one only says who it is. */
   readonly authenticateApplication: Authenticate<KnownClient>
+  /** Either of them. */
+  readonly authenticateAny: Authenticate<Client | KnownClient>
 }
 
-/** Finds a client that has the secret, or whose key signed the assertion. */
-interface Prover<Found> {
-  bySecret(clientId: string, secret: string): Promise<Found | undefined>
-  /** The keys (SPKI PEM) that may have signed, and the client if one has. */
-  keysOf(
-    clientId: string,
-  ): Promise<{ readonly pems: readonly (string | null | undefined)[]; found(): Promise<Found | undefined> }>
+/** What proves a client. Nothing proves one that does not exist. */
+interface Accepted {
+  /** True: to say who it is is enough. */
+  readonly isPublic: boolean
+  hasSecret(secret: string): boolean
+  /** The keys (SPKI PEM) that may have signed. */
+  readonly pems: readonly (string | null | undefined)[]
 }
+
+/** Finds the client of this id that the request proves. */
+type Find<Found> = (clientId: string, proves: (accepted: Accepted) => Promise<boolean>) => Promise<Found | undefined>
+
+const acceptedOfKey = (key: StoredSigningKey | undefined): Accepted => ({
+  isPublic: false,
+  hasSecret: (secret) => hasSecret(key, secret),
+  pems: [key?.publicKeyPem, key?.former?.publicKeyPem],
+})
+const acceptedOfApplication = (client: KnownClient | undefined): Accepted => ({
+  isPublic: client?.kind === 'public',
+  hasSecret: (secret) => matchingSecret(client?.secrets, secret) !== undefined,
+  pems: [client?.publicKeyPem],
+})
 
 /**
  * Creates client authentication. The login throttle counts its failures: a client counts as an account. A secret is
@@ -83,48 +94,47 @@ interface Prover<Found> {
  */
 export function createClientAuthentication(systems: OAuthSystems): ClientAuthentication {
   const { apiKeys, clients } = systems
-  const ownerOf = async (key: StoredSigningKey | undefined): Promise<Client | undefined> => {
-    const owner = key && (await systems.principal(key.username))
-    if (!key || owner?.userId !== key.userId) return undefined
+  const findKey: Find<Client> = async (id, proves) => {
+    const key = await apiKeys.material(id)
+    if (!(await proves(acceptedOfKey(key))) || !key) return undefined
+    const owner = await systems.principal(key.username)
+    if (owner?.userId !== key.userId) return undefined
     return refusalOf(owner, { generation: undefined, loginId: key.id, tokenId: undefined }) ? undefined : { key, owner }
   }
-  const byKey = proverAuthentication<Client>(systems, {
-    bySecret: async (id, secret) => ownerOf(await apiKeys.authenticateClient(id, secret)),
-    keysOf: async (id) => {
-      const key = await apiKeys.material(id)
-      return { pems: [key?.publicKeyPem, key?.former?.publicKeyPem], found: () => ownerOf(key) }
-    },
-  })
-  const byClient = proverAuthentication<KnownClient>(systems, {
-    bySecret: async (id, secret) => {
-      const client = await clients.known(id)
-      return matchingSecret(client?.secrets, secret) && client
-    },
-    keysOf: async (id) => {
-      const client = await clients.known(id)
-      return { pems: [client?.publicKeyPem], found: async () => client }
-    },
-  })
+  const findApplication: Find<KnownClient> = async (id, proves) => {
+    const client = await clients.known(id)
+    return (await proves(acceptedOfApplication(client))) ? client : undefined
+  }
+  const findKeyAlone: Find<Client> = async (id, proves) => {
+    const found = await findKey(id, proves)
+    if (found || !(await findApplication(id, proves))) return found
+    throw new OAuthError('unauthorized_client', 'An application that signs people in has no grant of its own.')
+  }
+  const findAny: Find<Client | KnownClient> = async (id, proves) => {
+    const client = await clients.known(id)
+    if (!client) return findKey(id, proves)
+    return (await proves(acceptedOfApplication(client))) ? client : undefined
+  }
+  const by = <Found extends Client | KnownClient>(find: Find<Found>): Authenticate<Found> => {
+    const authenticate = authenticateBy(systems, find)
+    return async (credentials, request) => {
+      const client = await authenticate(credentials, request)
+      if (!client) throw invalidClient()
+      if ('key' in client) await apiKeys.noteUse(client.key.id)
+      return client
+    }
+  }
   return {
-    authenticateClient: async (credentials, request) => {
-      const client = await byKey(credentials, request)
-      await apiKeys.noteUse(client.key.id)
-      return client
-    },
-    authenticateApplication: async (credentials, request) => {
-      if (credentials.method !== 'none') return byClient(credentials, request)
-      const client = await clients.known(credentials.clientId)
-      if (client?.kind !== 'public') throw invalidClient()
-      return client
-    },
+    authenticateClient: by(findKeyAlone),
+    authenticateApplication: by(findApplication),
+    authenticateAny: by(findAny),
   }
 }
 
-/** Authenticates by a secret or an assertion. */
-function proverAuthentication<Found extends object>(systems: OAuthSystems, prover: Prover<Found>): Authenticate<Found> {
+function authenticateBy<Found extends object>(systems: OAuthSystems, find: Find<Found>) {
   const { issuer, publicOrigin } = systems.settings
   const bySecret = async ({ clientId, secret }: SecretCredentials, address: string) => {
-    const client = await prover.bySecret(clientId, secret)
+    const client = await find(clientId, async ({ hasSecret: isOf }) => isOf(secret))
     await systems.loginThrottle.judge({ account: clientId, secret: 'client', address }, client !== undefined)
     return client
   }
@@ -134,29 +144,21 @@ function proverAuthentication<Found extends object>(systems: OAuthSystems, prove
     const isOfClient = assertion && (credentials.clientId ?? assertion.clientId) === assertion.clientId
     const attempt = { account: isOfClient ? assertion.clientId : undefined, secret: 'client', address } as const
     return systems.loginThrottle.attempt(attempt, async () =>
-      isOfClient ? checkAssertion(systems, prover, assertion) : undefined,
+      isOfClient ? find(assertion.clientId, ({ pems }) => isProof(systems, assertion, pems)) : undefined,
     )
   }
-  return async function authenticate(credentials, request) {
-    if (credentials.method === 'none') throw invalidClient()
-    const client =
-      credentials.method === 'private_key_jwt'
-        ? await byAssertion(credentials, request)
-        : await bySecret(credentials, request.address)
-    if (!client) throw invalidClient()
-    return client
+  return async (credentials: ClientCredentials, request: ClientRequest): Promise<Found | undefined> => {
+    if (credentials.method === 'none') return find(credentials.clientId, async ({ isPublic }) => isPublic)
+    return credentials.method === 'private_key_jwt'
+      ? byAssertion(credentials, request)
+      : bySecret(credentials, request.address)
   }
 }
 
-async function checkAssertion<Found>(
-  systems: OAuthSystems,
-  prover: Prover<Found>,
-  assertion: ClientAssertion,
-): Promise<Found | undefined> {
-  const { pems, found } = await prover.keysOf(assertion.clientId)
+/** True when one of these keys has signed the assertion, the first time that it comes. */
+async function isProof(systems: OAuthSystems, assertion: ClientAssertion, pems: Accepted['pems']): Promise<boolean> {
   const isSigned = await Promise.all(pems.map((pem) => pem != null && assertion.isSignedBy(pem)))
-  if (!isSigned.includes(true)) return undefined
-  return (await useOnce(systems, assertion)) ? found() : undefined
+  return isSigned.includes(true) && useOnce(systems, assertion)
 }
 
 const used = parameters({ keyId: 'text', signature: 'text', usedAt: 'timestamptz', expiresAt: 'timestamptz' })

@@ -6,7 +6,7 @@ import { authorizationOf } from '../../../shared/protocol/authentication/scheme.
 import type { Audit } from '../../audit/audit.ts'
 import type { KnownClient } from '../../clients/client-secrets.ts'
 import { assertionType } from '../../oauth/client-assertion.ts'
-import { type Client, type ClientCredentials, namedClient } from '../../oauth/clients.ts'
+import type { Authenticate, Client, ClientCredentials } from '../../oauth/clients.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
 import { eventAt } from '../request-parts/audited.ts'
 import type { AuthServices } from '../services/auth-services.ts'
@@ -65,45 +65,46 @@ function formText(text: string): string {
 }
 
 /**
- * Authenticates a client at the endpoint of the request. A refusal gets an audit entry.
- *
- * @throws as AuthenticateClient
+ * Authenticates a client at the endpoint of the request, in one of the ways of `ClientAuthentication`. A refusal gets
+ * an audit entry. @throws as `Authenticate`
  */
-export async function authenticateAt(
+async function authenticated<Found extends Client | KnownClient>(
   request: HttpRequest,
   credentials: ClientCredentials,
-  { authenticateClient, audit, origin }: AuthServices,
-): Promise<Client> {
+  { audit, origin, authenticate }: Pick<AuthServices, 'audit' | 'origin'> & { authenticate: Authenticate<Found> },
+): Promise<Found> {
   const of = { address: request.peer.address, endpoint: origin + request.path }
-  const client = await notingRefusal(request, { credentials, audit }, () => authenticateClient(credentials, of))
-  request.caller = { userId: client.owner.userId, scheme: credentials.method }
+  const client = await notingRefusal(request, { credentials, audit }, () => authenticate(credentials, of))
+  const caller = 'key' in client ? { userId: client.owner.userId } : { clientId: client.id }
+  request.caller = { ...caller, scheme: credentials.method }
   return client
 }
 
-/** The same for an application. @throws as `AuthenticateClient` */
+/** Authenticates an API key. @throws as `authenticateClient` */
+export const authenticateAt = (
+  request: HttpRequest,
+  credentials: ClientCredentials,
+  { authenticateClient: authenticate, audit, origin }: AuthServices,
+): Promise<Client> => authenticated(request, credentials, { audit, origin, authenticate })
+
+/** Authenticates an application. @throws as `authenticateApplication` */
 export async function authenticateApplicationAt(
   request: HttpRequest,
   credentials: ClientCredentials | undefined,
-  { authenticateApplication, audit, origin }: AuthServices,
+  { authenticateApplication: authenticate, audit, origin }: AuthServices,
 ): Promise<KnownClient> {
   if (!credentials) throw invalidClient()
-  const of = { address: request.peer.address, endpoint: origin + request.path }
-  const client = await notingRefusal(request, { credentials, audit }, () => authenticateApplication(credentials, of))
-  request.caller = { clientId: client.id, scheme: credentials.method }
-  return client
+  return authenticated(request, credentials, { audit, origin, authenticate })
 }
 
-/** Authenticates an application or an API key, and returns its id. @throws as `authenticateAt` */
+/** Authenticates an application or an API key, and returns its id. @throws as `authenticateAny` */
 export async function authenticatedClient(
   request: HttpRequest,
   credentials: ClientCredentials,
-  services: AuthServices,
+  { authenticateAny: authenticate, audit, origin }: AuthServices,
 ): Promise<string> {
-  // No API key comes without proof, so the client is read once.
-  const isApplication =
-    credentials.method === 'none' || (await services.clients.known(namedClient(credentials))) !== undefined
-  if (isApplication) return (await authenticateApplicationAt(request, credentials, services)).id
-  return (await authenticateAt(request, credentials, services)).key.id
+  const client = await authenticated(request, credentials, { audit, origin, authenticate })
+  return 'key' in client ? client.key.id : client.id
 }
 
 /** Authenticates a client. A refusal gets an audit entry. @throws as `authenticate` */
