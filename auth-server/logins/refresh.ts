@@ -1,6 +1,7 @@
 import { unixSeconds } from '../../shared/platform/clock.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
 import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
+import type { ClientLogin } from '../tokens/id-tokens.ts'
 import type { RefreshTokenContent } from '../tokens/refresh-tokens.ts'
 import { issueRefreshToken, type TokenLogin, type TokenResponse, tokenResponse } from './issue-tokens.ts'
 import type { LoginSystems } from './login-systems.ts'
@@ -29,6 +30,8 @@ export interface Refreshing {
   /** The client that has authenticated; left out: the public client of logins at `/login`. */
   readonly clientId?: string
   readonly found?: LoginFound
+  /** What the new access token may have, of what was granted; left out: all of it. */
+  readonly scope?: ReadonlySet<string> | undefined
 }
 
 /** Called when the login of a token that is not rotated at once is stored, even if it is revoked. */
@@ -38,7 +41,7 @@ export type LoginFound = (login: { readonly id: string; readonly username: strin
 const maxAttempts = 8
 
 /** The token of this request, and its arrival. */
-interface ReceivedToken extends Omit<RefreshTime, 'waitedMs'> {
+interface ReceivedToken extends Omit<RefreshTime, 'waitedMs'>, Pick<Refreshing, 'scope'> {
   readonly token: RefreshTokenContent
   /** By the monotonic clock. */
   readonly arrivedMs: number
@@ -47,11 +50,11 @@ interface ReceivedToken extends Omit<RefreshTime, 'waitedMs'> {
 /** Creates the refresh over these systems. */
 export function createRefresh(systems: LoginSystems): Refresh {
   const retryWindowMs = systems.settings.refreshRetryWindowSeconds * 1000
-  return async function refreshTokens(refreshToken, { clientId = null, found } = {}) {
+  return async function refreshTokens(refreshToken, { clientId = null, found, scope } = {}) {
     const now = systems.clock.now()
     const token = systems.refreshTokens.read(refreshToken)
     if (token?.clientId !== clientId) throw invalidGrant()
-    const received = { token, now, retryWindowMs, arrivedMs: systems.clock.monotonic() }
+    const received = { token, now, scope, retryWindowMs, arrivedMs: systems.clock.monotonic() }
     const atOnce = await rotateAtOnce(systems, received)
     if (atOnce) return atOnce
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
@@ -77,7 +80,7 @@ async function rotateAtOnce(systems: LoginSystems, received: ReceivedToken): Pro
   const expiresAt = endsAt === undefined ? Number.POSITIVE_INFINITY : endsAt * 1000
   const login = { id, username, generation, audience, clientId, counter, endsAt, expiresAt }
   const rotated = await rotate(systems, login)
-  return rotated && answer(systems, { ...rotated, login })
+  return rotated && answer(systems, { ...rotated, login, scope: received.scope })
 }
 
 /** One attempt; undefined when another request changed the family in between. */
@@ -93,7 +96,7 @@ async function actOn(
     case 'rotate':
     case 'repeat': {
       const tokens = decision === 'rotate' ? await rotate(systems, family) : await repeat(systems, family, received)
-      return tokens && answer(systems, { ...tokens, login: family })
+      return tokens && answer(systems, { ...tokens, login: family, scope: received.scope })
     }
     case 'late':
     case 'reuse':
@@ -146,14 +149,23 @@ async function repeat(
 /** The response after the decision: signs the access token while the record is compared, and waits for both. */
 async function answer(
   systems: LoginSystems,
-  { login, ...tokens }: NewTokens & { login: TokenLogin },
+  { login, scope, ...tokens }: NewTokens & { login: TokenLogin } & Pick<Refreshing, 'scope'>,
 ): Promise<TokenResponse> {
+  const client = scope === undefined ? tokens.client : within(tokens.client, scope)
   const [response] = await Promise.all([
-    tokenResponse(systems, login, tokens),
+    tokenResponse(systems, login, { ...tokens, client }),
     publishIfOther(systems, tokens.principal, login),
   ])
   return response
 }
+
+/** The login of a client with no more than this scope (RFC 6749 §6). */
+const within = (client: ClientLogin | null, scope: ReadonlySet<string>): ClientLogin | null =>
+  client && {
+    ...client,
+    scopes: client.scopes.filter((name) => scope.has(name)),
+    rights: client.rights?.filter((name) => scope.has(name)) ?? null,
+  }
 
 /**
  * Publishes the record where the cache has another one, as after a change in the database that no server made. Deal

@@ -20,12 +20,12 @@ export interface OAuth extends ClientAuthentication {
    */
   requireSameAudience(refreshToken: string, audience: string | null): void
   /**
-   * Refuses a refresh with another scope than that of the login, in any order. What the refresh refuses passes.
+   * Refuses a refresh with more scope than that of the login (RFC 6749 §6). What the refresh refuses passes.
    * @throws OAuthError `invalid_scope`; Unavailable
    */
-  requireSameScope(
+  requireGrantedScope(
     refreshToken: string,
-    sent: { readonly scope: string; readonly clientId: string | null },
+    sent: { readonly scope: ReadonlySet<string>; readonly clientId: string | null },
   ): Promise<void>
   /** Undefined when no server would accept the token now. @throws Unavailable */
   readActiveToken(token: string): Promise<ActiveToken | undefined>
@@ -59,12 +59,11 @@ export function createOAuth(systems: OAuthSystems): OAuth {
       if (!known || known.audience === audience) return
       throw new OAuthError('invalid_target', 'resource: The refresh token is of a login for another audience.')
     },
-    requireSameScope: async (refreshToken, { scope, clientId }) => {
+    requireGrantedScope: async (refreshToken, { scope, clientId }) => {
       const known = systems.refreshTokens.read(refreshToken)
       const family = known?.clientId === clientId ? await systems.refreshTokenFamilies.find(known.loginId) : undefined
-      const asked = new Set(scope.split(' '))
-      if (!family || (family.granted?.length === asked.size && family.granted.every((name) => asked.has(name)))) return
-      throw new OAuthError('invalid_scope', 'scope: Leave it out, or send what was granted: no more, and no less.')
+      if (!family || [...scope].every((name) => family.granted?.includes(name))) return
+      throw new OAuthError('invalid_scope', 'scope: Of what was granted, or nothing.')
     },
     revokeToken: createTokenRevocation(systems),
     readActiveToken: (token) => readActiveToken(systems, token),

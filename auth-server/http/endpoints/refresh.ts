@@ -5,7 +5,7 @@ import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import type { ChangeEntry } from '../../../shared/protocol/entry-changes.ts'
 import { defineCredentialEndpoint } from '../../../shared/server/endpoints/endpoint.ts'
 import type { TokenResponse } from '../../logins/issue-tokens.ts'
-import type { LoginFound } from '../../logins/refresh.ts'
+import type { LoginFound, Refreshing } from '../../logins/refresh.ts'
 import { eventAt } from '../request-parts/audited.ts'
 import { token } from '../request-parts/own-credential.ts'
 import type { AuthServices } from '../services/auth-services.ts'
@@ -44,7 +44,7 @@ export async function auditedRefresh(
   request: HttpRequest,
   token: string,
   services: AuthServices,
-  clientId?: string,
+  refreshing: Omit<Refreshing, 'found'> = {},
 ): Promise<TokenResponse> {
   const { refresh, audit } = services
   if (await request.hasClosed())
@@ -54,7 +54,7 @@ export async function auditedRefresh(
     const found: LoginFound = ({ id: target, username: actor }) => {
       known = { action, actor, target }
     }
-    return await refresh(token, { found, ...(clientId !== undefined && { clientId }) })
+    return await refresh(token, { ...refreshing, found })
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error
     if (known) await audit.recordRefusal(eventAt(request, { ...known, outcome: error.code }))

@@ -57,7 +57,7 @@ export const tokenEndpoint = (services: AuthServices) =>
       device_code: text.meta({ description: 'RFC 8628 §3.4.' }),
       refresh_token: text,
       scope: text.meta({
-        description: 'Of `client_credentials`: names of rights, which narrow what the token may do.',
+        description: 'Names of rights, which narrow what the token may do. Of a refresh: of what was granted.',
       }),
       resource: text.meta({
         description:
@@ -109,11 +109,12 @@ const refreshToken: Grant = async (request, form, services) => {
   const credentials = readClientCredentials(request, form)
   const token = form.required('refresh_token')
   const client = credentials && (await authenticatedClient(request, credentials, services))
-  const scope = form.get('scope')
-  if (scope !== undefined) await services.requireSameScope(token, { scope, clientId: client ?? null })
+  const sent = form.get('scope')
+  const scope = sent === undefined ? undefined : new Set(sent.split(' '))
+  if (scope) await services.requireGrantedScope(token, { scope, clientId: client ?? null })
   const audience = await audienceIn(form, services)
   if (form.get('resource') !== undefined) services.requireSameAudience(token, audience)
-  return auditedRefresh(request, token, services, client)
+  return auditedRefresh(request, token, services, { scope, ...(client !== undefined && { clientId: client }) })
 }
 
 /** The audience that `resource` chooses; null: that of the pair. @throws OAuthError `invalid_target`; Unavailable */

@@ -206,6 +206,80 @@ describeBackends('an attack on signing in', (openBackend) => {
     expect(formActionOf(asking.reply.headers)).toBe('a.b:')
   })
 
+  it('finds no answer on the way to a code that another status repeats, a cache keeps, a Referer tells or a frame holds', async () => {
+    const client = await registerClient(stack, { firstParty: false, rights: ['deal.read'] })
+    const browser = new Browser(await originOf(stack))
+    const signIn = (await askFor(browser, client)).page
+    const consent = await browser.signIn(signIn, 'carol', passwordOf('carol'))
+    const refused = await askFor(browser, client, { redirect_uri: 'https://evil.example/' })
+    const doubled = await browser.go('/oauth/authorize', { client_id: 'x' })
+    await allow(browser, consent)
+    const statuses = browser.answers.map(({ reply }) => reply.status)
+    expect(statuses).toEqual([303, 200, 303, 303, 200, 400, 400, 303])
+    expect([refused.page.reply.status, doubled.reply.status]).toEqual([400, 400])
+    for (const { url, reply } of browser.answers) {
+      const { pathname } = new URL(url)
+      const got = (name: string) => reply.headers.get(name)
+      expect({ pathname, cached: got('cache-control') }).toEqual({ pathname, cached: 'no-store' })
+      // Of a page, other sites learn the origin alone: its URL has the sealed request.
+      const isPage = reply.status !== 303
+      expect({ pathname, referrer: got('referrer-policy') }).toEqual({
+        pathname,
+        referrer: isPage ? 'strict-origin' : expect.stringMatching(/^(no-referrer|strict-origin)$/),
+      })
+      expect(got('content-security-policy')).toContain("frame-ancestors 'none'")
+    }
+  })
+
+  it('gets nothing to hold in a frame by prompt=none: each answer is a redirect to the client', async () => {
+    const [own, third] = [await registerClient(stack), await registerClient(stack, { firstParty: false, rights: [] })]
+    const closed = await registerClient(stack, { needsRight: 'user.manage' })
+    const nobody = new Browser(await originOf(stack))
+    const user = await signedInBrowser(stack, 'bob')
+    const silent: [Browser, TestClient, Record<string, string>, string][] = [
+      [nobody, own, {}, 'login_required'],
+      [user, own, { max_age: '0' }, 'login_required'],
+      [user, third, {}, 'consent_required'],
+      [user, closed, {}, 'access_denied'],
+      [user, own, { prompt: 'none login' }, 'invalid_request'],
+      [user, own, { scope: 'nothing' }, 'invalid_scope'],
+      [user, own, {}, ''],
+    ]
+    for (const [browser, client, more, error] of silent) {
+      stack.clock.advanceSeconds(1)
+      browser.answers.length = 0
+      const { page } = await askFor(browser, client, { prompt: 'none', ...more })
+      expect(browser.answers.map(({ reply }) => ({ status: reply.status, body: reply.text }))).toEqual([
+        { status: 303, body: '' },
+      ])
+      const { error: got = '', code } = answerOf(page)
+      expect({ error: got, hasCode: code !== undefined }).toEqual({ error, hasCode: error === '' })
+    }
+    // A pushed request, and one by a form, go the same way.
+    const asked = requestOf(own, { prompt: 'none', code_challenge: newVerifier().challenge })
+    expect((await user.go('/oauth/authorize', Object.fromEntries(asked))).url).toContain(`${own.redirectUri}?code=`)
+  })
+
+  it('is nobody by an id that is the name of a user, and a user of that name is no client (RFC 9700 §4.15)', async () => {
+    const client = await registerClient(stack, { kind: 'confidential' })
+    const { access: token } = await stack.logIn('admin')
+    const name = client.id
+    const made = await stack.auth.send('/users', { token, json: { username: name, password: passwordOf(name) } })
+    expect(made.status).toBe(201)
+    const own = await askTokens(stack, client, { grant_type: 'client_credentials' })
+    expect({ status: own.status, error: own.body.error }).toEqual({ status: 400, error: 'unauthorized_client' })
+    const { body } = await exchange(stack, client, await codeOf(await signedInBrowser(stack, name), client))
+    const [access, id] = [decodeJwt(String(body.access_token)), decodeJwt(String(body.id_token))]
+    expect(access).toMatchObject({ sub: name, client_id: client.id, sid: expect.not.stringMatching(client.id) })
+    expect(id).toMatchObject({ aud: client.id, sub: expect.not.stringMatching(client.id) })
+    const info = await stack.auth.send('/oauth/userinfo', { token: String(body.access_token) })
+    expect(info.body.sub).toBe(id.sub)
+    // To introspection it is a login, not the token of an API key of this id.
+    expect(await dealsWith(body.access_token)).toBe(403)
+    const again = await refresh(client, body.refresh_token)
+    expect(again.status).toBe(200)
+  })
+
   it('makes no browser forget what it stores, by a picture of another site', async () => {
     const { headers } = await stack.auth.send('/oauth/logout', { headers: { 'sec-fetch-site': 'cross-site' } })
     expect(headers.get('clear-site-data')).toBeNull()

@@ -74,6 +74,26 @@ describeBackends('the authorization code', (openBackend) => {
     expect(await dealsWith(String(refreshed.body.access_token))).toBe(200)
   })
 
+  it('gives logins whose refresh may ask for less, once, and never for more', async () => {
+    const browser = await signedInBrowser(stack, 'alice')
+    const asked = { scope: 'openid profile deal.read deal.hold' }
+    const first = await exchange(stack, client, await codeOf(browser, client, asked))
+    let { refresh_token } = first.body as { refresh_token: string }
+    const refresh = async (scope?: string) => {
+      const form = { grant_type: 'refresh_token', refresh_token, ...(scope !== undefined && { scope }) }
+      const { status, body } = await askTokens(stack, client, form)
+      if (status === 200) refresh_token = String(body.refresh_token)
+      const may = status === 200 ? decodeJwt(String(body.access_token)).scope : undefined
+      return { error: body.error, scope: body.scope, may, hasIdToken: body.id_token !== undefined }
+    }
+    const refused = { error: 'invalid_scope', scope: undefined, may: undefined, hasIdToken: false }
+    const given = (scope: string, may: string, hasIdToken: boolean) => ({ error: undefined, scope, may, hasIdToken })
+    expect(await refresh('deal.read')).toEqual(given('deal.read', 'deal.read', false))
+    expect(await refresh('deal.read openid')).toEqual(given('openid deal.read', 'deal.read', true))
+    for (const more of ['openid email', 'user.manage', 'x', ' ']) expect(await refresh(more)).toEqual(refused)
+    expect(await refresh()).toEqual(given(asked.scope, 'deal.read deal.hold', true))
+  })
+
   it('works once: a second use ends what came of the first', async () => {
     const browser = await signedInBrowser(stack, 'bob')
     const code = await codeOf(browser, client)

@@ -61,12 +61,11 @@ export const differences: readonly Difference[] = [
   of(/4\.8 a (short|long) verifier|blanks/, ['400 invalid_grant', '400 invalid_request'], 'RFC 7636 §4.6.'),
   of(
     /=client_credentials/,
-    ['401 invalid_client', '400 unsupported_grant_type'],
+    ['400 unauthorized_client', '400 unsupported_grant_type'],
     'API keys and services have this grant.',
   ),
   of(/token, unknown twice/, ['400 invalid_request', '200'], 'Nothing comes twice (RFC 6749 §3.2).'),
   of(/by GET/, ['405 invalid_request', '404'], 'RFC 9110 §15.5.6.'),
-  of(/a smaller scope/, ['400 invalid_scope', '200'], 'A login keeps its scope; a refresh may name it, and no less.'),
   of(/again after 1/, ['200, 200', '400 .*, 400 .*'], 'A client that lost the answer asks again, within a minute.'),
   of(/again after 2/, ['400 .*, 200', '400 .*, 400 .*'], 'The request of a client that asked twice may come late.'),
   of(/par: request_uri/, ['400 invalid_request', '400 request_uri_not_supported'], 'RFC 9126 §2.1.'),

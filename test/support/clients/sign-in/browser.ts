@@ -9,6 +9,8 @@ export interface Arrival {
 
 /** A browser. It stops where a redirect leads to another origin. */
 export class Browser {
+  /** Every answer that it got, also the redirects. */
+  readonly answers: Arrival[] = []
   readonly #origin: string
   #cookie: string | undefined
 
@@ -42,6 +44,7 @@ export class Browser {
       },
       ...(form && { body: new URLSearchParams(form).toString() }),
     })
+    this.answers.push({ url, reply })
     for (const line of reply.headers.getSetCookie()) this.#cookie = line.split(';', 1)[0]
     const location = reply.headers.get('location')
     if (reply.status !== 303 || location === null) return { url, reply }
