@@ -60,7 +60,7 @@ export interface SessionStore {
    * Moves the last-action time forward. False when the session is revoked, has expired, or is idle since `idleSince`.
    */
   move(keyHash: string, times: { readonly now: number; readonly idleSince: number }): Promise<boolean>
-  /** What hangs on one session, if it has not ended, hangs on another one from now on: logins, and devices it allowed. */
+  /** What hangs on one session, if it has not ended, hangs on another one from now on: logins and allowed devices. */
   inherit(sessions: { readonly from: string; readonly to: string }): Promise<void>
   /** The session of this key and its user, as long as it is stored, even if it is revoked or expired. */
   ownerOf(keyHash: string): Promise<SessionOwner | undefined>

@@ -1,4 +1,4 @@
-/** The attacks of RFC 9700 §4 (Best Current Practice for OAuth 2.0 Security), and the tests that show what becomes of each. */
+/** The attacks of RFC 9700 §4, and the tests that show what becomes of each. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
