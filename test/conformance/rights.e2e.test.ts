@@ -64,17 +64,6 @@ describeOnce('rights of commands', (openBackend) => {
     expect((await get(alice, path)).status).toBe(200)
   })
 
-  it('of an attribute update is 403 after the right was removed', async () => {
-    const { path, read } = await makeTwin(alice, 'OPEN')
-    const headers = { 'idempotency-key': `key-${randomUUID()}` }
-    const update = async (send: SendRequest) => put(send, path, { ...read, name: 'other' }, headers)
-    const first = await update(await daveWith('deal.read', 'deal.rename'))
-    expect(first.status).toBe(200)
-    expectMissing(await update(await daveWith()), 'deal.read')
-    expect((await update(await daveWith('deal.read', 'deal.rename'))).text).toBe(first.text)
-    expectMissing(await update(await daveWith('deal.rename')), 'deal.read')
-  })
-
   it('an attribute update that is refused still needs the rights of its use cases', async () => {
     const { path } = await makeTwin(alice, 'OPEN')
     const bob = await as('bob')

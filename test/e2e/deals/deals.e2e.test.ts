@@ -138,39 +138,6 @@ describeBackends('deals', (openBackend) => {
     expect((await ask(`/rest/v1/deals/${id.toUpperCase()}`)).body.id).toBe(id)
   })
 
-  it('refuses an owner who is no enabled user', async () => {
-    const reply = await post({ name: 'deal123', price: 1, ownerId: 'nobody' })
-    expectProblem(reply, 422, 'employee-unknown')
-  })
-
-  it('holds, replaces the reason, unholds; what is so already changes nothing', async () => {
-    const path = await create()
-    expectDeal(await put(`${path}/unhold`, {}), { status: 200, version: 1, changed: false })
-    expectDeal(await put(`${path}/hold`, { reason: 'one' }), { status: 200, version: 2, changed: true })
-    expectDeal(await put(`${path}/hold`, { reason: 'one' }), { status: 200, version: 2, changed: false })
-    const replaced = await ask(`${path}/hold`, { method: 'POST', json: { reason: 'two', reasonCode: 'why-not' } })
-    expectDeal(replaced, { status: 200, version: 3, changed: true })
-    expect(replaced.body).toMatchObject({ held: true, holdReason: 'two', holdReasonCode: 'why-not' })
-    expectDeal(await put(`${path}/hold`, { reason: 'two' }), { status: 200, version: 4, changed: true })
-    const unheld = await ask(`${path}/unhold`, { method: 'POST' })
-    expectDeal(unheld, { status: 200, version: 5, changed: true })
-    expect(unheld.body).toMatchObject({
-      held: false,
-      holdReason: null,
-      holdReasonCode: null,
-      heldAt: null,
-      heldBy: null,
-    })
-    expectDeal(await ask(`${path}/unhold`, { method: 'POST' }), { status: 200, version: 5, changed: false })
-    expect((await eventsOf(path)).map(({ sequence, dealVersion, type }) => [sequence, dealVersion, type])).toEqual([
-      [1, 1, 'deal.created'],
-      [2, 2, 'deal.held'],
-      [3, 3, 'deal.hold-reason-changed'],
-      [4, 4, 'deal.hold-reason-changed'],
-      [5, 5, 'deal.unheld'],
-    ])
-  })
-
   it('tells why, since when and by whom a deal is held, with the code if there is one', async () => {
     const path = await create()
     expectProblem(await ask(`${path}/holded`), 404, 'not-found')
@@ -206,36 +173,6 @@ describeBackends('deals', (openBackend) => {
     expect((await eventsOf(path)).map(({ type }) => type)).toEqual(['deal.created', 'deal.deleted'])
   })
 
-  it.each(['not-a-uuid', '%00', randomUUID(), '019a0000-0000-7000-8000-00000000000'])(
-    'knows no deal %s',
-    async (id) => {
-      expectProblem(await ask(`/rest/v1/deals/${id}`), 404, 'not-found')
-      expectProblem(await put(`/rest/v1/deals/${id}/hold`, { reason: 'x' }), 404, 'not-found')
-      expectProblem(await remove(`/rest/v1/deals/${id}`), 404, 'not-found')
-    },
-  )
-
-  it('lists deals by status and held, newest first, so many at a time', async () => {
-    const names = (reply: Reply) => (reply.body.items as { name: string }[]).map(({ name }) => name)
-    const [free, held] = [`free-${randomUUID()}`, `held-${randomUUID()}`]
-    await create({ name: free })
-    await put(`${await create({ name: held })}/hold`, { reason: 'test' })
-    const all = await ask('/rest/v1/deals')
-    expect(all.status).toBe(200)
-    expect(names(all).slice(0, 2)).toEqual([held, free])
-    expect(all.headers.get('cache-control')).toBe('private, no-cache')
-    expect((all.body.items as object[])[0]).not.toHaveProperty('tasks')
-    expect(names(await ask('/rest/v1/deals/?held=true'))[0]).toBe(held)
-    expect(names(await ask('/rest/v1/deals?held=true'))).not.toContain(free)
-    expect(names(await ask('/rest/v1/deals?held=false&status=open&limit=1'))).toEqual([free])
-    expect((await ask('/rest/v1/deals?status=completed')).body).toEqual({ items: [], nextCursor: null })
-  })
-
-  it.each(['limit=0', 'limit=201', 'limit=x', 'limit=', 'limit=1&limit=2', 'status=gone', 'held=maybe', 'unknown=1'])(
-    'refuses the list parameters %s',
-    async (query) => expectProblem(await ask(`/rest/v1/deals?${query}`), 400, 'invalid-parameter'),
-  )
-
   it('names the missing right, and shows nothing', async () => {
     const path = await create()
     const { access: bob } = await stack.logIn('bob')
@@ -267,42 +204,6 @@ describeBackends('deals', (openBackend) => {
         expect(reply.headers.get('etag')).toBe('"1"')
       }
       expect((await ask(path, { headers: { 'if-none-match': '"2"' } })).status).toBe(200)
-    })
-
-    it('changes a deal only while If-Match holds; 412 shows it as it is', async () => {
-      const path = await create()
-      const held = await put(`${path}/hold`, { reason: 'one' }, { 'if-match': '"1"' })
-      expect(held.status).toBe(200)
-      const attempts = [
-        await put(`${path}/hold`, { reason: 'two' }, { 'if-match': '"1"' }),
-        await put(`${path}/hold`, { reason: 'one' }, { 'if-match': '"1"' }),
-        await put(`${path}/unhold`, {}, { 'if-match': '"3", "0"' }),
-        await remove(path, { 'if-match': '"1"' }),
-      ]
-      for (const reply of attempts) {
-        expectProblem(reply, 412, 'precondition-failed')
-        expect(reply.body.current).toEqual(held.body)
-        expect(reply.headers.get('etag')).toBe('"2"')
-      }
-      expect((await ask(path)).text).toBe(held.text)
-      expect((await put(`${path}/hold`, { reason: 'two' }, { 'if-match': 'W/"2"' })).body.version).toBe(3)
-      expect((await put(`${path}/unhold`, {}, { 'if-match': '"1", "3"' })).body.version).toBe(4)
-      expect((await remove(path, { 'if-match': '*' })).status).toBe(204)
-      expectProblem(await put(`${path}/unhold`, {}, { 'if-match': '*' }), 404, 'not-found')
-    })
-
-    it('creates with If-None-Match: * only what is not there, and never with If-Match', async () => {
-      const deal = { id: randomUUID(), name: 'deal123', price: 1 }
-      expectProblem(await post(deal, { 'if-match': '*' }), 412, 'precondition-failed')
-      expect((await post(deal, { 'if-none-match': '*' })).status).toBe(201)
-      const again = await post(deal, { 'if-none-match': '*' })
-      expectProblem(again, 412, 'precondition-failed')
-      expect(again.body.current).toMatchObject({ id: deal.id, version: 1 })
-    })
-
-    it.each(['1', '"1', '"1" "2"', 'x, "1"', ''])('refuses If-Match: %s', async (tag) => {
-      const path = await create()
-      expectProblem(await put(`${path}/hold`, { reason: 'x' }, { 'if-match': tag }), 400, 'invalid-parameter')
     })
   })
 
@@ -346,17 +247,6 @@ describeBackends('deals', (openBackend) => {
       const refused = await ask(path, { method: 'PATCH', body: 'x', headers: { 'content-type': 'text/plain' } })
       expectProblem(refused, 415, 'unsupported-media-type')
       expect(refused.headers.get('accept-patch')).toBe(taken)
-    })
-
-    it('serves every route with and without a trailing slash', async () => {
-      for (const end of ['', '/']) {
-        const created = await ask(`/rest/v1/deals${end}`, { json: { name: 'deal123', price: 1 } })
-        expect(created.status).toBe(201)
-        const path = `/rest/v1/deals/${created.body.id}`
-        expect((await put(`${path}/hold${end}`, { reason: 'x' })).status).toBe(200)
-        expect((await ask(`${path}${end}`)).status).toBe(200)
-        expect((await remove(`${path}${end}`)).status).toBe(204)
-      }
     })
 
     it('names the versions there are to who asks for another', async () => {

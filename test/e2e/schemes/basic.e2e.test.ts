@@ -121,16 +121,6 @@ describeBackends('Basic authentication', (openBackend) => {
     }
   })
 
-  it('ends with its user', async () => {
-    const { username, password } = await newUser()
-    for (const [server, path] of routes()) expect((await server.send(path, basic(username, password))).status).toBe(200)
-    const disable = { method: 'PATCH', token: admin, json: { enabled: false } }
-    expect((await stack.auth.send(`/users/${username}`, disable)).status).toBe(200)
-    for (const [server, path] of routes()) {
-      expectProblem(await server.send(path, basic(username, password)), 401, 'invalid-credentials')
-    }
-  })
-
   it('verifies equal credentials that come at once only once', async () => {
     const { username, password } = await newUser()
     const { authorization = '' } = basic(username, password).headers ?? {}

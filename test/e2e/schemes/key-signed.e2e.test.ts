@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expectProblem, type Reply } from '../../support/clients/http-client.ts'
-import { keySignedClient, keySignedHeaders, keySignedToken } from '../../support/clients/scheme-clients/key-signed.ts'
+import { keySignedHeaders, keySignedToken } from '../../support/clients/scheme-clients/key-signed.ts'
 import { describeBackends, describeEmbedded } from '../../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack, type TestServer } from '../../support/worlds/stack.ts'
 import { withinASecond } from '../../support/worlds/within-a-second.ts'
@@ -157,27 +157,6 @@ describeBackends('key-signed tokens', (openBackend) => {
     await expectAll(keySignedHeaders(token, passwordOf('alice')), 401, 'invalid-token')
   })
 
-  it('end with a logout everywhere, a disabled user and a new password, but not with a logout', async () => {
-    const open = await keySignedClient.open(stack, 'carol')
-    const { headers } = await open({ method: 'GET', url: '' })
-    const { access } = await stack.logIn('carol')
-    expect((await stack.auth.send('/logout', { method: 'POST', token: access })).status).toBe(204)
-    await refusedAfter(headers, () => administer('POST', '/users/carol/logout'), 'login-ended')
-
-    const again = keySignedHeaders(await keySignedToken(stack.auth, { username: 'carol' }))
-    await refusedAfter(again, () => administer('PATCH', '/users/carol', { enabled: false }), 'principal-disabled')
-    await administer('PATCH', '/users/carol', { enabled: true })
-    await expectAll(again, 401, 'login-ended')
-
-    const third = keySignedHeaders(await keySignedToken(stack.auth, { username: 'carol' }))
-    const json = { oldPassword: passwordOf('carol'), newPassword: 'a good long password' }
-    const change = async () => {
-      const reply = await stack.auth.send('/users/carol/password', { method: 'PUT', headers: third, json })
-      expect(reply.status).toBe(204)
-    }
-    await refusedAfter(third, change, 'login-ended')
-  })
-
   it('without a name are anonymous: what anonymous may read they read, and they change nothing', async () => {
     const headers = keySignedHeaders(await keySignedToken(stack.auth, { username: 'bob', include: [] }))
     for (const deal of stack.deals) expectProblem(await deal.send('/rest/v1/deals', { headers }), 403, 'missing-right')
@@ -196,24 +175,6 @@ describeBackends('key-signed tokens', (openBackend) => {
     await administer('POST', '/users/bob/logout')
     expect((await askAll(headers)).map(({ status }) => status)).toEqual([200, 200, 200])
     await refusedAfter(headers, () => administer('POST', '/users/anonymous/logout'), 'login-ended')
-  })
-
-  it('are challenged for after Bearer', async () => {
-    for (const reply of await askAll({})) {
-      expectProblem(reply, 401, 'unauthenticated')
-      expect(reply.headers.get('www-authenticate')).toMatch(
-        /^Bearer realm="keyhold"(, resource_metadata="[^"]+")?, KeySigned realm="keyhold"/,
-      )
-      expect(reply.body.schemes).toContain('key-signed')
-    }
-  })
-
-  it('are refused from their expiry on', async () => {
-    const headers = keySignedHeaders(await keySignedToken(stack.auth, { username: 'alice' }))
-    expect((await askAll(headers)).map(({ status }) => status)).toEqual([200, 200, 200])
-    stack.clock.advanceSeconds(1800)
-    await expectAll(headers, 400, 'token-expired')
-    await expectAll({ ...headers, 'x-key-signed-password': 'AAAA' }, 400, 'token-expired')
   })
 })
 
@@ -240,22 +201,5 @@ describeEmbedded('without the scheme', (openBackend) => {
     } finally {
       await other.close()
     }
-  })
-})
-
-describe('an operator who wants 401 for expired tokens', () => {
-  describeEmbedded('gets it', (openBackend) => {
-    it('for key-signed ones too', async () => {
-      const other = await openStack(openBackend, { environment: { EXPIRED_TOKEN_STATUS: '401' } })
-      try {
-        const headers = keySignedHeaders(await keySignedToken(other.auth, { username: 'alice' }))
-        other.clock.advanceSeconds(1801)
-        for (const [server, path] of [[other.auth, '/me'] as const, [other.deal, '/rest/v1/deals'] as const]) {
-          expectProblem(await server.send(path, { headers }), 401, 'token-expired')
-        }
-      } finally {
-        await other.close()
-      }
-    })
   })
 })

@@ -164,42 +164,6 @@ describeBackends('cookie sessions', (openBackend) => {
       expect((await end('current', {}, { token: another.access })).status).toBe(204)
       expectProblem(await stack.deal.send('/rest/v1/deals', { token: another.access }), 401, 'login-ended')
     })
-
-    it('happens with logout everywhere, a new password, disabling and deletion', async () => {
-      const changes: Record<string, (username: string) => Promise<{ status: number }>> = {
-        logout: (name) => stack.auth.send(`/users/${name}/logout`, { token: admin, method: 'POST' }),
-        disabled: (name) =>
-          stack.auth.send(`/users/${name}`, { token: admin, method: 'PATCH', json: { enabled: false } }),
-        password: (name) =>
-          stack.auth.send(`/users/${name}/password`, {
-            token: admin,
-            method: 'PUT',
-            json: { newPassword: 'quite another one' },
-          }),
-        deleted: (name) => stack.auth.send(`/users/${name}`, { token: admin, method: 'DELETE' }),
-      }
-      for (const [what, change] of Object.entries(changes)) {
-        const user = await createUser()
-        const { cookie } = await signInAs(user)
-        expect((await readDeals(cookie)).status).toBe(200)
-        expect((await change(user.username)).status, what).toBeLessThan(300)
-        for (const reply of [await readDeals(cookie), await me(cookie)]) {
-          expect(reply.status, what).toBe(401)
-          expect(cookieSetBy(reply), what).toEqual(forgottenCookie)
-        }
-      }
-    })
-
-    it('spares the session that changed its own password', async () => {
-      const user = await createUser()
-      const [kept, ended] = [await signInAs(user), await signInAs(user)]
-      const json = { oldPassword: user.password, newPassword: 'a brand new password' }
-      const headers = { cookie: kept.cookie }
-      const reply = await stack.auth.send(`/users/${user.username}/password`, { method: 'PUT', json, headers })
-      expect(reply.status).toBe(204)
-      expect((await readDeals(kept.cookie)).status).toBe(200)
-      await expectEnded(ended.cookie)
-    })
   })
 
   describe('lists', () => {

@@ -97,34 +97,12 @@ describeEmbedded('signed requests of other clients', (openBackend) => {
       }
     })
 
-    it('are refused when anything that they cover is changed', async () => {
-      const fields = ['@method', '@path', '@query', 'content-type']
-      const headers = await signed(hmac, { ...list, fields })
-      const changed = [
-        sendTo({ ...list, fields, path: '/rest/v1/deals?limit=6&status=open' }, headers),
-        sendTo({ ...list, fields, path: '/rest/v1/deals/?limit=5&status=open' }, headers),
-        sendTo({ ...list, fields, method: 'HEAD' }, headers),
-        sendTo({ ...list, fields }, { ...headers, 'content-type': 'text/plain' }),
-        sendTo({ ...creation, body: body.replace('1', '2') }, await signed(hmac, creation)),
-      ]
-      for (const reply of await Promise.all(changed)) expect(reply.status).toBe(401)
-    })
-
     it('are refused at the other server, when they name it', async () => {
       const request = { method: 'GET', path: '/me', fields: ['@method', '@target-uri'] }
       const reply = await send(`${stack.auth.url}/me`, { headers: await signed(hmac, request) })
       expectProblem(reply, 401, 'invalid-signature')
       const own = await signed(hmac, { ...request, fields: ['@method', '@path'] })
       expect((await send(`${stack.auth.url}/me`, { headers: own })).body.scheme).toBe('signed-request')
-    })
-
-    it('are one credential: beside another, or in both forms, they are refused', async () => {
-      const headers = await signed(hmac, { ...list, fields: ['@method', '@path', '@query'] })
-      const { access } = await stack.logIn('alice')
-      const both = await sendTo({ ...list, fields: [] }, { ...headers, authorization: `Bearer ${access}` })
-      expectProblem(both, 400, 'several-credentials')
-      const twice = await sendTo({ ...list, fields: [], path: `${list.path}&apiKey=${hmac.id}` }, headers)
-      expectProblem(twice, 400, 'several-credentials')
     })
   })
 

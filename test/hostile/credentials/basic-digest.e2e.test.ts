@@ -78,49 +78,6 @@ describeOnce('hostile Basic and Digest credentials', (openBackend) => {
     opaque: undefined,
   })
 
-  it('are refused when they were made for another request', async () => {
-    const nonce = await askForNonce(stack.deal.url)
-    const deal = `/rest/v1/deals/${randomUUID()}`
-    const made = (count: number) => digestCredential({ username, secret, nonce, method: 'GET', uri: deal, count })
-    const others: [string, string][] = [
-      ['DELETE', deal],
-      ['GET', `${deal}?expand=allowed`],
-      ['GET', `${deal}/`],
-      ['GET', `${deal}/history`],
-      ['PUT', `${deal}/hold`],
-    ]
-    for (const [index, [method, path]] of others.entries()) {
-      const reply = await ask(stack.deal, path, [`authorization: ${made(index + 1)}`], method)
-      expectProblem(reply, 401, 'invalid-credentials')
-    }
-    expectProblem(await ask(stack.deal, deal, [`authorization: ${made(20)}`]), 404, 'not-found')
-    expect(await fingerprintOfData(stack.database)).toBe(before)
-  })
-
-  it('are one too many beside another', async () => {
-    const { access } = await stack.logIn(username)
-    const fingerprint = await fingerprintOfData(stack.database)
-    for (const [server, uri] of servers()) {
-      const nonce = await askForNonce(server.url)
-      const digest = `authorization: ${digestCredential({ username, secret, nonce, method: 'GET', uri, count: 1 })}`
-      const basic = `authorization: ${basicOf(username, passwordOf(username))}`
-      const cookie = 'cookie: keyhold_session=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
-      for (const lines of [
-        [digest, basic],
-        [basic, basic],
-        [digest, digest],
-        [basic, cookie],
-        [digest, cookie],
-      ]) {
-        expectProblem(await ask(server, uri, lines), 400, 'several-credentials')
-      }
-      const bearer = `authorization: Bearer ${access}`
-      expectProblem(await ask(server, uri, [bearer, basic]), 400, 'several-credentials')
-      expect((await ask(server, uri, [digest])).status).toBe(200)
-    }
-    expect(await fingerprintOfData(stack.database)).toBe(fingerprint)
-  })
-
   it.each([
     ['junk', 'Basic \x00\xff'],
     ['a long token', `Basic ${'A'.repeat(12_000)}`],

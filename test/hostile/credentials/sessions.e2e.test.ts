@@ -13,31 +13,16 @@ let before: string
 const key = 'A'.repeat(43)
 const values = [
   '',
-  ' ',
   'x',
   key,
-  `${key}A`,
-  key.slice(1),
-  `${key}=`,
   `"${key}"`,
   `${key.slice(1)}+`,
-  `${key.slice(1)}/`,
   "' or 1=1 --",
-  '%00',
-  '%41'.repeat(43),
-  '..',
-  '*',
-  '{}',
-  'null',
-  'undefined',
   '__proto__',
-  'constructor',
   'current',
   '0192f0c0-0000-7000-8000-000000000000',
   'x'.repeat(8000),
   '{keyhold}:1:session:x',
-  '$1',
-  '\t',
 ]
 
 /** Sends these bytes to the auth server. */
@@ -67,22 +52,19 @@ describeOnce('hostile sessions', (openBackend) => {
     expect(await fingerprintOfData(stack.database)).toBe(before)
   })
 
-  it.each(values.filter((value) => value.trim() !== '' && value !== '..'))(
-    'has no session %j to end',
-    async (value) => {
-      const { cookie } = await signIn(stack, 'carol')
-      const path = `/sessions/${encodeURIComponent(value)}`
-      const alone = await stack.auth.send(path, { method: 'DELETE' })
-      expect([401, 404]).toContain(alone.status)
-      expectProblemForm(alone)
-      if (value === 'current') return
-      const sent = { method: 'DELETE', headers: { cookie } }
-      const beside = await stack.auth.send(path, sent)
-      expect([400, 404]).toContain(beside.status)
-      expectProblemForm(beside)
-      expect((await stack.auth.send('/me', { headers: { cookie } })).status).toBe(200)
-    },
-  )
+  it.each(values.filter((value) => value !== ''))('has no session %j to end', async (value) => {
+    const { cookie } = await signIn(stack, 'carol')
+    const path = `/sessions/${encodeURIComponent(value)}`
+    const alone = await stack.auth.send(path, { method: 'DELETE' })
+    expect([401, 404]).toContain(alone.status)
+    expectProblemForm(alone)
+    if (value === 'current') return
+    const sent = { method: 'DELETE', headers: { cookie } }
+    const beside = await stack.auth.send(path, sent)
+    expect([400, 404]).toContain(beside.status)
+    expectProblemForm(beside)
+    expect((await stack.auth.send('/me', { headers: { cookie } })).status).toBe(200)
+  })
 
   it('refuses what is not even a path', async () => {
     for (const segment of ['%', '%zz', '%ff', '%00', 'a%2fb', '.%2e', ';', '%0d%0aset-cookie:a=b']) {
