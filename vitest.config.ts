@@ -1,11 +1,15 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { isEverything, isLongForm } from './test/support/campaign.ts'
 import { LeftOutReporter } from './test/support/left-out-reporter.ts'
 
 const isolated = [
-  'test/verify/{auth-client,principals,keys,credentials}/*.test.ts',
-  'test/deal-server/{auth-client,events}/*.test.ts',
+  'test/verify/auth-client/refuse-while-frozen.test.ts',
+  'test/verify/keys/key-store.test.ts',
+  'test/verify/principals/*.test.ts',
+  'test/deal-server/events/event-streams*.test.ts',
   'test/shared/platform/process/process.test.ts',
   'test/docs/routes-page.test.ts',
 ]
@@ -13,8 +17,19 @@ const isolated = [
 const all = ['test/**/*.test.ts']
 const long = ['test/long/**/*.test.ts']
 
-/** `npm run test:all` has run the other files over the embedded defaults before it runs everything. */
-const env = isEverything && !isLongForm ? { TEST_EMBEDDED: 'false' } : {}
+/** `npm run test:all` has run the files outside of `long` over the embedded defaults before it runs everything. */
+const isSecondRun = isEverything && !isLongForm
+const env = isSecondRun ? { TEST_EMBEDDED: 'false' } : {}
+
+/** What a file names in which something differs over PostgreSQL and Redis, or in whole matrices. */
+const differs = /\bdescribe[A-Z]\w+\(|isEverything|matrixOf|TEST_(DATABASE|REDIS|BROWSER)|redisServerInstalled/
+
+/** The files of the first run that would show the same again. */
+const shownBefore = () =>
+  readdirSync('test', { recursive: true, encoding: 'utf8' })
+    .map((name) => join('test', name))
+    .filter((name) => name.endsWith('.test.ts') && !differs.test(readFileSync(name, 'utf8')))
+const excluded = isSecondRun ? shownBefore() : []
 
 /** Begins with a long test of a short file: short files come last, so it would run alone at the end. */
 class LongFirst extends BaseSequencer {
@@ -39,9 +54,12 @@ export default defineConfig({
     sequence: { sequencer: LongFirst },
     projects: [
       // These replace modules and timers, so each file gets modules of its own.
-      { extends: true, test: { name: 'isolated', include: isolated, env } },
+      { extends: true, test: { name: 'isolated', include: isolated, exclude: excluded, env } },
       // The other files of a worker share their modules: loading these takes longer than most of the tests.
-      { extends: true, test: { name: 'shared', include: all, exclude: [...isolated, ...long], isolate: false, env } },
+      {
+        extends: true,
+        test: { name: 'shared', include: all, exclude: [...isolated, ...long, ...excluded], isolate: false, env },
+      },
       ...(isEverything ? [{ extends: true, test: { name: 'long', include: long, isolate: false } } as const] : []),
     ],
   },

@@ -11,7 +11,13 @@ import { makeTwin, type SendRequest, sendAs } from '../support/worlds/twins.ts'
 let stack: Stack
 let alice: SendRequest
 
-const as = async (username: string): Promise<SendRequest> => sendAs(stack.deal, (await stack.logIn(username)).access)
+const logins = new Map<string, Promise<SendRequest>>()
+/** This user, who logs in once: what a user may do follows without another login. */
+const as = (username: string): Promise<SendRequest> => {
+  const known = logins.get(username) ?? stack.logIn(username).then(({ access }) => sendAs(stack.deal, access))
+  logins.set(username, known)
+  return known
+}
 /** Dave, who has no role, with just these rights. */
 async function daveWith(...rights: string[]): Promise<SendRequest> {
   const { access: token } = await stack.logIn('admin')

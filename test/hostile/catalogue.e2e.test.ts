@@ -83,11 +83,11 @@ describeBackends('hostile values of the catalogue', (openBackend) => {
     expect((await send('/users?role=viewer')).status).toBe(200)
   })
 
-  it('twenty changes of one role at once all end, and the last one stands', async () => {
+  it('eight changes of one role at once all end, and the last one stands', async () => {
     await send('/roles', { name: 'clerk', rights: [] })
     const rights = ['deal.read', 'deal.hold', 'deal.rename']
     const changes = await Promise.all(
-      Array.from({ length: 20 }, (_, at) => send('/roles/clerk', { rights: [rights[at % 3]] }, 'PUT')),
+      Array.from({ length: 8 }, (_, at) => send('/roles/clerk', { rights: [rights[at % 3]] }, 'PUT')),
     )
     expect(new Set(changes.map(({ status }) => status))).toEqual(new Set([200]))
     expect((await send('/roles/clerk')).body.rights).toHaveLength(1)

@@ -57,13 +57,6 @@ const describeCommits = (openBackend: OpenBackend): void => {
 
   const historyOf = async (dealId: string) => (await store.history(dealId, { limit: 10, after: undefined })).items
 
-  it('a second creation of a deal finds the first', async () => {
-    const deal = newDeal()
-    expect(await store.commit(commitOf(deal))).toBe('committed')
-    expect(await store.commit(commitOf({ ...deal, name: 'another' }))).toBe('deal-exists')
-    expect((await store.load(deal.id, undefined)).deal?.name).toBe('deal123')
-  })
-
   it('a command id that is taken comes before all else, and undoes the commit', async () => {
     const key = { principalId: randomUUID(), commandId: 'once' }
     const [first, second] = [newDeal(), newDeal()]
@@ -83,13 +76,6 @@ const describeCommits = (openBackend: OpenBackend): void => {
     const changed = { ...deal, name: 'changed', version: 2 }
     expect(await store.commit(commitOf(changed, { before: deal }))).toBe('version-lost')
     expect(await store.commit(commitOf({ ...changed, sequence: 2 }, { before: deal }))).toBe('committed')
-  })
-
-  it('among commits at the same time, each has its own', async () => {
-    const key = { principalId: randomUUID(), commandId: 'many' }
-    const many = Array.from({ length: 8 }, () => newDeal())
-    const results = await Promise.all(many.map((deal) => store.commit(commitOf(deal, { key }))))
-    expect(results.sort()).toEqual([...Array(7).fill('command-taken'), 'committed'])
   })
 
   it('of two servers over the same deals never wait for each other: each change is written once', async () => {

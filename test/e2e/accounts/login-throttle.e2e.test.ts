@@ -46,20 +46,6 @@ describeBackends('guessing passwords', (openBackend) => {
     }
   })
 
-  it('tells one who is locked out nothing by Basic from the very address of the owner', async () => {
-    const address = '198.51.100.3'
-    for (const [server, path] of routes()) {
-      expect((await server.send(path, basic('admin', passwordOf('admin'), address))).status).toBe(200)
-    }
-    for (let guess = 0; guess < 3; guess += 1)
-      await stack.deal.send('/rest/v1/deals', basic('admin', 'a guess', address))
-    for (const [server, path] of routes()) {
-      for (const password of [passwordOf('admin'), 'another guess', passwordOf('admin')]) {
-        expectProblem(await server.send(path, basic('admin', password, address)), 429, 'too-many-attempts')
-      }
-    }
-  })
-
   it('tells one who is locked out nothing of the password of a key-signed token', async () => {
     const password = passwordOf('admin')
     const json = { username: 'admin', password, include: ['username', 'password'] }

@@ -168,13 +168,6 @@ describeBackends('introspection and revocation of tokens', (openBackend) => {
     },
   )
 
-  it('tells that a revoked key-signed token is no longer active', async () => {
-    const token = await keySignedToken(stack.auth, { username: 'alice' })
-    expect((await introspect(token)).body).toMatchObject({ active: true, token_type: 'KeySigned' })
-    expect((await postForm(stack, '/oauth/revoke', { token, token_type_hint: 'access_token' })).status).toBe(200)
-    expect((await introspect(token)).body).toEqual({ active: false })
-  })
-
   it('ends one token of a key at /logout too, for whoever holds it', async () => {
     const [token, sister] = [await keyToken(), await keyToken()]
     for (let round = 0; round < 2; round += 1) {

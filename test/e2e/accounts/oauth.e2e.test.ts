@@ -124,28 +124,6 @@ describeBackends('OAuth', (openBackend) => {
     expect((await discover()).protected_resources).toEqual([metadata.resource])
   })
 
-  it('judges the resource that a token is asked for (RFC 8707)', async () => {
-    const origin = String(stack.environment.DEAL_PUBLIC_ORIGIN)
-    for (const resource of [origin, `${origin}/`, stack.auth.url, 'deals']) {
-      const { status, body } = await asKey({ ...clientCredentials, resource })
-      expect(status).toBe(200)
-      expect((await deals(String(body.access_token))).status).toBe(200)
-    }
-    const foreign = ['https://elsewhere.example', `${origin}/rest`, `${origin}#part`, 'Deals', 'deals#part']
-    for (const resource of foreign) {
-      expectOAuthError(await asKey({ ...clientCredentials, resource }), 400, 'invalid_target')
-    }
-    const { refresh } = await stack.logIn('alice')
-    const form = { grant_type: 'refresh_token', refresh_token: refresh }
-    expectOAuthError(
-      await postForm(stack, '/oauth/token', { ...form, resource: 'https://elsewhere.example' }),
-      400,
-      'invalid_target',
-    )
-    // The refused request has not used the token up.
-    expect((await postForm(stack, '/oauth/token', { ...form, resource: origin })).status).toBe(200)
-  })
-
   it('serves openid-client: discovery, refresh, revocation', async () => {
     const config = await client.discovery(new URL(stack.auth.url), 'keyhold', undefined, client.None(), {
       algorithm: 'oauth2',
@@ -174,29 +152,6 @@ describeBackends('OAuth', (openBackend) => {
     expect(payload).toMatchObject({ sub: 'alice', client_id: hmac.id, sid: hmac.id })
     expect(payload.scope).toBeUndefined()
     expect(decodeProtectedHeader(token).typ).toBe('at+jwt')
-  })
-
-  it('refreshes with the rights of the moment, with the same rotation as /refresh', async () => {
-    const { refresh } = await stack.logIn('bob')
-    const form = { grant_type: 'refresh_token', refresh_token: refresh, client_id: 'keyhold' }
-    const first = await postForm(stack, '/oauth/token', form)
-    expect(first.body).toMatchObject({ token_type: 'Bearer', expires_in: 1800, refresh_expires_in: 86_400 })
-    expect(first.headers.get('cache-control')).toBe('no-store')
-    const again = await stack.auth.send('/refresh', { method: 'POST', token: refresh })
-    expect(again.body.refresh_token).toBe(first.body.refresh_token)
-    const { client_id: _named, ...unnamed } = form
-    const second = await postForm(stack, '/oauth/token', {
-      ...unnamed,
-      refresh_token: String(first.body.refresh_token),
-    })
-    expect(second.status).toBe(200)
-    const third = await postForm(stack, '/oauth/token', { ...form, refresh_token: String(second.body.refresh_token) })
-    expectOAuthError(await postForm(stack, '/oauth/token', form), 400, 'invalid_grant')
-    expectOAuthError(
-      await postForm(stack, '/oauth/token', { ...form, refresh_token: String(third.body.refresh_token) }),
-      400,
-      'invalid_grant',
-    )
   })
 
   it('lets no other client use a refresh token, which stays good', async () => {

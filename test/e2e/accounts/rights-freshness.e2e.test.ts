@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expectProblem } from '../../support/clients/http-client.ts'
-import { describeBackends, describePostgresAndRedis } from '../../support/stores/backends.ts'
+import { describePostgresAndRedis } from '../../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack, type TestServer } from '../../support/worlds/stack.ts'
 import { withinASecond } from '../../support/worlds/within-a-second.ts'
 
@@ -32,7 +32,16 @@ const refusedEverywhere = async (change: () => Promise<unknown>, status: number,
 
 const restore = () => patch('carol', { roles: ['agent'], enabled: true })
 
-const suite = () => {
+/** The same with Redis is `test/conformance/schemes.e2e.test.ts`, by every scheme. */
+describePostgresAndRedis('with Redis stopped, what was taken away', (openBackend) => {
+  beforeAll(async () => {
+    stack = await openStack(openBackend, { dealServers: 2 })
+    const { access } = await stack.logIn('carol')
+    for (const deal of stack.deals) expect((await create(deal, access)).status).toBe(201)
+    await stack.redis?.kill()
+  })
+  afterAll(() => stack.close())
+
   it('refuses a right that was taken away, at both deal servers, though the token is valid', async () => {
     await refusedEverywhere(() => patch('carol', { roles: ['viewer'] }), 403, 'missing-right')
     const { access } = await stack.logIn('carol')
@@ -61,26 +70,6 @@ const suite = () => {
     expect((await stack.auth.send('/logout', { method: 'POST', token: access })).status).toBe(204)
     for (const reply of await bothAnswer(access, { from: 201, to: 401 })) expectProblem(reply, 401, 'login-ended')
   })
-}
-
-describeBackends('what was taken away is refused by both deal servers', (openBackend) => {
-  beforeAll(async () => {
-    stack = await openStack(openBackend, { dealServers: 2 })
-  })
-  afterAll(() => stack.close())
-  suite()
-})
-
-describePostgresAndRedis('with Redis stopped', (openBackend) => {
-  beforeAll(async () => {
-    stack = await openStack(openBackend, { dealServers: 2 })
-    const { access } = await stack.logIn('carol')
-    for (const deal of stack.deals) expect((await create(deal, access)).status).toBe(201)
-    await stack.redis?.kill()
-  })
-  afterAll(() => stack.close())
-
-  describe('what was taken away is refused by both deal servers', suite)
 
   it('every request still answers', async () => {
     const { access, refresh } = await stack.logIn('admin')

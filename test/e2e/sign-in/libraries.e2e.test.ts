@@ -5,6 +5,7 @@ import * as openid from 'openid-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { registerClient, signedInBrowser } from '../../support/clients/sign-in/applications.ts'
 import type { Browser } from '../../support/clients/sign-in/browser.ts'
+import { matrixForm, matrixOf } from '../../support/matrix.ts'
 import { rsaPair } from '../../support/rsa-pair.ts'
 import { describeBackends } from '../../support/stores/backends.ts'
 import { openStack, type Stack } from '../../support/worlds/stack.ts'
@@ -16,10 +17,9 @@ const pem = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
 const methods = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 type Method = (typeof methods)[number]
 
-const ways = methods.flatMap((method) =>
-  [false, true].flatMap((isPushed) =>
-    (method === 'none' ? [true] : [true, false]).map((hasPkce) => ({ method, isPushed, hasPkce })),
-  ),
+const ways = matrixOf(
+  { method: methods, isPushed: [false, true], hasPkce: [true, false] },
+  ({ method, hasPkce }) => hasPkce || method !== 'none',
 )
 const title = '$method, pushed: $isPushed, PKCE: $hasPkce'
 const scope = 'openid profile roles offline_access'
@@ -29,7 +29,7 @@ let browser: Browser
 let issuer: URL
 let key: CryptoKey
 
-describeBackends('applications sign people in by a library', (openBackend) => {
+describeBackends(`applications sign people in by a library: ${matrixForm}`, (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
     browser = await signedInBrowser(stack, 'alice')

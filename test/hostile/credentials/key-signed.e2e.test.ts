@@ -301,22 +301,4 @@ describeOnce('passwords beside key-signed tokens', (openBackend) => {
     const reply = await sendRaw(stack.auth.port, request)
     expect(reply && { status: reply.status, code: reply.body.code }).toEqual({ status: 400, code: 'invalid-parameter' })
   })
-
-  it('count as guesses once each, together with those at a login, and end a remembered right one too', async () => {
-    const right = keySignedHeaders(token, passwordOf('alice'))
-    expect((await askBoth(right)).map(({ status }) => status)).toEqual([200, 200])
-    const wrong = (password: string) => keySignedHeaders(token, password)
-    const [auth, deal] = await askBoth(wrong('wrong password 1'))
-    for (const reply of [auth, deal]) reply && expectProblem(reply, 401, 'invalid-credentials')
-    const json = { username: 'alice', password: 'wrong password 2' }
-    expectProblem(await stack.auth.send('/key-signed-tokens', { json }), 401, 'invalid-credentials')
-    for (const reply of await askBoth(wrong('wrong password 3'))) {
-      expectProblem(reply, 429, 'too-many-attempts')
-      expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0)
-    }
-    expectProblem(await stack.auth.send('/key-signed-tokens', { json }), 429, 'too-many-attempts')
-    for (const reply of await askBoth(right)) expectProblem(reply, 429, 'too-many-attempts')
-    const other = keySignedHeaders(await keySignedToken(stack.auth, { username: 'bob' }))
-    expect((await askBoth(other)).map(({ status }) => status)).toEqual([200, 200])
-  })
 })

@@ -238,17 +238,6 @@ describeOnce('OAuth requests that cannot be accepted', (openBackend) => {
     expect((await postForm(stack, '/oauth/token', { ...clientCredentials, ...good })).status).toBe(200)
   })
 
-  it('refuses refresh tokens that are none', async () => {
-    const { access } = await stack.logIn('alice')
-    for (const refresh_token of ['junk', access, 'x'.repeat(9000), `${access}\0`, 'ünïcode'])
-      expectOAuthError(
-        await postForm(stack, '/oauth/token', { grant_type: 'refresh_token', refresh_token }),
-        400,
-        'invalid_grant',
-      )
-    expectOAuthError(await postForm(stack, '/oauth/token', { grant_type: 'refresh_token' }), 400, 'invalid_request')
-  })
-
   it('changes nothing by any of that', async () => {
     const planted = `planted-${randomUUID()}`
     rememberSecret(planted)

@@ -1,4 +1,4 @@
-import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -13,7 +13,6 @@ import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts
 let stack: Stack
 let keyRing: KeyRing
 let access: string
-let _refresh: string
 /** Where a token that names its own key would have it fetched from. */
 let bait: Server
 let baitUrl: string
@@ -35,15 +34,11 @@ const rs256 =
   (key: KeyObject): Sign =>
   (input) =>
     sign('RSA-SHA256', Buffer.from(input), key)
-const _hs256 =
-  (secret: string | Buffer): Sign =>
-  (input) =>
-    createHmac('sha256', secret).update(input).digest()
 
 describeEmbedded('tokens that somebody forged', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
-    ;({ access, _refresh } = await stack.logIn('admin'))
+    access = (await stack.logIn('admin')).access
     const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
     keyRing = await openKeyRing({ directory: stack.environment.KEYS_DIR ?? '', passphrase: undefined }, log as never)
     const jwk = { ...(await exportJWK(attacker.publicKey)), kid: 'bait', alg: 'RS256', use: 'sig' }
