@@ -5,6 +5,17 @@ import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { type FleetNonce, type FleetUser, newFleetUser, pathOf } from '../../support/clients/fleet-clients.ts'
 import { expectProblem, send } from '../../support/clients/http-client.ts'
 import { askForNonce } from '../../support/clients/scheme-clients/digest.ts'
+import {
+  answerOf,
+  codeOf,
+  exchange,
+  newVerifier,
+  registerClient,
+  requestOf,
+  signedInBrowser,
+} from '../../support/clients/sign-in/applications.ts'
+import { Browser, hiddenFields } from '../../support/clients/sign-in/browser.ts'
+import { answerOn, beginOn, poll, type TestDevice } from '../../support/clients/sign-in/devices.ts'
 import { describePostgresAndRedis } from '../../support/stores/backends.ts'
 import { type Fleet, type Member, openFleet } from '../../support/worlds/fleet.ts'
 import { logIn, passwordOf, type TestServer } from '../../support/worlds/stack.ts'
@@ -121,6 +132,8 @@ describePostgresAndRedis('secrets are rotated without a failed request', (openBa
     const token = await adminToken(one)
     const first = await newFleetUser(one.server)
     let waiting: string[] = []
+    const { begin, finish } = await signInsOver([one, two])
+    let signIns: SignIns | undefined
     const everything = async () => {
       for (const [here, there] of [[one, two] as const, [two, one] as const]) {
         await expectAccepted(await newFleetUser(here.server), [there])
@@ -128,6 +141,10 @@ describePostgresAndRedis('secrets are rotated without a failed request', (openBa
       }
       await expectAccepted(first, fleet.members)
       for (const refreshToken of waiting) await refreshed(one.server, refreshToken)
+      for (const member of fleet.auths) {
+        if (signIns) expect(await finish(signIns, member)).toEqual(allGood)
+        signIns = await begin(member)
+      }
       waiting = [await newRefreshToken(one.server), await newRefreshToken(two.server)]
       await expectCursorsGood(fleet.members, token)
     }
@@ -166,7 +183,74 @@ describePostgresAndRedis('secrets are rotated without a failed request', (openBa
     expectProblem(await send(signed?.url ?? ''), 503, 'unavailable')
     await refreshed(one.server, await newRefreshToken(two.server))
   })
+
+  it('SECRETS_KEY needs the first round: without it sign-ins that are under way are refused, in words', async () => {
+    await open(2, 0, { SECRETS_KEY: oldKey })
+    const [one, two] = fleet.auths as [Member, Member]
+    const { begin, finish } = await signInsOver([one, two])
+    await two.restart({ SECRETS_KEY: newKey })
+    // The page is of the first server, and opens what it has sealed itself.
+    const refused = { page: 503, pushed: 503, code: 503, device: 503, another: 400 }
+    expect(await finish(await begin(one), two)).toEqual(refused)
+    await two.restart({ SECRETS_KEY: `${newKey},${oldKey}` })
+    expect(await finish(await begin(one), two)).toEqual(allGood)
+  })
 })
+
+/** Sign-ins that are under way: a request on the page, a pushed one, a code, and devices that were allowed. */
+interface SignIns {
+  readonly page: string
+  readonly pushed: string
+  readonly code: Awaited<ReturnType<typeof codeOf>>
+  readonly verifier: string
+  readonly device: TestDevice
+  /** Of a client without a secret. */
+  readonly another: TestDevice
+}
+
+const allGood = { page: 200, pushed: 200, code: 200, device: 200, another: 200 }
+
+/** Signs in by the pages of the first server, and asks for tokens at whichever. */
+async function signInsOver([first]: readonly [Member, Member]) {
+  const at = ({ server }: Member) => ({ auth: server, logIn: (name: string) => logIn(server, name, passwordOf(name)) })
+  const client = await registerClient(at(first), { kind: 'confidential' })
+  const browser = await signedInBrowser(at(first), 'alice')
+  const begin = async (member: Member): Promise<SignIns> => {
+    const { verifier, challenge } = newVerifier()
+    const asked = requestOf(client, { code_challenge: challenge })
+    const signedOut = await new Browser(first.server.url).go(`/oauth/authorize?${asked}`)
+    const { body } = await member.server.send('/oauth/par', {
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: `${asked}&client_secret=${client.secret}`,
+    })
+    const pushed = new URLSearchParams({ client_id: client.id, request_uri: String(body.request_uri) })
+    const [device, another] = [await beginOn(at(member), client), await beginOn(at(member))]
+    for (const one of [device, another]) await answerOn(browser, one, 'allow')
+    const page = hiddenFields(signedOut.reply.text).return_to ?? ''
+    return {
+      page,
+      pushed: `/oauth/authorize?${pushed}`,
+      code: await codeOf(browser, client),
+      verifier,
+      device,
+      another,
+    }
+  }
+  const finish = async ({ page, pushed, code, verifier, device, another }: SignIns, member: Member) => {
+    const byBrowser = async (url: string) => {
+      const { code: got = '' } = answerOf(await browser.go(url))
+      return (await exchange(at(member), client, { code: got, verifier })).status
+    }
+    return {
+      page: await byBrowser(page),
+      pushed: await byBrowser(pushed),
+      code: (await exchange(at(member), client, code)).status,
+      device: (await poll(at(member), device)).status,
+      another: (await poll(at(member), another)).status,
+    }
+  }
+  return { begin, finish }
+}
 
 const newRefreshToken = async (auth: TestServer) => (await logIn(auth, 'alice', passwordOf('alice'))).refresh
 

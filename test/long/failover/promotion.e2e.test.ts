@@ -4,15 +4,23 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { campaign } from '../../support/campaign.ts'
+import type { Reply } from '../../support/clients/http-client.ts'
 import { openSender, type SendWith } from '../../support/clients/scheme-clients/send-with.ts'
 import { sessionClient } from '../../support/clients/scheme-clients/session.ts'
 import { signedRequestClient } from '../../support/clients/scheme-clients/signed-request.ts'
+import {
+  askTokens,
+  codeOf,
+  exchange,
+  registerClient,
+  signedInBrowser,
+} from '../../support/clients/sign-in/applications.ts'
 import { eventually } from '../../support/eventually.ts'
 import { findPostgresBinaries } from '../../support/processes/stores/postgres-server.ts'
 import { type PromotablePostgres, startPromotablePostgres } from '../../support/processes/stores/promotable-postgres.ts'
 import { redisServerInstalled } from '../../support/processes/stores/redis-server.ts'
 import { openPostgresAndRedis } from '../../support/stores/backends.ts'
-import { openStack, type Stack } from '../../support/worlds/stack.ts'
+import { openStack, type Stack, type TestServer } from '../../support/worlds/stack.ts'
 
 const binaries = findPostgresBinaries()
 const canRun = binaries !== undefined && redisServerInstalled
@@ -123,6 +131,77 @@ describe.skipIf(!canRun)('after a promotion', () => {
       expect((await stack.logIn('alice')).access).toBeDefined()
       const { body } = await stack.auth.send('/users/bob', { token: admin })
       expect(body.roles).toEqual(['viewer'])
+    },
+  )
+
+  const steps = ['authorize', 'exchange', 'refresh', 'sign out'] as const
+  it.each(steps.flatMap((step) => [false, true].map((isLost) => ({ step, isLost }))))(
+    'a sign-in goes on where it was before it: after $step, which was lost: $isLost',
+    async ({ step: last, isLost }) => {
+      await postgres.renewStandby()
+      admin = (await stack.logIn('admin')).access
+      await change('bob', { roles: ['viewer'], enabled: true })
+      const client = await registerClient(stack)
+      const browser = await signedInBrowser(stack, 'bob')
+      const ask = async (asked: () => Promise<Reply>) => {
+        const { status, body } = await asked()
+        return status === 200 ? body : `${status} ${body.error}`
+      }
+      const login = { code: { code: '', verifier: '' }, access: '', refresh: '', former: '' }
+      const keep = (body: unknown) => {
+        if (typeof body === 'string') return body
+        const { access_token, refresh_token } = body as Record<string, string>
+        login.former = login.refresh
+        login.access = String(access_token)
+        login.refresh = String(refresh_token)
+        return '200'
+      }
+      const refreshWith = (refresh_token: string) =>
+        ask(() => askTokens(stack, client, { grant_type: 'refresh_token', refresh_token }))
+      const statusOf = async (server: TestServer, path: string) =>
+        login.access === '' ? 401 : (await server.send(path, { token: login.access })).status
+      const isHonoured = async () => (await statusOf(stack.deal, '/rest/v1/deals')) === 200
+      const run = {
+        authorize: async () => {
+          login.code = await codeOf(browser, client)
+          return '200'
+        },
+        exchange: async () => keep(await ask(() => exchange(stack, client, login.code))),
+        refresh: async () => keep(await refreshWith(login.refresh)),
+        'sign out': async () => {
+          const { reply } = await browser.go('/sessions/current', { _method: 'DELETE' })
+          return reply.status === 204 ? '200' : `${reply.status}`
+        },
+      }
+      const at = steps.indexOf(last)
+      for (const step of steps.slice(0, at)) expect(await run[step]()).toBe('200')
+      if (isLost) await postgres.cutStandbyOff()
+      expect(await run[last]()).toBe('200')
+      await postgres.promote()
+      // Whoever asks now is told to come again, or gets what is right.
+      expect([200, 401, 503]).toContain(await statusOf(stack.deal, '/rest/v1/deals'))
+      expect([200, 401, 403, 503]).toContain(await statusOf(stack.auth, '/oauth/userinfo'))
+      await eventually(() => change('dave', { roles: [] }))
+      const goesOn = steps.slice(at + 1)
+      if (isLost && last === 'exchange') {
+        expect(await refreshWith(login.refresh)).toBe('400 invalid_grant')
+        expect(await run.exchange()).toBe('200')
+      }
+      if (isLost && last === 'refresh') {
+        // The token before it is not used up there, and goes on.
+        expect(await refreshWith(login.refresh)).toBe('400 invalid_grant')
+        expect(keep(await refreshWith(login.former))).toBe('200')
+      }
+      if (isLost && last === 'sign out') {
+        // The session is there again, without its cookie, and so is the login: neither is there alone.
+        expect(await isHonoured()).toBe(true)
+        expect(keep(await refreshWith(login.refresh))).toBe('200')
+        await stack.auth.send('/users/bob/logout', { method: 'POST', token: admin })
+      }
+      for (const step of goesOn) expect({ step, answer: await run[step]() }).toEqual({ step, answer: '200' })
+      expect(await refreshWith(login.refresh)).toBe('400 invalid_grant')
+      await eventually(async () => expect(await isHonoured()).toBe(false))
+      expect(await run.exchange()).toBe('400 invalid_grant')
     },
   )
 

@@ -4,6 +4,9 @@ import { passwordOf, type Stack } from '../../worlds/stack.ts'
 import { type Reply, rememberSecret } from '../http-client.ts'
 import { type Arrival, Browser } from './browser.ts'
 
+/** What signing in needs of a stack. */
+export type SignInStack = Pick<Stack, 'auth' | 'logIn'>
+
 /** A client that was registered. */
 export interface TestClient {
   readonly id: string
@@ -18,7 +21,7 @@ export const callback = 'https://app.example/callback'
 let made = 0
 
 /** Registers a client as `admin`: public and first-party unless told otherwise. */
-export async function registerClient(stack: Stack, values: object = {}): Promise<TestClient> {
+export async function registerClient(stack: SignInStack, values: object = {}): Promise<TestClient> {
   made += 1
   const { access } = await stack.logIn('admin')
   const base = { name: `application ${made}`, kind: 'public', firstParty: true, redirectUris: [callback] }
@@ -36,7 +39,7 @@ export function newVerifier() {
 }
 
 /** The origin that browsers see. */
-export const originOf = async (stack: Stack): Promise<string> => {
+export const originOf = async (stack: SignInStack): Promise<string> => {
   const { body } = await stack.auth.send('/.well-known/openid-configuration')
   return new URL(String(body.authorization_endpoint)).origin
 }
@@ -61,7 +64,7 @@ export const answerOf = ({ url }: Pick<Arrival, 'url'>): Readonly<Record<string,
   Object.fromEntries(new URL(url).searchParams)
 
 /** A browser in which this user is signed in. */
-export async function signedInBrowser(stack: Stack, username: string): Promise<Browser> {
+export async function signedInBrowser(stack: SignInStack, username: string): Promise<Browser> {
   const browser = new Browser(await originOf(stack))
   await browser.go('/sessions', {
     username,
@@ -86,7 +89,7 @@ export async function codeOf(
 
 /** Sends a form to the token endpoint as this client. */
 export async function askTokens(
-  stack: Stack,
+  stack: SignInStack,
   client: TestClient,
   form: Readonly<Record<string, string | undefined>>,
 ): Promise<Reply> {
@@ -103,7 +106,11 @@ export async function askTokens(
 }
 
 /** Exchanges a code. */
-export const exchange = (stack: Stack, client: TestClient, { code, verifier }: { code: string; verifier?: string }) =>
+export const exchange = (
+  stack: SignInStack,
+  client: TestClient,
+  { code, verifier }: { code: string; verifier?: string },
+) =>
   askTokens(stack, client, {
     grant_type: 'authorization_code',
     code,

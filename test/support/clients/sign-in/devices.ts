@@ -1,7 +1,6 @@
 /** Devices that sign people in with a stack (RFC 8628). */
-import type { Stack } from '../../worlds/stack.ts'
 import { type Reply, rememberSecret } from '../http-client.ts'
-import { askTokens, type TestClient } from './applications.ts'
+import { askTokens, type SignInStack, type TestClient } from './applications.ts'
 import { type Arrival, type Browser, hiddenFields } from './browser.ts'
 
 /** The client that is built in. */
@@ -15,7 +14,11 @@ export interface TestDevice {
 }
 
 /** Asks for a device authorization. */
-export const askDevice = (stack: Stack, { id, secret }: TestClient, more: Readonly<Record<string, string>> = {}) =>
+export const askDevice = (
+  stack: SignInStack,
+  { id, secret }: TestClient,
+  more: Readonly<Record<string, string>> = {},
+) =>
   stack.auth.send('/oauth/device_authorization', {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -24,7 +27,7 @@ export const askDevice = (stack: Stack, { id, secret }: TestClient, more: Readon
 
 /** Begins on a device. */
 export async function beginOn(
-  stack: Stack,
+  stack: SignInStack,
   client: TestClient = commandLine,
   more: Readonly<Record<string, string>> = {},
 ): Promise<TestDevice> {
@@ -35,7 +38,7 @@ export async function beginOn(
 }
 
 /** A poll. */
-export const poll = (stack: Stack, { client, deviceCode }: TestDevice): Promise<Reply> =>
+export const poll = (stack: SignInStack, { client, deviceCode }: TestDevice): Promise<Reply> =>
   askTokens(stack, client, {
     grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
     device_code: deviceCode,
