@@ -13,6 +13,7 @@ import { milliseconds } from '../logins/refresh-token-families.ts'
 import type { OAuthSystems } from '../oauth/oauth-systems.ts'
 import { accessRights } from '../store/access-tables.ts'
 import { s } from '../store/aliases.ts'
+import { rowIdOf } from '../store/built-in-clients.ts'
 import { consents } from '../store/client-tables.ts'
 import { sessions } from '../store/schema.ts'
 import { codeTtlSeconds, digestOf, sealCode } from './authorization-code.ts'
@@ -213,7 +214,9 @@ export async function readSignedIn(
 ): Promise<SignedIn | undefined> {
   if (sessionId === undefined) throw new ProblemError('unauthenticated', 'Only a session signs a browser in.')
   type Facts = Pick<SignedIn, 'authenticatedAt' | 'expiresAt' | 'factor' | 'consent'>
-  const [row] = await database.query<{ facts: Facts }>(...signedInSql({ sessionId, userId, clientId }))
+  const [row] = await database.query<{ facts: Facts }>(
+    ...signedInSql({ sessionId, userId, clientId: rowIdOf(clientId) }),
+  )
   return row && { ...row.facts, sessionId, userId, username, rights }
 }
 

@@ -3,6 +3,7 @@
  * the device gets a login by polling. That login outlives the session that allowed it.
  */
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { docsClientId } from '../../shared/protocol/access-token/access-token.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { KnownClient } from '../clients/client-secrets.ts'
 import type { TokenResponse } from '../logins/issue-tokens.ts'
@@ -111,6 +112,8 @@ export function createDeviceGrant(systems: OAuthSystems, page: string): DeviceGr
 
   return {
     begin: async (client, { scope, resource, clientAddress }) => {
+      if (client.id === docsClientId)
+        throw new OAuthError('unauthorized_client', 'This client signs in by pages alone.')
       const refuse = (...[code, description]: ConstructorParameters<typeof OAuthError>) =>
         new OAuthError(code, description)
       const lookUp = { known: lookUps(systems)(client), refuse }

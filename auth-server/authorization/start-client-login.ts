@@ -16,8 +16,8 @@ import type { OAuthSystems } from '../oauth/oauth-systems.ts'
 import { acceptedSqlOf } from '../principals/accepted-logins.ts'
 import { demandSql } from '../principals/demand-sql.ts'
 import { l, p, s, u } from '../store/aliases.ts'
+import { isBuiltInSql, rowIdOf } from '../store/built-in-clients.ts'
 import { clients, consents, deviceRequests } from '../store/client-tables.ts'
-import { isBuiltInSql, rowIdOf } from '../store/command-line-client.ts'
 import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import type { Person } from '../tokens/id-tokens.ts'
 import { type CodeContent, codeTtlSeconds } from './authorization-code.ts'
@@ -181,7 +181,7 @@ async function displace(
   { session, username }: GrantedLogin,
   client: KnownClient,
 ): Promise<void> {
-  const ids = displacedSql({ sessionId: session, clientId: client.id })
+  const ids = displacedSql({ sessionId: session, clientId: rowIdOf(client.id) })
   for (const { id } of await systems.database.query<{ id: string }>(...ids))
     await systems.revokeLogin({ id, username, reason: 'displaced' })
 }

@@ -4,11 +4,12 @@ import { validate as isUuid } from 'uuid'
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
-import { commandLineClientId } from '../../shared/protocol/access-token/access-token.ts'
+import { commandLineClientId, docsClientId } from '../../shared/protocol/access-token/access-token.ts'
+import { docsPages } from '../../shared/server/pages/first-pages.ts'
 import { ownResourceServer } from '../principals/rights.ts'
 import { l } from '../store/aliases.ts'
+import { builtInName } from '../store/built-in-clients.ts'
 import { clients } from '../store/client-tables.ts'
-import { commandLineName } from '../store/command-line-client.ts'
 import { type AcceptedSecrets, openSecrets, type SealedSecrets } from '../store/overlapping-secrets.ts'
 import type { AssociatedData } from '../store/sealing.ts'
 import type { AuthSystems } from '../systems/auth-systems.ts'
@@ -42,27 +43,27 @@ interface Row {
   readonly former: SealedSecrets['former']
 }
 
-/** The command line. Without redirect URIs, only the device grant is open to it. */
-const commandLine: KnownClient = {
-  id: commandLineClientId,
-  name: commandLineName,
+/** A client that is built in. Codes for it go to these URIs. */
+const builtInClient = (id: string, redirectUris: string[]): KnownClient => ({
+  id,
+  name: builtInName(id),
   kind: 'public',
   firstParty: true,
-  redirectUris: [],
-  postLogoutRedirectUris: [],
+  redirectUris,
+  postLogoutRedirectUris: redirectUris,
   rights: null,
   resourceServers: [ownResourceServer],
   needsRight: null,
   requirePkce: true,
   publicKeyPem: null,
   secrets: undefined,
-}
+})
 
 /** Reads a client; undefined when there is none. @throws Unavailable */
 export type ReadClient = (id: string) => Promise<KnownClient | undefined>
 
 /** Creates the function for one process. Concurrent callers share a statement. */
-export function createReadClient({ database, clock, sealing }: AuthSystems): ReadClient {
+export function createReadClient({ database, clock, sealing, publicOrigins }: AuthSystems): ReadClient {
   const readRow = gatherStatements<string, Row | undefined>({
     run: async (ids) => {
       const rows = await database.query<Row>(...readSql({ ids: [...new Set(ids)], now: rfc3339(clock.now()) }))
@@ -70,8 +71,11 @@ export function createReadClient({ database, clock, sealing }: AuthSystems): Rea
       return ids.map((id) => found.get(id))
     },
   })
+  // Without redirect URIs, only the device grant is open to the command line.
+  const builtIn = [builtInClient(commandLineClientId, []), builtInClient(docsClientId, docsPages(publicOrigins))]
   return async function readClient(id) {
-    if (id === commandLineClientId) return commandLine
+    const known = builtIn.find((client) => client.id === id)
+    if (known) return known
     const row = isUuid(id) ? await readRow(id.toLowerCase()) : undefined
     if (!row) return undefined
     const { client, sealed, former } = row

@@ -6,8 +6,8 @@ import { parameters } from '../../shared/platform/database/statement.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
 import { acceptedSqlOf, hasAudienceSqlOf, hasClientSql } from '../principals/accepted-logins.ts'
 import { f, l, p, s, u } from '../store/aliases.ts'
+import { builtInNameSql, clientIdSql, isBuiltInSql } from '../store/built-in-clients.ts'
 import { clients } from '../store/client-tables.ts'
-import { clientIdSql, commandLineName, isBuiltInSql } from '../store/command-line-client.ts'
 import { loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import type { LoginSystems } from './login-systems.ts'
 import { milliseconds } from './refresh-token-families.ts'
@@ -45,7 +45,7 @@ const viewSql = (
     'address', ${login.clientAddress}, 'userAgent', ${login.userAgent}, 'client', ${client}) as view`
 
 const clientOfSql = sql`case when ${isBuiltInSql(f.clientId)}
-  then json_build_object('id', ${clientIdSql(f.clientId)}, 'name', ${sql.raw(`'${commandLineName}'`)})
+  then json_build_object('id', ${clientIdSql(f.clientId)}, 'name', ${builtInNameSql(f.clientId)})
   else (select json_build_object('id', ${l.id}, 'name', ${l.name}) from ${clients} ${l} where ${l.id} = ${f.clientId}) end`
 
 const page = parameters({

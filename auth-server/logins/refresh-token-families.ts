@@ -17,7 +17,7 @@ import { acceptedFamilySql, acceptedSqlOf, hangsSql } from '../principals/accept
 import { demandSql } from '../principals/demand-sql.ts'
 import { type ReadPrincipal, readPrincipalSql, tokensAliveSince, toPrincipal } from '../principals/principal-record.ts'
 import { f, p, s, u } from '../store/aliases.ts'
-import { clientIdSql } from '../store/command-line-client.ts'
+import { clientIdSql } from '../store/built-in-clients.ts'
 import { loginExpiry, loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import type { RefreshTokenFamily, TokenTimes } from './refresh-token-family.ts'
 import { clientLoginSql, createRotate, proofSql, type Rotate, type Rotated, refreshEntries } from './rotate-families.ts'

@@ -4,8 +4,8 @@ import { alias } from 'drizzle-orm/pg-core'
 import { clockToleranceSeconds } from '../../shared/protocol/clock-tolerance.ts'
 import { resourceServers } from '../store/access-tables.ts'
 import { f, l, p, r, type s, u } from '../store/aliases.ts'
+import { isBuiltInSql } from '../store/built-in-clients.ts'
 import { clients } from '../store/client-tables.ts'
-import { isBuiltInSql } from '../store/command-line-client.ts'
 import { sessions } from '../store/schema.ts'
 import { demandSql } from './demand-sql.ts'
 import { ownResourceServer } from './rights.ts'
@@ -42,8 +42,8 @@ const isForSql: SQL = sql`case when ${f.audience} is null then ${sql.raw(`'${own
  * The client of family `f` exists with its audience, if it is of one with a row, and so does the session that it hangs
  * on.
  */
-export const hasClientSql: SQL = sql`(${f.clientId} is null or ${isBuiltInSql(f.clientId)} or (
-  exists (select 1 from ${clients} ${l} where ${l.id} = ${f.clientId} and ${isForSql}) and (not (${hangsSql})
+export const hasClientSql: SQL = sql`(${f.clientId} is null or ((${isBuiltInSql(f.clientId)}
+  or exists (select 1 from ${clients} ${l} where ${l.id} = ${f.clientId} and ${isForSql})) and (not (${hangsSql})
     or exists (select 1 from ${sessions} ${h} where ${h.id} = ${f.sessionId} and ${h.endedAt} is null))))`
 
 /**

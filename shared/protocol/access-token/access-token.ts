@@ -27,6 +27,9 @@ export const loginClientId = 'keyhold'
 /** `client_id` of the command line (`keyhold login --device`): a public client that is built in. */
 export const commandLineClientId = 'keyhold-cli'
 
+/** `client_id` of the documentation pages, `/docs`: a public client that is built in. */
+export const docsClientId = 'keyhold-docs'
+
 /** `client_id` of tokens for services behind a proxy (docs/forward-auth.md#token): no client of the user has them. */
 export const proxyClientId = 'keyhold-proxy'
 

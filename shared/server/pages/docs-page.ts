@@ -2,18 +2,19 @@
 
 import type { Operation } from '../../platform/http/operation.ts'
 import type { Route } from '../../platform/http/server/routes.ts'
+import { docsClientId } from '../../protocol/access-token/access-token.ts'
 import type { SchemeName } from '../../protocol/authentication/scheme.ts'
 import type { ServerName } from '../../protocol/problems/catalogue.ts'
-import { html, nothing } from '../html/markup.ts'
+import { html, type Markup, nothing } from '../html/markup.ts'
 import { htmlType, type Policy, pageResponse, renderPage } from '../html/page.ts'
 import { pageAssets } from '../html/page-assets.ts'
-import { sessionForms } from './session-forms.ts'
+import { docsPages } from './first-pages.ts'
 
 /** The settings of the documentation pages. */
 export interface DocumentationSettings {
   readonly server: ServerName
   readonly publicOrigins: Readonly<Record<ServerName, string>>
-  /** The enabled schemes. Without `session`, the page has no sign-in form. */
+  /** The enabled schemes. Without `session` and `bearer`, nobody signs in on the page. */
   readonly schemes: readonly SchemeName[]
   readonly expiredTokenStatus: number
 }
@@ -40,7 +41,7 @@ export const docsRoutes = (settings: DocumentationSettings): Route[] =>
 
 function pageRoute(place: Place, settings: DocumentationSettings): Route {
   let text: string | undefined
-  const policy = policyOf(settings)
+  const policy = policyOf(place, settings)
   return {
     methods: ['GET'],
     path: place.base,
@@ -60,27 +61,54 @@ const assetRoute = (place: Place): Route => ({
   handle: pageAssets.respond,
 })
 
+/** The URL of a page that signs people in; undefined for one that does not. */
+function signInUrl({ base }: Place, { server, publicOrigins, schemes }: DocumentationSettings): string | undefined {
+  const hasSchemes = schemes.includes('session') && schemes.includes('bearer')
+  return hasSchemes ? docsPages(publicOrigins).find((url) => url === publicOrigins[server] + base) : undefined
+}
+
 /**
  * The content security policy. Swagger UI needs the images in its style sheet (`data:`) and calls to the server that it
- * documents. The response to a form redirects back to this page, and browsers apply `form-action` to redirects, too.
+ * documents, and signing in needs those to the auth server. To sign out is a form whose response redirects back to this
+ * page, and browsers apply `form-action` to redirects, too.
  */
-function policyOf({ server, publicOrigins, schemes }: DocumentationSettings): Policy {
-  const own = publicOrigins[server]
+function policyOf(place: Place, settings: DocumentationSettings): Policy {
+  const { auth, [settings.server]: own } = settings.publicOrigins
+  const signsIn = signInUrl(place, settings) !== undefined
   return {
     'script-src': ["'self'"],
     'img-src': ["'self'", 'data:'],
-    'connect-src': ["'self'", own],
-    ...(schemes.includes('session') && { 'form-action': [publicOrigins.auth, own] }),
+    'connect-src': ["'self'", own, ...(signsIn ? [auth] : [])],
+    ...(signsIn && { 'form-action': [auth, own] }),
   }
 }
 
 const names: Readonly<Record<ServerName, string>> = { auth: 'auth server', deal: 'deal server' }
 
-function renderDocs({ base, document }: Place, { server, publicOrigins, schemes }: DocumentationSettings): string {
+/** What `docs.js` makes a sign-in of, if there is one. */
+const signIn = (
+  authOrigin: string,
+  page: string | undefined,
+): Markup => html`<section class="session" aria-labelledby="session-heading">
+<h2 id="session-heading">Sign in</h2>
+<p id="who" role="status">A request carries one credential, and no cookie: give any with <b>Authorize</b>, such as the access token of <code>POST /login</code>.</p>
+${
+  page === undefined
+    ? nothing
+    : html`<button type="button" id="sign-in" data-auth="${authOrigin}" data-client="${docsClientId}" data-page="${page}" hidden>Sign in</button>
+<form id="sign-out" method="post" action="${authOrigin}/oauth/logout" hidden>
+<input type="hidden" name="post_logout_redirect_uri" value="${page}">
+<button>Sign out</button>
+</form>`
+}
+</section>`
+
+function renderDocs(place: Place, settings: DocumentationSettings): string {
+  const { base, document } = place
+  const { server, publicOrigins } = settings
   const { auth, deal, [server]: own } = publicOrigins
   const other =
     server === 'auth' ? { name: names.deal, page: `${deal}/rest/docs` } : { name: names.auth, page: `${auth}/docs` }
-  const forms = schemes.includes('session') ? sessionForms({ authOrigin: auth, returnTo: own + base }) : nothing
   return renderPage({
     title: `Keyhold ${names[server]}`,
     base,
@@ -95,7 +123,7 @@ function renderDocs({ base, document }: Place, { server, publicOrigins, schemes 
 </nav>
 </header>
 <p id="elsewhere" class="notice" hidden>Calls go to ${own}, and a browser lets only pages of that origin make them: <a href="${own + base}">open this page there</a>.</p>
-${forms}
+${signIn(auth, signInUrl(place, settings))}
 <div id="swagger-ui" data-document="${document}" data-origin="${own}"><noscript><p>This page needs JavaScript. All that it shows is in <a href="${document}">the OpenAPI document</a>.</p></noscript></div>`,
   })
 }

@@ -1,5 +1,6 @@
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectProblem } from '../../support/clients/http-client.ts'
 import {
   answerOf,
   askTokens,
@@ -115,5 +116,69 @@ describeBackends('the authorization code', (openBackend) => {
     const given = replies.filter(({ status }) => status === 200)
     expect(given.length).toBeLessThanOrEqual(1)
     for (const { body } of given) expect(await dealsWith(String(body.access_token))).toBe(401)
+  })
+
+  describe('of the documentation pages', () => {
+    const docs = (): TestClient => ({ id: 'keyhold-docs', secret: '', redirectUri: `${origin}/docs` })
+
+    it('acts for its user, asks for no consent, ends with the session, and is no client that can be changed', async () => {
+      const browser = await signedInBrowser(stack, 'alice')
+      const { body } = await exchange(stack, docs(), await codeOf(browser, docs()))
+      const token = String(body.access_token)
+      expect(decodeJwt(token)).toMatchObject({ client_id: 'keyhold-docs', sub: 'alice' })
+      expect(decodeJwt(token)).not.toHaveProperty('scope')
+      const client = { id: 'keyhold-docs', name: 'Keyhold documentation' }
+      const { body: own } = await stack.auth.send('/sessions', { token })
+      expect(own.items).toContainEqual(expect.objectContaining({ current: true, client }))
+      const grant = { grant_type: 'refresh_token', refresh_token: String(body.refresh_token) }
+      expect((await askTokens(stack, docs(), grant)).body).toMatchObject({ scope: 'openid' })
+      const { access } = await stack.logIn('admin')
+      const removal = { token: access, method: 'DELETE' }
+      expectProblem(await stack.auth.send('/clients/keyhold-docs', removal), 404, 'not-found')
+      await browser.go('/sessions/current', { _method: 'DELETE' })
+      expect(await dealsWith(token)).toBe(401)
+      expect((await askTokens(stack, docs(), grant)).body.error).toBe('invalid_grant')
+    })
+
+    it('can live ten times in one session', async () => {
+      const browser = await signedInBrowser(stack, 'bob')
+      const tokens: string[] = []
+      for (let made = 0; made < 12; made += 1) {
+        const { body } = await exchange(stack, docs(), await codeOf(browser, docs()))
+        tokens.push(String(body.access_token))
+      }
+      const statuses = await Promise.all(tokens.map(dealsWith))
+      expect(statuses).toEqual([401, 401, ...Array(10).fill(200)])
+    })
+
+    it('sends codes to the pages alone, for a challenge, and has no other grant', async () => {
+      const browser = await signedInBrowser(stack, 'alice')
+      const { challenge } = newVerifier()
+      const ask = (more: Record<string, string | null>) =>
+        browser.go(`/oauth/authorize?${requestOf(docs(), { code_challenge: challenge, ...more })}`)
+      const { host, port } = new URL(origin)
+      for (const uri of [
+        'https://evil.example/docs',
+        `${origin}/docs/`,
+        `${origin}/Docs`,
+        `${origin}/docs?x`,
+        `${origin}/account`,
+        `http://user@${host}/docs`,
+        `${origin.replace(port, '1')}/docs`,
+        `https://${host}/docs`,
+        // Of the deal server, whose origin is no secure one here.
+        'http://deals.test/rest/docs',
+      ]) {
+        const { url, reply } = await ask({ redirect_uri: uri })
+        expect({ uri, at: new URL(url).origin, status: reply.status }).toEqual({ uri, at: origin, status: 400 })
+      }
+      expect(answerOf(await ask({ code_challenge: null })).error).toBe('invalid_request')
+      const begun = await stack.auth.send('/oauth/device_authorization', {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: 'client_id=keyhold-docs',
+      })
+      expect(begun).toMatchObject({ status: 400, body: { error: 'unauthorized_client' } })
+    })
   })
 })

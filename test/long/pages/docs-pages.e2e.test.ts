@@ -1,4 +1,8 @@
+import { decodeJwt } from 'jose'
+import type { Request } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { expectProblem, rememberSecret } from '../../support/clients/http-client.ts'
+import { expectAccessible } from '../../support/clients/pages/accessibility.ts'
 import {
   describeInBrowser,
   type ObservedPage,
@@ -7,6 +11,7 @@ import {
 } from '../../support/clients/pages/browser.ts'
 import { freePort } from '../../support/processes/free-port.ts'
 import { openEmbedded } from '../../support/stores/backends.ts'
+import { signInOnPage } from '../../support/worlds/console-world.ts'
 import { openStack, type Stack } from '../../support/worlds/stack.ts'
 
 let stack: Stack
@@ -19,14 +24,19 @@ async function openDocs(url: string) {
   await observed.page.locator('.swagger-ui .opblock-tag').first().waitFor()
 }
 
-/** Authorizes with an access token, calls an operation from the page and returns the status that the page shows. */
-async function tryOut(token: string, tag: string, path: string): Promise<string | null> {
+/** Authorizes with an access token. */
+async function authorize(token: string): Promise<void> {
   const { page } = observed
   await page.locator('.swagger-ui .btn.authorize').click()
   const dialog = page.locator('.dialog-ux')
   await dialog.locator('input[aria-label="auth-bearer-value"]').first().fill(token)
   await dialog.locator('button.authorize').first().click()
   await dialog.locator('button.btn-done').first().click()
+}
+
+/** Calls an operation from the page, by its tag and path, and returns the status that the page shows. */
+async function execute([tag, path]: readonly [string, string]): Promise<string | null> {
+  const { page } = observed
   await page.locator(`.opblock-tag[data-tag="${tag}"]`).click()
   const operation = page.locator('.opblock-get', { has: page.locator(`[data-path="${path}"]`) })
   await operation.locator('.opblock-summary-control').click()
@@ -54,7 +64,8 @@ describeInBrowser('the documentation pages', () => {
   it('let an auth server be called with a token, with nothing from elsewhere and no complaint', async () => {
     const { access } = await stack.logIn('alice')
     await openDocs(`${stack.auth.url}/docs`)
-    expect(await tryOut(access, 'users', '/me')).toBe('200')
+    await authorize(access)
+    expect(await execute(['users', '/me'])).toBe('200')
     expect(observed.complaints).toEqual([])
     expect([...observed.origins]).toEqual([stack.auth.url])
   })
@@ -62,7 +73,8 @@ describeInBrowser('the documentation pages', () => {
   it.each(['/docs/', '/rest/docs'])('let a deal server be called from %s', async (path) => {
     const { access } = await stack.logIn('alice')
     await openDocs(stack.deal.url + path)
-    expect(await tryOut(access, 'resource', '/rest/v1/deals')).toBe('200')
+    await authorize(access)
+    expect(await execute(['resource', '/rest/v1/deals'])).toBe('200')
     expect(observed.complaints).toEqual([])
     expect([...observed.origins]).toEqual([stack.deal.url])
   })
@@ -76,30 +88,64 @@ describeInBrowser('the documentation pages', () => {
     await page.waitForURL(`${stack.deal.url}/docs`)
   })
 
-  it.each<[string, string, Readonly<Record<string, string>>]>([
-    ['in', '/sessions', { username: 'alice', password: 'ein Paßwort & mehr' }],
-    ['out', '/sessions/current', { _method: 'DELETE' }],
-  ])('sign %s at the auth server, which may lead back to them', async (direction, path, fields) => {
-    const { page, complaints } = observed
-    const own = `${stack.deal.url}/rest/docs`
-    let sent: { origin: string | undefined; fields: Record<string, string> } | undefined
-    await page.route(stack.auth.url + path, async (route) => {
-      const request = route.request()
-      const form = Object.fromEntries(new URLSearchParams(request.postData() ?? ''))
-      sent = { origin: (await request.allHeaders()).origin, fields: form }
-      await route.fulfill({ status: 303, headers: { location: form.return_to ?? '' } })
-    })
-    await openDocs(own)
-    if (direction === 'in') {
-      await page.getByLabel('User name').fill(fields.username ?? '')
-      await page.getByLabel('Password').fill(fields.password ?? '')
-    }
-    await page.getByRole('button', { name: `Sign ${direction}` }).click()
-    await page.getByText(`You have signed ${direction}.`).waitFor()
-    const returnTo = `${own}#signed-${direction}`
-    expect(page.url()).toBe(returnTo)
-    expect(sent).toEqual({ origin: stack.deal.url, fields: { ...fields, return_to: returnTo } })
-    expect(complaints).toEqual([])
+  it.each(['auth', 'deal'] as const)(
+    'of the %s server sign a reader in and out, and keep tokens to themselves',
+    async (name) => {
+      const { page, complaints, origins } = observed
+      const docs = `${stack[name].url}${name === 'auth' ? '/docs' : '/rest/docs'}`
+      const sent: Request[] = []
+      page.on('request', (request) => sent.push(request))
+      const policy = (await stack[name].send(new URL(docs).pathname)).headers.get('content-security-policy')
+      const called = [...new Set(["'self'", stack[name].url, stack.auth.url])].join(' ')
+      expect(policy?.split('; ')).toContain(`connect-src ${called}`)
+      const signIn = page.getByRole('button', { name: 'Sign in', exact: true })
+      await openDocs(docs)
+      await signIn.waitFor()
+      await expectAccessible(page, `docs-of-${name}`, ['#swagger-ui'])
+      await signIn.click()
+      await page.getByText('Keyhold documentation').first().waitFor()
+      await signInOnPage(page, 'alice')
+      await page.getByText('Signed in as alice').waitFor()
+      await expectAccessible(page, `docs-of-${name}-signed-in`, ['#swagger-ui'])
+      expect(page.url()).toBe(docs)
+      expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage])')).toBe('[{},{}]')
+      expect(await execute(name === 'auth' ? ['users', '/me'] : ['resource', '/rest/v1/deals'])).toBe('200')
+      const request = sent.at(-1)
+      const token = request?.headers().authorization?.replace('Bearer ', '') ?? ''
+      rememberSecret(token)
+      expect(decodeJwt(token)).toMatchObject({ sub: 'alice', client_id: 'keyhold-docs' })
+      expect(await request?.headerValue('cookie')).toBeNull()
+      await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+      await signIn.waitFor()
+      expect(page.url()).toBe(docs)
+      expectProblem(await stack.auth.send('/me', { token }), 401, 'login-ended')
+      // What came once does not come again, nor from elsewhere.
+      const exchanges = () => sent.filter((one) => one.url().includes('/oauth/token'))
+      expect(exchanges()).toHaveLength(1)
+      const answered = sent.map((one) => one.url()).find((url) => url.startsWith(`${docs}?code=`)) ?? ''
+      for (const url of [answered, `${docs}?state=undefined&code=x`, `${docs}?state=null&code=x`]) {
+        await openDocs(url)
+        await page.getByText('did not ask for what came').waitFor()
+        expect(page.url()).toBe(docs)
+      }
+      expect(exchanges()).toHaveLength(1)
+      expect(sent.filter((one) => one.url().includes('eyJ'))).toEqual([])
+      expect(complaints).toEqual([])
+      expect(origins).toEqual(new Set([stack.auth.url, stack[name].url]))
+    },
+  )
+
+  it('get new tokens in the place of those that have expired', async () => {
+    const { page } = observed
+    await openDocs(`${stack.auth.url}/docs`)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await signInOnPage(page, 'bob')
+    await page.getByText('Signed in as bob').waitFor()
+    await page.clock.install()
+    await page.clock.fastForward(3_600_000)
+    const refreshed = page.waitForResponse((response) => response.url().endsWith('/oauth/token'))
+    expect(await execute(['users', '/me'])).toBe('200')
+    expect((await refreshed).status()).toBe(200)
   })
 
   it('show problems as a list that leads to each', async () => {
