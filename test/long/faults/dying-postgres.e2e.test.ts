@@ -293,9 +293,10 @@ describePostgresAndRedis('when PostgreSQL ends right after the commit of a revoc
     const revocation = named(name)
     await eventually(() => world.renewServices())
     const [credentials, bystander] = [await open(revocation), await bearerOf('alice')]
-    await untilAccepted(world.followers, [bystander])
     // Followers whose streams were in vain pause for so long.
     await sleep(2_500)
+    // After that: what a follower read before the first line of its stream, it reads again.
+    await untilAccepted(world.followers, [bystander])
     const ports = { administer, auth: world.stack.auth, operator: undefined as never, credentials }
     let isOver = false
     const others = refusedUntil(() => isOver, bystander)
