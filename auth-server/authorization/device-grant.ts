@@ -21,7 +21,7 @@ import {
   type WaitingRequest,
 } from './device-requests.ts'
 import { openedText } from './sealed-request.ts'
-import { type ClientFacts, startClientLogin } from './start-client-login.ts'
+import type { ClientFacts, StartClientLogin } from './start-client-login.ts'
 import { newUserCode, readUserCode, userCodeHash } from './user-code.ts'
 
 /** The `grant_type` with which a device polls. */
@@ -88,7 +88,10 @@ interface DeviceScope {
 const maxCodeLength = 500
 
 /** Creates it. `page` is the URL of the page on which users enter codes. */
-export function createDeviceGrant(systems: OAuthSystems, page: string): DeviceGrant {
+export function createDeviceGrant(
+  systems: OAuthSystems,
+  { page, startClientLogin }: { readonly page: string; readonly startClientLogin: StartClientLogin },
+): DeviceGrant {
   const { sealing, ids, clients, loginThrottle } = systems
 
   /** A user may try few codes: whoever finds one could let the device of another act for themselves, or refuse it. */
@@ -160,7 +163,7 @@ export function createDeviceGrant(systems: OAuthSystems, page: string): DeviceGr
       if (state === 'pending') throw new OAuthError('authorization_pending', 'The user has not answered yet.')
       if (!approver) throw noLogin()
       const granted = { ...approver, login, rights, scopes, audience, nonce: null, sessionExpiresAt: null }
-      const response = await startClientLogin(systems, client, { granted, facts })
+      const response = await startClientLogin(client, { granted, facts })
       if (!response) throw noLogin()
       return response
     },

@@ -8,7 +8,7 @@ import type { TokenResponse } from '../logins/issue-tokens.ts'
 import { OAuthError } from '../oauth/oauth-error.ts'
 import type { OAuthSystems } from '../oauth/oauth-systems.ts'
 import { type CodeContent, digestOf, openCode } from './authorization-code.ts'
-import { type ClientFacts, startClientLogin } from './start-client-login.ts'
+import type { ClientFacts, StartClientLogin } from './start-client-login.ts'
 
 /** A request for the tokens of a code. */
 export interface CodeExchange extends ClientFacts {
@@ -24,7 +24,7 @@ export type ExchangeCode = (client: KnownClient, exchange: CodeExchange) => Prom
 
 /** Creates the exchange. */
 export const createCodeExchange =
-  (systems: OAuthSystems): ExchangeCode =>
+  (systems: OAuthSystems, startClientLogin: StartClientLogin): ExchangeCode =>
   async (client, exchange) => {
     const content = openCode(systems.sealing, client.id, exchange.code)
     if (!content || content.expiresAt <= systems.clock.now()) throw invalidCode()
@@ -34,7 +34,7 @@ export const createCodeExchange =
       throw invalidCode('The code_verifier does not fit the code_challenge (RFC 7636).')
     if (exchange.audience !== undefined && exchange.audience !== content.audience)
       throw new OAuthError('invalid_target', 'resource: The code is for another audience.')
-    const response = await startClientLogin(systems, client, { granted: content, facts: exchange })
+    const response = await startClientLogin(client, { granted: content, facts: exchange })
     return response ?? refuseUsed(systems, content)
   }
 

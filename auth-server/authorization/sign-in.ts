@@ -9,6 +9,7 @@ import { type GivenConsent, listConsents, withdrawConsent } from './consents.ts'
 import { createDeviceGrant, type DeviceGrant } from './device-grant.ts'
 import { createCodeExchange, type ExchangeCode } from './exchange-code.ts'
 import { createSignOuts, type SignOuts } from './sign-out.ts'
+import { createStartClientLogin } from './start-client-login.ts'
 
 /** What signs people in to applications. */
 export interface SignIn {
@@ -32,10 +33,11 @@ export function createSignIn(systems: OAuthSystems): SignIn {
     signIn: publicOrigin + signInPath,
     consent: publicOrigin + consentPath,
   }
+  const startClientLogin = createStartClientLogin(systems)
   return {
     authorization: createAuthorization(systems, pages),
-    exchangeCode: createCodeExchange(systems),
-    deviceGrant: createDeviceGrant(systems, publicOrigin + devicePath),
+    exchangeCode: createCodeExchange(systems, startClientLogin),
+    deviceGrant: createDeviceGrant(systems, { page: publicOrigin + devicePath, startClientLogin }),
     signOuts: createSignOuts(systems),
     consents: {
       list: (userId) => listConsents(systems, userId),

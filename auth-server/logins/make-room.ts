@@ -20,7 +20,12 @@ export interface NewLogin {
   readonly userId: string
   readonly username: string
   readonly login: LoginGeneration
+  /** Logins and sessions that the user had just before, ended ones left out; absent when nobody has counted. */
+  readonly before?: number
 }
+
+/** How many logins of one user may begin at once, so that none of them counts the others. */
+const maxAtOnce = 64
 
 /**
  * How many displaced logins of a user are remembered until their tokens expire. Other revoked ids are counted apart.
@@ -88,7 +93,8 @@ const givenOf = ({ clock, settings }: LoginSystems) => {
 }
 
 /** True when the user has more valid logins than the limit: rare, so only then the transaction begins. */
-async function hasExcess(systems: LoginSystems, { userId }: NewLogin): Promise<boolean> {
+async function hasExcess(systems: LoginSystems, { userId, before }: NewLogin): Promise<boolean> {
+  if (before !== undefined && before + maxAtOnce <= systems.settings.maxLoginsPerUser) return false
   const { now, idleSince } = givenOf(systems)
   const [row] = await systems.database.query<{ count: string }>(...countSql({ userId, now, idleSince }))
   return Number(row?.count ?? 0) > systems.settings.maxLoginsPerUser

@@ -151,24 +151,29 @@ const repeatSql = repeated.statement(sql`with repeated as (update ${loginFamilie
   noted as (${insertEntriesSql(repeated.entries, sql`repeated`)})
   select repeated from repeated`)
 
-const revoked = parameters({ userId: 'uuid', now: 'timestamptz', ofClients: 'boolean' })
-const revokedSql = revoked.statement(sql`select json_build_object('count', count(*),
-    'firstExpiry', ${milliseconds(sql`min(e.until)`)}) as ended
-  from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded}
-  cross join lateral (
+/**
+ * SQL for the ends, `until`, of what `RevokedIds` counts of user `u` with principal `p`. Displaced logins of clients
+ * are among it if `ofClients`.
+ */
+export const endedSql = (now: SQLWrapper, ofClients: SQLWrapper) => sql`
     select ${f.tokensExpireAt} as until from ${loginFamilies} ${f}
-    where ${f.userId} = ${u.id} and ${f.endedAt} is not null and ${f.tokensExpireAt} > ${revoked.now}
-      and ${acceptedSqlOf(f)}
-      and (${f.endedReason} <> 'displaced' or (${revoked.ofClients} and ${f.clientId} is not null))
+    where ${f.userId} = ${u.id} and ${f.endedAt} is not null and ${f.tokensExpireAt} > ${now} and ${acceptedSqlOf(f)}
+      and (${f.endedReason} <> 'displaced' or (${ofClients} and ${f.clientId} is not null))
     union all
     select ${s.expiresAt} from ${sessions} ${s}
-    where ${s.userId} = ${u.id} and ${s.endedAt} is not null and ${s.expiresAt} > ${revoked.now}
+    where ${s.userId} = ${u.id} and ${s.endedAt} is not null and ${s.expiresAt} > ${now}
       and ${s.endedReason} <> 'displaced' and ${acceptedSqlOf(s)}
     union all
     select ${f.tokensExpireAt} from ${sessions} ${s} join ${loginFamilies} ${f}
       on ${f.sessionId} = ${s.id} and ${f.endedAt} is null and ${hangsSql}
-    where ${s.userId} = ${u.id} and ${s.endedAt} is not null and ${f.tokensExpireAt} > ${revoked.now}
-      and ${s.endedReason} <> 'displaced' and ${acceptedSqlOf(f)}) e
+    where ${s.userId} = ${u.id} and ${s.endedAt} is not null and ${f.tokensExpireAt} > ${now}
+      and ${s.endedReason} <> 'displaced' and ${acceptedSqlOf(f)}`
+
+const revoked = parameters({ userId: 'uuid', now: 'timestamptz', ofClients: 'boolean' })
+const revokedSql = revoked.statement(sql`select json_build_object('count', count(*),
+    'firstExpiry', ${milliseconds(sql`min(e.until)`)}) as ended
+  from ${users} ${u} join ${principals} ${p} on ${p.usernameFolded} = ${u.usernameFolded}
+  cross join lateral (${endedSql(revoked.now, revoked.ofClients)}) e
   where ${u.id} = ${revoked.userId}`)
 
 /** SQLSTATE: the user was deleted while the statement ran. */
