@@ -2,7 +2,7 @@
  * Signing people in to applications (OAuth 2.0, OpenID Connect Core): authorization requests, codes, consents. This
  * folder owns what happens between an application's request and the login of that application. It must not know HTTP.
  */
-import { consentPath, devicePath, signInPath } from '../../shared/server/pages/first-pages.ts'
+import { consentPath, devicePath, signInPath } from '../../shared/server/pages/page-paths.ts'
 import type { OAuthSystems } from '../oauth/oauth-systems.ts'
 import { type Authorization, createAuthorization } from './authorize.ts'
 import { type GivenConsent, listConsents, withdrawConsent } from './consents.ts'

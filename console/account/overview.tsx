@@ -1,6 +1,6 @@
 /** The first page of the account: who the reader is, and what they may do. */
 
-import { firstPages } from '../../shared/server/pages/first-pages.ts'
+import { firstPages } from '../../shared/server/pages/page-paths.ts'
 import type { AuthPage } from '../frame/auth-api.ts'
 import { Facts, Time } from '../frame/content.tsx'
 import { RightsInWords } from '../parts/rights.tsx'

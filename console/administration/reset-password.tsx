@@ -1,7 +1,7 @@
 /** The page of a one-time link: a user who has forgotten the password chooses a new one. It needs no caller. */
 
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import { signInPath } from '../../shared/server/pages/first-pages.ts'
+import { signInPath } from '../../shared/server/pages/page-paths.ts'
 import { newPasswordFields, repeatedPasswordProblem } from '../account/password.tsx'
 import { atFields } from '../frame/at-fields.ts'
 import type { AuthVisit, OpenAuthPage } from '../frame/auth-api.ts'

@@ -1,5 +1,5 @@
 /** `/account/authorize`: the reader lets an application do what it asks for, or refuses it. Needs no script. */
-import { consentPath } from '../../shared/server/pages/first-pages.ts'
+import { consentPath } from '../../shared/server/pages/page-paths.ts'
 import type { AuthPage } from '../frame/auth-api.ts'
 import type { ShownPage } from '../frame/console.tsx'
 import { Decision, MayDo } from './asked-parts.tsx'

@@ -1,6 +1,6 @@
 /** `/account/device`: the reader enters the code of a device, and lets it act for them or not. Needs no script. */
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import { devicePath } from '../../shared/server/pages/first-pages.ts'
+import { devicePath } from '../../shared/server/pages/page-paths.ts'
 import { RefusedCall } from '../frame/api.ts'
 import { atFields } from '../frame/at-fields.ts'
 import type { AuthPage, AuthReply } from '../frame/auth-api.ts'

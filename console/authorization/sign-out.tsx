@@ -1,5 +1,5 @@
 /** `/account/sign-out`: an application asks that the reader signs out. Needs no script. */
-import { signOutPath } from '../../shared/server/pages/first-pages.ts'
+import { signOutPath } from '../../shared/server/pages/page-paths.ts'
 import type { AuthPage } from '../frame/auth-api.ts'
 
 /** The page. */

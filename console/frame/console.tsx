@@ -24,7 +24,7 @@ import type { Caller } from '../../shared/protocol/authentication/authenticate.t
 import { explainedProblems } from '../../shared/protocol/problems/catalogue.ts'
 import { htmlType, pageHeaders } from '../../shared/server/html/page.ts'
 import type { ConsoleServer } from '../../shared/server/pages/console.ts'
-import { firstPages, signInPath } from '../../shared/server/pages/first-pages.ts'
+import { firstPages, signInPath } from '../../shared/server/pages/page-paths.ts'
 import { type Api, type ApiRefusal, createInnerApi, RefusedCall, type RouteTable } from './api.ts'
 import { type AssetName, consoleAssets } from './assets.ts'
 import { renderFrame } from './frame.tsx'

@@ -3,7 +3,7 @@
 import type { Child } from 'hono/jsx'
 import { projectVersion } from '../../shared/platform/project-folder.ts'
 import type { ServerName } from '../../shared/protocol/problems/catalogue.ts'
-import { firstPages, signedOutPath } from '../../shared/server/pages/first-pages.ts'
+import { firstPages, signedOutPath } from '../../shared/server/pages/page-paths.ts'
 import { type AssetName, consoleAssets } from './assets.ts'
 import { may } from './may.ts'
 import { type NavigationEntry, navigation } from './navigation.ts'

@@ -1,7 +1,7 @@
 /** The second step of signing in: a code or a passkey, or the set-up that a role demands. Codes need no script. */
 
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
-import { signInPath } from '../../shared/server/pages/first-pages.ts'
+import { signInPath } from '../../shared/server/pages/page-paths.ts'
 import { atFields } from '../frame/at-fields.ts'
 import type { ShownPage } from '../frame/console.tsx'
 import { ErrorSummary, Field, fieldErrors } from '../frame/fields.tsx'

@@ -3,7 +3,7 @@
  * and go on to the page for signing in. A page of another site can lead here, but clears nothing.
  */
 import { clearSiteData, noStore } from '../../shared/platform/http/response.ts'
-import { signedOutPath, signInPath } from '../../shared/server/pages/first-pages.ts'
+import { signedOutPath, signInPath } from '../../shared/server/pages/page-paths.ts'
 import type { RouteTable } from '../frame/api.ts'
 import type { OpenPage } from '../frame/console.tsx'
 

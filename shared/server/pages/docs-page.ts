@@ -8,7 +8,7 @@ import type { ServerName } from '../../protocol/problems/catalogue.ts'
 import { html, type Markup, nothing } from '../html/markup.ts'
 import { htmlType, type Policy, pageResponse, renderPage } from '../html/page.ts'
 import { pageAssets } from '../html/page-assets.ts'
-import { docsPages } from './first-pages.ts'
+import { docsPages } from './page-paths.ts'
 
 /** The settings of the documentation pages. */
 export interface DocumentationSettings {

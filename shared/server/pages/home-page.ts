@@ -10,7 +10,7 @@ import type { ServerName } from '../../protocol/problems/catalogue.ts'
 import { html } from '../html/markup.ts'
 import { htmlType, pageResponse, renderPage } from '../html/page.ts'
 import type { DocumentationSettings } from './docs-page.ts'
-import { firstPages } from './first-pages.ts'
+import { firstPages } from './page-paths.ts'
 
 const about: Readonly<Record<ServerName, { readonly name: string; readonly purpose: string }>> = {
   auth: {

@@ -7,7 +7,7 @@ import type { Caller } from '../../../../shared/protocol/authentication/authenti
 import { isSafeRequest } from '../../../../shared/protocol/authentication/scheme.ts'
 import { sharedProblems } from '../../../../shared/protocol/problems/both-servers.ts'
 import type { OwnCredential } from '../../../../shared/server/endpoints/endpoint.ts'
-import { signInPath } from '../../../../shared/server/pages/first-pages.ts'
+import { signInPath } from '../../../../shared/server/pages/page-paths.ts'
 import type { OtherServer } from '../../../oauth/audiences.ts'
 import type { AuthServices, ReturnOrigins } from '../../services/auth-services.ts'
 import { originalRequestOf } from './original-request.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { docsPages } from '../../../../shared/server/pages/first-pages.ts'
+import { docsPages } from '../../../../shared/server/pages/page-paths.ts'
 
 it.each([
   ['https://auth.example', 'https://deals.example', ['https://auth.example/docs', 'https://deals.example/docs']],
