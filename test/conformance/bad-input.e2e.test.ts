@@ -40,21 +40,14 @@ const memberOf = (client: StyleClient, useCase: string, name: string) => {
 }
 
 const cases: [string, Params, string, number, string, string][] = [
-  ['ChangePrice', { newPrice: '1.2345', reason: 'x' }, 'newPrice', 422, 'invalid-value', 'currency-scale'],
-  ['ChangePrice', { newPrice: 1e21, reason: 'x' }, 'newPrice', 422, 'invalid-value', 'invalid-amount'],
-  ['ChangePrice', { newPrice: '1e3', reason: 'x' }, 'newPrice', 422, 'invalid-value', 'invalid-amount'],
   ['ChangePrice', { newPrice: 0.1 + 0.2, reason: 'x' }, 'newPrice', 422, 'invalid-value', 'currency-scale'],
   ['ChangePrice', { newPrice: -1, reason: 'x' }, 'newPrice', 422, 'invalid-value', 'invalid-amount'],
-  ['ChangePrice', { newPrice: 1e12, reason: 'x' }, 'newPrice', 422, 'invalid-value', 'invalid-amount'],
   ['ChangePrice', { newPrice: true, reason: 'x' }, 'newPrice', 400, 'invalid-body', 'wrong-type'],
   ['CancelDeal', { penaltyAmount: -1, reason: 'x' }, 'penaltyAmount', 422, 'invalid-value', 'invalid-amount'],
-  ['HoldDeal', { reason: 'half \ud800 pair' }, 'reason', 422, 'invalid-value', 'lone-surrogate'],
   ['HoldDeal', { reason: 'nul \u0000' }, 'reason', 422, 'invalid-value', 'control-character'],
-  ['HoldDeal', { reason: '  ' }, 'reason', 422, 'invalid-value', 'too-short'],
   ['HoldDeal', { reason: '🙂'.repeat(1001) }, 'reason', 422, 'invalid-value', 'too-long'],
   ['HoldDeal', { reason: 7 }, 'reason', 400, 'invalid-body', 'wrong-type'],
   ['HoldDeal', { reason: 'x', reasonCode: 'A b' }, 'reasonCode', 422, 'invalid-value', 'invalid-format'],
-  ['RenameDeal', { newName: 'two\nlines' }, 'newName', 422, 'invalid-value', 'control-character'],
   ['AssignOwner', { employeeId: 'no body' }, 'employeeId', 422, 'invalid-value', 'invalid-format'],
   ['AssignOwner', { employeeId: '..' }, 'employeeId', 422, 'invalid-value', 'invalid-format'],
 ]

@@ -106,7 +106,7 @@ describeBackends('walks over the deals', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { inProcess: true, dealServers: 2, logLevel: 'silent' })
     token = (await stack.logIn('alice')).access
-    count = stack.redis === undefined ? 400 : 1000
+    count = stack.redis === undefined ? 300 : 1000
     await makeDeals()
     deals = (await walkFrom(`${list}?limit=200`)).items as Item[]
   }, 240_000)

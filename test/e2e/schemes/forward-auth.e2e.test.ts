@@ -8,7 +8,7 @@ import {
   proxySettings,
   serviceOrigin,
 } from '../../support/clients/ask-verify.ts'
-import { expectProblem, type Reply, rememberSecret } from '../../support/clients/http-client.ts'
+import { expectProblem, type Reply } from '../../support/clients/http-client.ts'
 import { signIn } from '../../support/clients/pages/sign-in.ts'
 import { schemeClients } from '../../support/clients/scheme-clients/index.ts'
 import { keySignedHeaders, keySignedToken } from '../../support/clients/scheme-clients/key-signed.ts'
@@ -100,20 +100,6 @@ describeOnce('GET /verify', (openBackend) => {
       expect([exp - iat, aud, sub]).toEqual([60, 'deals', 'carol'])
       const listed = await atDeals(access)
       expect(listed.status, listed.text).toBe(200)
-    })
-
-    it('refuses one changed character with 401', async () => {
-      const { target = '', headers = {} } = await carol({})
-      const change = (text: string, at: number) =>
-        text.slice(0, at) + (text[at] === '7' ? '8' : '7') + text.slice(at + 1)
-      const value = String(headers.authorization ?? headers.cookie ?? '')
-      const at = value.includes('response="') ? value.indexOf('response="') + 20 : value.length - 12
-      const name = headers.cookie === undefined ? 'authorization' : 'cookie'
-      const changed = value === '' ? { target: change(target, target.length - 12) } : { target }
-      const fields = value === '' ? {} : { [name]: change(value, at) }
-      const reply = await ask({ ...changed, headers: { ...headers, ...fields } })
-      expect(reply.status, reply.text).toBe(401)
-      expectProblem(reply, 401, String(reply.body.code))
     })
   })
 
@@ -327,15 +313,5 @@ describeOnce('GET /verify', (openBackend) => {
       [{ origin, target, headers: { ...headers, ...bearer('no token') } }, 'signIn=1'],
     ]
     for (const [original, query] of others) expect((await ask(original, query)).status).toBe(401)
-  })
-
-  // The last one: the clock goes on.
-  it('refuses an expired token with 401', async () => {
-    const made = await tokenFor({ headers: bearer() })
-    rememberSecret(made)
-    stack.clock.advanceSeconds(61)
-    expectProblem(await ask({ headers: bearer(made) }), 401, 'token-expired')
-    stack.clock.advanceSeconds(1_800)
-    expectProblem(await ask({ headers: bearer() }), 401, 'token-expired')
   })
 })
