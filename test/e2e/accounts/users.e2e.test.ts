@@ -202,6 +202,15 @@ describeBackends('administration of users', (openBackend) => {
       await stack.logIn(username, newPassword)
     })
 
+    it('wants the old one of everybody who changes their own, an administrator too', async () => {
+      for (const username of ['alice', 'admin']) {
+        const { access: token } = await stack.logIn(username)
+        const missing = await putPassword(username, { token, json: { newPassword } })
+        expectProblem(missing, 400, 'invalid-body')
+        expect(missing.body.errors).toMatchObject([{ pointer: '/oldPassword', code: 'missing-member' }])
+      }
+    })
+
     it('lets an administrator set one, which ends everything; nobody else', async () => {
       const { username, password } = await create()
       const { access } = await stack.logIn(username, password)

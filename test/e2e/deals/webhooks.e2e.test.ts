@@ -193,6 +193,22 @@ describeDealStores('webhooks', (openBackend) => {
     await eventually(() => expect(sequences(deal)).toEqual([1, 2]))
   })
 
+  it('wait as long as an overloaded receiver asks, for all deals', async () => {
+    const id = await create()
+    receiver.answer = () => ({ status: 429, headers: { 'retry-after': '3600' } })
+    const deal = await createDeal()
+    await eventually(async () => expect((await healthOf(id)).nextAttemptAt).not.toBeNull())
+    const next = Date.parse(String((await healthOf(id)).nextAttemptAt)) - stack.clock.now()
+    expect(next / 1000).toBeGreaterThan(3_500)
+    receiver.answer = () => ({ status: 200 })
+    await createDeal()
+    expect((await patch(id, { state: 'paused' })).body).toMatchObject({ state: 'paused', pausedReason: 'by-user' })
+    expect(receiver.taken()).toEqual([])
+    await patch(id, { state: 'active' })
+    await eventually(() => expect(receiver.taken()).toHaveLength(2))
+    expect(sequences(deal)).toEqual([1])
+  })
+
   it('sign with both secrets for a day after a rotation', async () => {
     const id = await create()
     const { body } = await post(id, '/rotate-secret', {})
@@ -248,6 +264,7 @@ describeDealStores('webhooks', (openBackend) => {
       'responsible-lacks-right',
     ],
     ['is disabled', (name: string) => asAdmin(`/users/${name}`, { enabled: false }), 'responsible-disabled'],
+    ['is deleted', (name: string) => asAdmin(`/users/${name}`, undefined, 'DELETE'), 'responsible-disabled'],
   ])('stop within moments when their user %s, until another one resumes them', async (_, change, reason) => {
     const { username, token } = await newUser(managing)
     const id = await create({}, token)

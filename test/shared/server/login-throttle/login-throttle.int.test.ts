@@ -226,6 +226,13 @@ function describeLoginThrottle(name: string, open: () => Promise<Cache>): void {
       await expectTooMany(servers[1].attempt({ account, address: office }, right))
     })
 
+    it('lets one client reach its own limit, however few all clients may fail together', async () => {
+      const few = { ...limits, perAccountEverywhere: { count: 3, seconds: 3600 } }
+      const [loginThrottle, account] = [server(cache, { limits: few }), newAccount()]
+      await fail(loginThrottle, account, 9)
+      expect(await loginThrottle.attempt({ account, address }, right)).toBe('right')
+    })
+
     it('limits the client prefixes of one IPv6 site together, but not the one its owner uses', async () => {
       const small = { ...limits, perAccount: { count: 2, seconds: 600 }, perAddress: { count: 3, seconds: 600 } }
       const loginThrottle = server(cache, { limits: small })

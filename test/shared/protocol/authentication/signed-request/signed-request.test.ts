@@ -112,7 +112,7 @@ describe('a credential', () => {
 
   it('is found by any part of a signature, in any case of letters', () => {
     const form = (request: PlainRequest) => find(scheme(), plainRequest(request))
-    for (const query of ['signature=', 'SIGNATURE', 'apikey=1', 'x=1&apiKEY', '%73ignature=1']) {
+    for (const query of ['signature=', 'SIGNATURE', 'apikey=1', 'x=1&apiKEY', '%73ignature=1', '%41PIKEY=1']) {
       expect(form({ method: 'GET', target: `/?${query}` })).toBe('query')
     }
     expect(form({ method: 'GET', target: '/', headers: { signature: '' } })).toBe('fields')
@@ -194,12 +194,12 @@ describe('a credential', () => {
     )
   })
 
-  it('covers 32 components at most, whatever they are', async () => {
-    const covering = (count: number) => {
+  it('covers 32 components at most, whatever they are, and no parameter that is there twice', async () => {
+    const covering = (count: number, more = '') => {
       const names = Array.from({ length: count }, (_, index) => `k${index}`)
       const components = ['"@method"', '"@target-uri"', ...names.map((name) => `"@query-param";name="${name}"`)]
       const parameters = `(${components.join(' ')});created=${now};keyid="${first.id}"`
-      const path = `/path?${names.map((name) => `${name}=%C3%A9`).join('&')}`
+      const path = `/path?${names.map((name) => `${name}=%C3%A9`).join('&')}${more}`
       const base = [
         '"@method": GET',
         `"@target-uri": ${origin}${path}`,
@@ -215,6 +215,8 @@ describe('a credential', () => {
     }
     expect(await outcomeOf(covering(30))).toBe('accepted')
     expect(await outcomeOf(covering(31))).toBe('invalid-signature')
+    expect(await outcomeOf(covering(1, '&k1=x'))).toBe('accepted')
+    expect(await outcomeOf(covering(1, '&k0=x'))).toBe('invalid-signature')
   })
 
   it('is one: two signatures are several credentials', async () => {
