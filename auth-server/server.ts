@@ -42,8 +42,8 @@ import { verifyBasic } from './logins/verify-password.ts'
 import { createOAuth, createOAuthSystems } from './oauth/oauth.ts'
 import { createPasswordHashing } from './passwords/password-hashing.ts'
 import { createCatalogues } from './principals/catalogue.ts'
-import { createFeedReader } from './principals/feed-reader.ts'
-import { createPrincipalPublisher, type PrincipalPublisher } from './principals/principal-publisher.ts'
+import { FeedReader } from './principals/feed-reader.ts'
+import { PrincipalPublisher } from './principals/principal-publisher.ts'
 import { createPrincipalReader } from './principals/principal-reader.ts'
 import { createSecondFactors } from './second-factors/create-second-factors.ts'
 import { narrowCatalogue } from './services/narrow.ts'
@@ -152,7 +152,7 @@ function createParts(config: AuthConfig, resources: AuthResources) {
   const sealing = createSealing(secretsKeys)
   const hashing = createPasswordHashing({ concurrency: config.hashConcurrency })
   const publisher = openPublisher(resources)
-  const feedReader = createFeedReader({ database, cache, clock })
+  const feedReader = new FeedReader({ database, cache, clock })
   publisher.onChange(() => feedReader.look())
   const catalogues = createCatalogues(database)
   publisher.onOtherInstance(() => catalogues.clear())
@@ -203,7 +203,7 @@ function createParts(config: AuthConfig, resources: AuthResources) {
 function openPublisher(resources: AuthResources): PrincipalPublisher {
   const { database, cache, clock, log, keyRing } = resources
   const publishedKeys = () => keyRing.publishedKeys()
-  const publisher = createPrincipalPublisher({ database, cache, clock, log, publishedKeys })
+  const publisher = new PrincipalPublisher({ database, cache, clock, log, publishedKeys })
   keyRing.onChange(() => void publisher.publish())
   return publisher
 }

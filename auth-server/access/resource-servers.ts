@@ -45,49 +45,27 @@ export interface ResourceServerPatch {
 /** Judges what is there now, in the transaction. @throws ProblemError to undo the change */
 export type ResourceServerCheck = (now: ResourceServer) => void
 
-/** The operations on resource servers. Each change is published when its promise resolves. All throw Unavailable. */
-export interface ResourceServers {
-  /** All of them, in the order of their ids. */
-  list(): Promise<ResourceServer[]>
-  /** @throws ProblemError `not-found` */
-  read(id: string): Promise<ResourceServer>
-  /**
-   * @throws ProblemError `resource-server-exists` for a taken id or audience, `right-exists`,
-   *   `too-many-resource-servers`, `too-many-rights`, `invalid-value`
-   */
-  create(server: NewResourceServer): Promise<ResourceServer>
-  /**
-   * @throws ProblemError as `create`; `not-found`, `reserved-resource-server`, `missing-right` when `grantor` lacks a
-   *   right that is withdrawn
-   */
-  patch(id: string, patch: ResourceServerPatch, grantor?: Grantor): Promise<ResourceServer>
-  /**
-   * Adds those of these rights that the pair itself lacks. @throws ProblemError `right-exists` when another resource
-   * server has one, `too-many-rights`
-   */
-  declareOwn(rights: readonly ServerRight[]): Promise<void>
-  /**
-   * Deletes it with its rights and services. @throws ProblemError `not-found`, `reserved-resource-server`,
-   * `missing-right` when `grantor` lacks one of its rights, and what `requires` throws
-   */
-  delete(id: string, grantor?: Grantor, requires?: ResourceServerCheck): Promise<void>
-}
+/** The operations on resource servers. */
+export type ResourceServers = ReturnType<typeof createResourceServers>
 
 /** How many resource servers there can be. */
 export const maxResourceServers = 200
 /** How many rights there can be in all. */
 export const maxRights = 2_000
 
-/** Creates the operations. */
-export function createResourceServers(systems: AuthSystems): ResourceServers {
+/** Creates the operations. Without `grantor` the server itself acts. All throw Unavailable. */
+export function createResourceServers(systems: AuthSystems) {
   const { database, publisher } = systems
   return {
     list: () => listServers(database.drizzle),
-    read: (id) => readServer(database.drizzle, id),
-    create: (server) => whenPublished(publisher, createServer(systems, server)),
-    patch: (id, patch, grantor) => whenPublished(publisher, patchServer(systems, id, { patch, grantor })),
-    declareOwn: (rights) => whenPublished(publisher, declareOwnRights(systems, rights)),
-    delete: (id, grantor, requires) => whenPublished(publisher, deleteServer(systems, id, { grantor, requires })),
+    /** @throws ProblemError `not-found` */
+    read: (id: string) => readServer(database.drizzle, id),
+    create: (server: NewResourceServer) => whenPublished(publisher, createServer(systems, server)),
+    patch: (id: string, patch: ResourceServerPatch, grantor?: Grantor) =>
+      whenPublished(publisher, patchServer(systems, id, { patch, grantor })),
+    declareOwn: (rights: readonly ServerRight[]) => whenPublished(publisher, declareOwnRights(systems, rights)),
+    delete: (id: string, grantor?: Grantor, requires?: ResourceServerCheck) =>
+      whenPublished(publisher, deleteServer(systems, id, { grantor, requires })),
   }
 }
 
@@ -120,6 +98,10 @@ async function readServer(source: Drizzle, id: string): Promise<ResourceServer> 
 
 const taken = () => new ProblemError('resource-server-exists', 'There is a resource server with this id or audience.')
 
+/**
+ * @throws ProblemError `resource-server-exists` for a taken id or audience, `right-exists`,
+ *   `too-many-resource-servers`, `too-many-rights`, `invalid-value`
+ */
 const createServer = (systems: AuthSystems, { id, audience, name, rights }: NewResourceServer) =>
   changeServers(systems, audience, async (transaction, before) => {
     if ((await transaction.$count(resourceServers)) >= maxResourceServers) {
@@ -140,12 +122,15 @@ const auditedOf = ({ audience, name, rights }: Pick<NewResourceServer, 'audience
   rights: rights.map((right) => right.name),
 })
 
-interface ServerChange {
-  readonly patch: ResourceServerPatch
-  readonly grantor: Grantor | undefined
-}
-
-const patchServer = (systems: AuthSystems, id: string, { patch, grantor }: ServerChange) =>
+/**
+ * @throws ProblemError as `createServer`; `not-found`, `reserved-resource-server`, `missing-right` when `grantor`
+ * lacks a right that is withdrawn
+ */
+const patchServer = (
+  systems: AuthSystems,
+  id: string,
+  { patch, grantor }: { patch: ResourceServerPatch; grantor: Grantor | undefined },
+) =>
   changeServers(systems, patch.audience, async (transaction, before) => {
     const now = await readServer(transaction, id)
     patch.requires?.(now)
@@ -169,6 +154,10 @@ const patchServer = (systems: AuthSystems, id: string, { patch, grantor }: Serve
     return { result: await readServer(transaction, id), isChanged: true, ...outcome, differences }
   })
 
+/**
+ * Adds those of these rights that the pair itself lacks. @throws ProblemError `right-exists` when another resource
+ * server has one, `too-many-rights`
+ */
 const declareOwnRights = (systems: AuthSystems, rights: readonly ServerRight[]) =>
   changeServers(systems, undefined, async (transaction, before) => {
     const { rights: present } = await readServer(transaction, ownResourceServer)
@@ -182,12 +171,15 @@ const declareOwnRights = (systems: AuthSystems, rights: readonly ServerRight[]) 
     return { result: undefined, isChanged: true, entries }
   })
 
-interface ServerDeletion {
-  readonly grantor: Grantor | undefined
-  readonly requires: ResourceServerCheck | undefined
-}
-
-const deleteServer = (systems: AuthSystems, id: string, { grantor, requires }: ServerDeletion) =>
+/**
+ * Deletes it with its rights and services. @throws ProblemError `not-found`, `reserved-resource-server`,
+ * `missing-right` when `grantor` lacks one of its rights, and what `requires` throws
+ */
+const deleteServer = (
+  systems: AuthSystems,
+  id: string,
+  { grantor, requires }: { grantor: Grantor | undefined; requires: ResourceServerCheck | undefined },
+) =>
   changeServers(systems, undefined, async (transaction, before) => {
     const now = await readServer(transaction, id)
     requires?.(now)

@@ -35,28 +35,8 @@ export interface RoleValues {
 /** Judges the role that is there now, in the transaction. @throws ProblemError to undo the change */
 export type RoleCheck = (now: Role) => void
 
-/** The operations on roles. Each change is published when its promise resolves. All throw Unavailable. */
-export interface Roles {
-  /** All roles, in the order in which they were made. */
-  list(): Promise<Role[]>
-  /** @throws ProblemError `not-found` */
-  read(name: string): Promise<Role>
-  /**
-   * Makes a role. @throws ProblemError `invalid-value` for an unknown right, `role-exists`, `too-many-roles`,
-   * `missing-right` when `grantor` lacks a right of the role
-   */
-  create(name: string, values: RoleValues, grantor: Grantor): Promise<Role>
-  /**
-   * Replaces its description and rights. @throws ProblemError `not-found`, `reserved-role`, `invalid-value`,
-   * `missing-right` when it gets or loses a right that `grantor` lacks
-   */
-  replace(name: string, values: RoleValues, grantor: Grantor): Promise<Role>
-  /**
-   * Deletes it, and takes it from all who have it. @throws ProblemError `not-found`, `reserved-role`, `missing-right`
-   * when `grantor` lacks a right of the role, and what `requires` throws
-   */
-  delete(name: string, grantor?: Grantor, requires?: RoleCheck): Promise<void>
-}
+/** The operations on roles. */
+export type Roles = ReturnType<typeof createRoles>
 
 /** How many roles there can be. */
 export const maxRoles = 500
@@ -66,15 +46,19 @@ export const maxGrants = 20_000
 
 type RoleRow = typeof roles.$inferSelect
 
-/** Creates the operations. */
-export function createRoles(systems: AuthSystems): Roles {
+/** Creates the operations. Without `grantor` the server itself acts. All throw Unavailable. */
+export function createRoles(systems: AuthSystems) {
   const { database, publisher } = systems
   return {
     list: () => listRoles(database.drizzle),
-    read: (name) => readRole(database.drizzle, name),
-    create: (name, values, grantor) => whenPublished(publisher, createRole(systems, { name, values, grantor })),
-    replace: (name, values, grantor) => whenPublished(publisher, replaceRole(systems, { name, values, grantor })),
-    delete: (name, grantor, requires) => whenPublished(publisher, deleteRole(systems, name, { grantor, requires })),
+    /** @throws ProblemError `not-found` */
+    read: (name: string) => readRole(database.drizzle, name),
+    create: (name: string, values: RoleValues, grantor: Grantor) =>
+      whenPublished(publisher, createRole(systems, { name, values, grantor })),
+    replace: (name: string, values: RoleValues, grantor: Grantor) =>
+      whenPublished(publisher, replaceRole(systems, { name, values, grantor })),
+    delete: (name: string, grantor?: Grantor, requires?: RoleCheck) =>
+      whenPublished(publisher, deleteRole(systems, name, { grantor, requires })),
   }
 }
 
@@ -112,6 +96,10 @@ interface RoleChange {
   readonly grantor: Grantor
 }
 
+/**
+ * @throws ProblemError `invalid-value` for an unknown right, `role-exists`, `too-many-roles`, `missing-right` when
+ * `grantor` lacks a right of the role
+ */
 const createRole = ({ database, clock }: AuthSystems, { name, values, grantor }: RoleChange) =>
   changeCatalogue(database, async (transaction, { catalogue, version }) => {
     const rights = distinct(values.rights)
@@ -129,6 +117,10 @@ const createRole = ({ database, clock }: AuthSystems, { name, values, grantor }:
     return { result: toRole(made), isChanged: true, verify, differences: differenceOf({}, auditedOf(row)) }
   })
 
+/**
+ * @throws ProblemError `not-found`, `reserved-role`, `invalid-value`, `missing-right` when it gets or loses a right
+ * that `grantor` lacks
+ */
 const replaceRole = ({ database, clock }: AuthSystems, { name, values, grantor }: RoleChange) =>
   changeCatalogue(database, async (transaction, { catalogue }) => {
     const before = await readRole(transaction, name)
@@ -175,12 +167,15 @@ async function refuseForAnonymous(source: Drizzle): Promise<void> {
   }
 }
 
-interface RoleDeletion {
-  readonly grantor: Grantor | undefined
-  readonly requires: RoleCheck | undefined
-}
-
-const deleteRole = ({ database }: AuthSystems, name: string, { grantor, requires }: RoleDeletion) =>
+/**
+ * Deletes it, and takes it from all who have it. @throws ProblemError `not-found`, `reserved-role`, `missing-right`
+ * when `grantor` lacks a right of the role, and what `requires` throws
+ */
+const deleteRole = (
+  { database }: AuthSystems,
+  name: string,
+  { grantor, requires }: { grantor: Grantor | undefined; requires: RoleCheck | undefined },
+) =>
   changeCatalogue(database, async (transaction, { catalogue, stored: { listed, demand } }) => {
     const role = await readRole(transaction, name)
     requires?.(role)

@@ -1,5 +1,6 @@
 import { and, asc, between, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
+import { isId } from '../../shared/platform/ids.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { foldUsername } from '../../shared/protocol/principal/record.ts'
@@ -7,11 +8,6 @@ import { demandSql } from '../principals/demand-sql.ts'
 import { u } from '../store/aliases.ts'
 import { apiKeys, users } from '../store/schema.ts'
 import { type ApiKey, expiresSoonMs } from './api-key.ts'
-
-const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
-/** True when the text has the form of a key's id. */
-export const isApiKeyId = (text: string): boolean => idForm.test(text)
 
 /** The error for a key that does not exist or belongs to another user. */
 export const noSuchApiKey = () => new ProblemError('not-found', 'There is no such API key.')
@@ -77,7 +73,7 @@ export async function countExpiringSoon(source: Drizzle, now: number): Promise<n
 
 /** Reads a key that is not revoked. @throws ProblemError `not-found` */
 export async function readApiKey(source: Drizzle, id: string, owner: OfOwner): Promise<ApiKey> {
-  if (!isApiKeyId(id)) throw noSuchApiKey()
+  if (!isId(id)) throw noSuchApiKey()
   const [row] = await source
     .select(shown)
     .from(apiKeys)

@@ -3,14 +3,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { rfc3339 } from '../../shared/platform/clock.ts'
-import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
+import { gatherRows } from '../../shared/platform/database/gather-statements.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
+import { isId } from '../../shared/platform/ids.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { k, p, u } from '../store/aliases.ts'
 import { apiKeys, principals, users } from '../store/schema.ts'
 import type { AssociatedData } from '../store/sealing.ts'
 import type { AuthSystems } from '../systems/auth-systems.ts'
-import { isApiKeyId } from './api-key-rows.ts'
 
 /** The associated data of the encrypted secret of a key. */
 export const apiKeySecretData = (id: string): AssociatedData => ({ purpose: 'api-key-secret', row: id })
@@ -44,19 +44,13 @@ interface Row {
 /**
  * Reads the material of a key. Undefined when the key does not exist, is revoked or has expired. @throws Unavailable
  */
-export type ReadMaterial = (id: string) => Promise<StoredSigningKey | undefined>
-
-/** Creates the function for one process. Concurrent callers share a statement. */
-export function createReadMaterial({ database, clock, sealing }: AuthSystems): ReadMaterial {
-  const readRow = gatherStatements<string, Row | undefined>({
-    run: async (ids) => {
-      const rows = await database.query<Row>(...readSql({ ids: [...new Set(ids)], now: rfc3339(clock.now()) }))
-      const found = new Map(rows.map((row) => [row.id, row]))
-      return ids.map((id) => found.get(id))
-    },
-  })
-  return async function readMaterial(id) {
-    const row = isApiKeyId(id) ? await readRow(id) : undefined
+export function createReadMaterial({ database, clock, sealing }: AuthSystems) {
+  const readRow = gatherRows(
+    (ids) => database.query<Row>(...readSql({ ids, now: rfc3339(clock.now()) })),
+    (row) => row.id,
+  )
+  return async function readMaterial(id: string): Promise<StoredSigningKey | undefined> {
+    const row = isId(id) ? await readRow(id) : undefined
     if (!row) return undefined
     const open = (sealed: string | null) => (sealed === null ? null : sealing.open(sealed, apiKeySecretData(id)))
     const { formerUntil: until, formerSealed, formerPem } = row

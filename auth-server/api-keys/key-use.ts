@@ -6,6 +6,7 @@ import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
 import { namesOf, parameters } from '../../shared/platform/database/statement.ts'
+import { isId } from '../../shared/platform/ids.ts'
 import type { ChangeEntry } from '../../shared/protocol/entry-changes.ts'
 import { entriesUnderWay } from '../audit/change-entries.ts'
 import { insertEntriesSql, type Pending } from '../audit/journal.ts'
@@ -13,7 +14,6 @@ import { tokensAliveSince } from '../principals/principal-record.ts'
 import { k } from '../store/aliases.ts'
 import { apiKeys } from '../store/schema.ts'
 import type { AuthSystems } from '../systems/auth-systems.ts'
-import { isApiKeyId } from './api-key-rows.ts'
 
 const kept = parameters({ input: 'json', now: 'timestamptz', entries: 'json' })
 /**
@@ -48,20 +48,17 @@ const keepSql = kept.statement(sql`with input as (
 /** Steps in which the expiry of the last token moves, in milliseconds: most tokens of a busy key need no write. */
 const keptStepMs = 10_000
 
-/**
- * Remembers that an access token made with the key is valid until `expiresAt` (milliseconds), with this audit entry.
- * False when the key was revoked or has expired. @throws Unavailable
- */
-export type KeepForTokens = (id: string, expiresAt: number, entry?: ChangeEntry) => Promise<boolean>
-
 interface Kept {
   readonly id: string
   readonly until: number
   readonly entries: readonly Pending[]
 }
 
-/** Creates the function for one process. Concurrent callers share a statement. */
-export function createKeepForTokens({ database, clock }: AuthSystems): KeepForTokens {
+/**
+ * Remembers that an access token made with the key is valid until `expiresAt` (milliseconds), with this audit entry.
+ * False when the key was revoked or has expired. @throws Unavailable
+ */
+export function createKeepForTokens({ database, clock }: AuthSystems) {
   const keep = gatherStatements<Kept, boolean>({
     run: async (items) => {
       const latest = new Map<string, number>()
@@ -73,8 +70,8 @@ export function createKeepForTokens({ database, clock }: AuthSystems): KeepForTo
       return items.map(({ id }) => found.has(id))
     },
   })
-  return async (id, expiresAt, entry) => {
-    if (!isApiKeyId(id)) return false
+  return async (id: string, expiresAt: number, entry?: ChangeEntry): Promise<boolean> => {
+    if (!isId(id)) return false
     const { entries } = entriesUnderWay()(entry ? [entry] : [])
     return keep({ id, until: Math.ceil(expiresAt / keptStepMs) * keptStepMs, entries })
   }

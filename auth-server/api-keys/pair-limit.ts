@@ -7,15 +7,13 @@ const minuteMs = 60_000
 /** How many users are counted at a time. An entry has the id of a user and the times of the last minute. */
 const room = { maxEntries: 10_000, maxBytes: 4_000_000 }
 
-/** Counts a new RSA pair of this user. @throws ProblemError `too-many-key-pairs` with `retryAfterSeconds` */
-export type CountPair = (userId: string) => void
-
 /**
- * Limits each user to `pairsPerMinute` pairs in any minute, because a pair costs much CPU time. Counts in this process.
+ * Counts the new RSA pairs of users, at most `pairsPerMinute` in any minute for each, because a pair costs much CPU
+ * time. Counts in this process. The function throws ProblemError `too-many-key-pairs` with `retryAfterSeconds`.
  */
-export function createPairLimit({ clock, pairsPerMinute }: { clock: Clock; pairsPerMinute: number }): CountPair {
+export function createPairLimit({ clock, pairsPerMinute }: { clock: Clock; pairsPerMinute: number }) {
   const made = createBoundedCache<readonly number[]>({ ...room, ttlMs: minuteMs, clock })
-  return (userId) => {
+  return (userId: string): void => {
     const now = clock.monotonic()
     const recent = (made.get(userId) ?? []).filter((at) => at > now - minuteMs)
     const [first = now] = recent

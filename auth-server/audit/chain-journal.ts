@@ -16,21 +16,6 @@ import { macUnder } from './chain.ts'
 import { noHead } from './chain-head.ts'
 import type { Pending } from './journal.ts'
 
-/** The systems that the chaining uses. */
-export interface ChainJournalPorts {
-  readonly database: Pick<Database, 'query' | 'write'>
-  readonly log: Pick<Log, 'warn'>
-  readonly secretsKeys: SecretsKeys
-}
-
-/** Chains what waits in the journal. */
-export interface JournalChaining {
-  /** Resolves when all entries have their numbers that were stored before the call. @throws Unavailable */
-  settle(): Promise<void>
-  /** Chains what waits some moments from now. */
-  later(): void
-}
-
 /** How long entries wait until they are chained, in ms. So four servers write 5,000 to 6,000 entries a second. */
 const chainAfterMs = 50
 
@@ -86,7 +71,11 @@ export function createJournalChaining({
   database,
   log,
   secretsKeys: [secretsKey],
-}: ChainJournalPorts): JournalChaining {
+}: {
+  readonly database: Pick<Database, 'query' | 'write'>
+  readonly log: Pick<Log, 'warn'>
+  readonly secretsKeys: SecretsKeys
+}) {
   const link = createLink(secretsKey)
   /** True when nothing waited behind what was read. */
   const chainOnce = async (): Promise<boolean> => {
@@ -116,6 +105,7 @@ export function createJournalChaining({
     maxInFlight: 1,
   })
   let isPlanned = false
+  /** Chains what waits some moments from now. */
   const later = (): void => {
     if (isPlanned) return
     isPlanned = true
@@ -125,7 +115,11 @@ export function createJournalChaining({
       settle(undefined).catch((err: unknown) => log.warn({ err }, 'Audit entries wait to be chained'))
     }, chainAfterMs).unref()
   }
-  return { later, settle: () => settle(undefined) }
+  return {
+    later,
+    /** Resolves when all entries have their numbers that were stored before the call. @throws Unavailable */
+    settle: async (): Promise<void> => settle(undefined),
+  }
 }
 
 /** Makes entries that follow each other behind a head. */

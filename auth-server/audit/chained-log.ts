@@ -25,24 +25,7 @@ export interface ChainedLogPorts {
 }
 
 /** The audit log of one process. Several processes can write at the same time. */
-export interface ChainedLog extends Audit {
-  /**
-   * Logs those of these events whose action and target have no entry yet, and resolves to them. Several servers may
-   * find the same events at the same time: one of them logs each. @throws Unavailable
-   */
-  recordOnce(events: readonly TimedEvent[]): Promise<TimedEvent[]>
-  /** Reads the head of the log, after all that waits in the journal was chained. @throws Unavailable */
-  head(): Promise<AuditHead>
-  /** Resolves when all entries have their numbers that were stored before the call. @throws Unavailable */
-  settle(): Promise<void>
-  /**
-   * Starts to store the number of left-out refusals and to log the head, each minute. Logs an error when the log no
-   * longer has the head that was logged before, and a warning when SECRETS_KEY does not hold the key of the last entry.
-   */
-  start(): void
-  /** Does this a last time, and stops. */
-  stop(): Promise<void>
-}
+export type ChainedLog = ReturnType<typeof createChainedLog>
 
 /** How many entries are stored in one transaction at most. */
 const maxEntriesAtOnce = 200
@@ -60,7 +43,7 @@ const unknownKeyWarning =
  * Creates the audit log in this database. Entries of concurrent callers share a transaction, which is faster than one
  * each.
  */
-export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
+export function createChainedLog(ports: ChainedLogPorts) {
   const { database, clock, log } = ports
   const { settle, later } = createJournalChaining(ports)
   const store = gatherEntries(database)
@@ -78,7 +61,8 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
   const refusals = createRefusals(clock, logged)
   let timer: NodeJS.Timeout | undefined
   let checking: Promise<void> | undefined
-  const head = async () => {
+  /** Reads the head of the log, after all that waits in the journal was chained. @throws Unavailable */
+  const head = async (): Promise<AuditHead> => {
     await settle()
     return readHead(database)
   }
@@ -91,24 +75,37 @@ export function createChainedLog(ports: ChainedLogPorts): ChainedLog {
       log.warn({ err }, 'The key of the audit log could not be checked')
     }
   }
-  return {
-    head,
-    settle,
+  const audit: Audit = {
     check,
     record,
     recordRefusal: refusals.record,
     during: createDuring({ clock, check, record, recordRefusal: refusals.record, stored: later }),
-    recordOnce: async (events) => {
+  }
+  return {
+    ...audit,
+    head,
+    settle,
+    /**
+     * Logs those of these events whose action and target have no entry yet, and resolves to them. Several servers may
+     * find the same events at the same time: one of them logs each. @throws Unavailable
+     */
+    recordOnce: async (events: readonly TimedEvent[]): Promise<TimedEvent[]> => {
       const recorded = await storeOnce(database, events)
       if (recorded.length > 0) later()
       return recorded
     },
-    start() {
+    /**
+     * Starts to store the number of left-out refusals and to log the head, each minute. Logs an error when the log no
+     * longer has the head that was logged before, and a warning when SECRETS_KEY does not hold the key of the last
+     * entry.
+     */
+    start(): void {
       later()
       timer ??= setInterval(() => void eachMinute('over'), intervalMs).unref()
       checking = checkKey()
     },
-    async stop() {
+    /** Does this a last time, and stops. */
+    async stop(): Promise<void> {
       if (timer === undefined) return
       clearInterval(timer)
       timer = undefined

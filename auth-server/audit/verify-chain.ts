@@ -12,28 +12,11 @@ import { type Mac, macUnder } from './chain.ts'
 import { faultOfStart, type LogStart, logStartSql, nothingDropped, readLogStart } from './log-start.ts'
 import { type ChainedEntry, readChainedEntries } from './read-entries.ts'
 
-/** The first fault of the log. */
-export type AuditFault =
-  /** The entry with this number is missing, although later ones exist. */
-  | { readonly fault: 'missing'; readonly seq: number }
-  /** This entry, or the one before it, was changed after it was written. */
-  | { readonly fault: 'broken'; readonly seq: number }
-  /** This entry was written with a key that is not in SECRETS_KEY. */
-  | { readonly fault: 'unknown-key'; readonly seq: number }
-  /** The log ends before this entry, which existed once. */
-  | { readonly fault: 'cut-off'; readonly seq: number }
-  /** There are entries after the head of the log; this is the first. */
-  | { readonly fault: 'beyond-head'; readonly seq: number }
-  /** The given head belongs to another log than this one. */
-  | { readonly fault: 'other-log'; readonly seq: number }
-  /** The row that says that entries up to this one were dropped is not what was written. */
-  | { readonly fault: 'broken-start'; readonly seq: number }
-  /** It was sealed with a key that is not in SECRETS_KEY. */
-  | { readonly fault: 'unknown-start-key'; readonly seq: number }
-  /** This entry is there, though the log begins behind it. */
-  | { readonly fault: 'before-start'; readonly seq: number }
-  /** The given head is of this entry, which was dropped. */
-  | { readonly fault: 'head-dropped'; readonly seq: number }
+/** The first fault of the log, and the number of its entry. */
+export interface AuditFault {
+  readonly fault: keyof typeof sentences
+  readonly seq: number
+}
 
 /** The result: how far the log is correct, and the first fault if there is one. */
 export interface AuditVerdict {
@@ -182,21 +165,21 @@ function faultOf(
 /** Says what is wrong, in a sentence that begins in lower case. */
 export const sentenceOf = ({ fault, seq }: AuditFault): string => sentences[fault](seq)
 
-const sentences: Readonly<Record<AuditFault['fault'], (seq: number) => string>> = {
-  missing: (seq) => `entry ${seq} is missing, though there are later ones.`,
-  broken: (seq) => `entry ${seq}, or the one before it, is not what was written.`,
-  'unknown-key': (seq) =>
+const sentences = {
+  missing: (seq: number) => `entry ${seq} is missing, though there are later ones.`,
+  broken: (seq: number) => `entry ${seq}, or the one before it, is not what was written.`,
+  'unknown-key': (seq: number) =>
     `entry ${seq} was written under a key that is neither in SECRETS_KEY nor in FORMER_SECRETS_KEYS: ` +
     'nothing from there on can be checked.',
-  'cut-off': (seq) => `the log ends before entry ${seq}, which was there once.`,
-  'beyond-head': (seq) => `entry ${seq} is behind the end of the log.`,
-  'broken-start': (seq) => `the row that says that entries up to ${seq} were dropped is not what was written.`,
-  'unknown-start-key': (seq) =>
+  'cut-off': (seq: number) => `the log ends before entry ${seq}, which was there once.`,
+  'beyond-head': (seq: number) => `entry ${seq} is behind the end of the log.`,
+  'broken-start': (seq: number) => `the row that says that entries up to ${seq} were dropped is not what was written.`,
+  'unknown-start-key': (seq: number) =>
     `the row that says that entries up to ${seq} were dropped was sealed under a key that is neither in SECRETS_KEY ` +
     'nor in FORMER_SECRETS_KEYS.',
-  'before-start': (seq) => `entry ${seq} is before the beginning of the log: up to there it was dropped.`,
-  'head-dropped': (seq) => `the given head is of entry ${seq}, which was dropped: give a later one.`,
-  'other-log': (seq) => `this is not the log whose entry ${seq} was the given head: it was rewritten.`,
+  'before-start': (seq: number) => `entry ${seq} is before the beginning of the log: up to there it was dropped.`,
+  'head-dropped': (seq: number) => `the given head is of entry ${seq}, which was dropped: give a later one.`,
+  'other-log': (seq: number) => `this is not the log whose entry ${seq} was the given head: it was rewritten.`,
 }
 
 /** The text form of a head, in the server's log and on the command line: `count:digest`. */

@@ -3,21 +3,12 @@
  * settings, 130 Ctrl-C. `--json` prints one JSON value for scripts.
  */
 import { Command, CommanderError } from 'commander'
-import { systemClock } from '../../shared/platform/clock.ts'
-import { createIdSource } from '../../shared/platform/ids.ts'
 import { projectVersion } from '../../shared/platform/project-folder.ts'
 import { InvalidSettings } from '../../shared/platform/settings/settings.ts'
-import {
-  createOutcome,
-  type Explain,
-  exitCodes,
-  type Outcome,
-  type OutcomeStreams,
-} from '../../shared/platform/terminal/outcome.ts'
+import { createOutcome, type Explain, exitCodes, type OutcomeStreams } from '../../shared/platform/terminal/outcome.ts'
 import type { readOperatorConfig } from '../config.ts'
 import { StepError } from '../key-ring/life-cycle.ts'
-import type { OpenAuthData } from './offline/auth-data.ts'
-import type { OpenStoredData } from './offline/stored-data.ts'
+import { type OpsSystems, opsSystems } from './offline/ops-systems.ts'
 import { withText } from './terminal/help.ts'
 
 type Configuration = ReturnType<typeof readOperatorConfig>
@@ -76,9 +67,10 @@ export async function createOpsProgram(
     'Exit codes: 0 done, 1 refused or failed, with the reason, 2 wrong usage or settings.',
   )
   const outcome = createOutcome(streams, () => program.opts().json === true, explainStep)
-  const named = groups.find(({ name }) => name === parameters.find((parameter) => !parameter.startsWith('-')))
-  const ports = portsOf(config, outcome)
-  for (const { add } of named ? [named] : groups) await add(program, ports)
+  const first = parameters.find((parameter) => !parameter.startsWith('-')) ?? ''
+  const ports = opsSystems(config, outcome)
+  for (const load of Object.hasOwn(groups, first) ? [groups[first]] : Object.values(groups))
+    (await load?.())?.(program, ports)
   return { program, outcome }
 }
 
@@ -112,66 +104,11 @@ function keyIdsLast(parameters: readonly string[]): readonly string[] {
   return [...parameters.filter((parameter) => !isHyphenated(parameter)), '--', ...ids]
 }
 
-type GroupPorts = ReturnType<typeof portsOf>
-
-/** Gathers the services that the commands use. */
-function portsOf(config: Configuration['config'], outcome: Outcome) {
-  const { authUrl } = config
-  const { fetch } = globalThis
-  const clock = systemClock
-  const openAuthData: OpenAuthData = async (work) => {
-    const { createOpenAuthData } = await import('./offline/auth-data.ts')
-    return createOpenAuthData(config)(work)
-  }
-  const keys = async () => (await import('./offline/auth-data.ts')).readKeys(config)
-  const openStoredData: OpenStoredData = async (work) => {
-    const { createOpenStoredData } = await import('./offline/stored-data.ts')
-    return createOpenStoredData(config)(work)
-  }
-  const hash = async (password: string) => {
-    const { createPasswordHashing } = await import('../passwords/password-hashing.ts')
-    return createPasswordHashing({ concurrency: 1 }).hash(password)
-  }
-  return {
-    ...outcome,
-    operation: { ...config.keyRing, clock, operator: config.operator },
-    operator: config.operator,
-    authUrl,
-    fetch,
-    clock,
-    ids: createIdSource(clock),
-    openAuthData,
-    readKeys: keys,
-    openStoredData,
-    hashing: { hash },
-  }
-}
-
-interface Group {
-  readonly name: string
-  readonly add: (program: Command, ports: GroupPorts) => Promise<void>
-}
-
 /** The groups in the order of the help. */
-const groups: readonly Group[] = [
-  {
-    name: 'keys',
-    add: async (program, ports) => (await import('./commands/keys.ts')).addKeyCommands(program, ports),
-  },
-  {
-    name: 'users',
-    add: async (program, ports) => (await import('./commands/recovery.ts')).addRecovery(program, ports),
-  },
-  {
-    name: 'audit',
-    add: async (program, ports) => (await import('./commands/audit.ts')).addAuditCommands(program, ports),
-  },
-  {
-    name: 'secrets',
-    add: async (program, ports) => (await import('./commands/secrets.ts')).addSecretCommands(program, ports),
-  },
-  {
-    name: 'deals',
-    add: async (program, ports) => (await import('./commands/deals.ts')).addDealCheckCommands(program, ports),
-  },
-]
+const groups: Readonly<Record<string, () => Promise<(program: Command, ports: OpsSystems) => void>>> = {
+  keys: async () => (await import('./commands/keys.ts')).addKeyCommands,
+  users: async () => (await import('./commands/recovery.ts')).addRecovery,
+  audit: async () => (await import('./commands/audit.ts')).addAuditCommands,
+  secrets: async () => (await import('./commands/secrets.ts')).addSecretCommands,
+  deals: async () => (await import('./commands/deals.ts')).addDealCheckCommands,
+}

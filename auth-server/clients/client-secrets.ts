@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
 import { rfc3339 } from '../../shared/platform/clock.ts'
-import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
+import { gatherRows } from '../../shared/platform/database/gather-statements.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
 import { commandLineClientId, docsClientId } from '../../shared/protocol/access-token/access-token.ts'
 import { docsPages } from '../../shared/server/pages/page-paths.ts'
@@ -60,20 +60,14 @@ const builtInClient = (id: string, redirectUris: string[]): KnownClient => ({
 })
 
 /** Reads a client; undefined when there is none. @throws Unavailable */
-export type ReadClient = (id: string) => Promise<KnownClient | undefined>
-
-/** Creates the function for one process. Concurrent callers share a statement. */
-export function createReadClient({ database, clock, sealing, publicOrigins }: AuthSystems): ReadClient {
-  const readRow = gatherStatements<string, Row | undefined>({
-    run: async (ids) => {
-      const rows = await database.query<Row>(...readSql({ ids: [...new Set(ids)], now: rfc3339(clock.now()) }))
-      const found = new Map(rows.map((row) => [row.client.id, row]))
-      return ids.map((id) => found.get(id))
-    },
-  })
+export function createReadClient({ database, clock, sealing, publicOrigins }: AuthSystems) {
+  const readRow = gatherRows(
+    (ids) => database.query<Row>(...readSql({ ids, now: rfc3339(clock.now()) })),
+    (row) => row.client.id,
+  )
   // Without redirect URIs, only the device grant is open to the command line.
   const builtIn = [builtInClient(commandLineClientId, []), builtInClient(docsClientId, docsPages(publicOrigins))]
-  return async function readClient(id) {
+  return async function readClient(id: string): Promise<KnownClient | undefined> {
     const known = builtIn.find((client) => client.id === id)
     if (known) return known
     const row = isUuid(id) ? await readRow(id.toLowerCase()) : undefined

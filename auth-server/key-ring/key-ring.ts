@@ -31,46 +31,14 @@ export interface JwkSet {
 /** The public state of a key: its entry without the file name. Times are RFC 3339. */
 export type KeyStatus = Omit<KeyEntry, 'file'>
 
-/** The current key ring. Results change when operators change the ring. */
-export interface KeyRing {
-  /** The active key of this use. */
-  signingKey(use: KeyUse): { readonly kid: string; readonly alg: KeyEntry['alg']; readonly privateKey: KeyObject }
-  /** The keys that verify this use: pending, active and retired ones. */
-  verificationKeys(use: KeyUse): VerificationKeys
-  /** The published keys of this use, the active key first. */
-  jwkSet(use: KeyUse): JwkSet
-  /** The published key with this kid as PEM (SPKI); undefined when there is none. */
-  publicKeyPem(kid: string): string | undefined
-  /** Every key of the ring, removed keys too. */
-  status(): readonly KeyStatus[]
-  /** Every operation that the keys of the ring went through, with the notes of operators. Never rejects. */
-  operations(): Promise<NotedOperation[]>
-  /** The digest of the published keys of both uses (`shared/protocol/internal-api/published-keys.ts`). */
-  publishedKeys(): string
-  /** Reads the folder now. Resolves when the ring in the folder is in use, or cannot be used. */
-  reload(): Promise<void>
-  /** Calls `listener` after each change of the ring. */
-  onChange(listener: () => void): void
-  /** Why the ring in the folder cannot be used; undefined when it is in use. */
-  problem(): string | undefined
-  /** Stops to watch the folder. */
-  close(): Promise<void>
-}
-
-/** How the folder is watched. */
-export interface WatchOptions {
-  /** The interval at which `keyring.json` is read, in milliseconds. The default is 250. */
-  readonly intervalMs?: number
-}
-
-/** Opens the ring in this folder, and follows its changes. @throws KeyRingError */
+/** Opens the ring in this folder, and follows its changes. It is read at this interval. @throws KeyRingError */
 export async function openKeyRing(
   place: KeyRingPlace,
   log: Pick<Log, 'info' | 'error'>,
-  { intervalMs = 250 }: WatchOptions = {},
+  { intervalMs = 250 }: { readonly intervalMs?: number } = {},
 ): Promise<KeyRing> {
   const text = await readKeyRingText(place.directory)
-  const ring = new WatchedKeyRing(place, log, { text, keys: await loadKeys(text, place) })
+  const ring = new KeyRing(place, log, { text, keys: await loadKeys(text, place) })
   ring.watch(intervalMs)
   return ring
 }
@@ -80,7 +48,8 @@ interface Snapshot {
   readonly keys: readonly LoadedKey[]
 }
 
-class WatchedKeyRing implements KeyRing {
+/** The current key ring. Results change when operators change the ring. */
+export class KeyRing {
   readonly #place: KeyRingPlace
   readonly #log: Pick<Log, 'info' | 'error'>
   readonly #stop = new AbortController()
@@ -107,51 +76,62 @@ class WatchedKeyRing implements KeyRing {
     this.#verifying = verifyingKeys(snapshot.keys)
   }
 
-  signingKey(use: KeyUse): ReturnType<KeyRing['signingKey']> {
+  /** The active key of this use. */
+  signingKey(use: KeyUse): { readonly kid: string; readonly alg: KeyEntry['alg']; readonly privateKey: KeyObject } {
     const key = this.#of(use).find(({ entry }) => entry.state === 'active')
     if (!key) throw new Error(`no active key for ${use}`)
     return { kid: key.entry.kid, alg: key.entry.alg, privateKey: key.privateKey }
   }
 
+  /** The keys that verify this use: pending, active and retired ones. */
   verificationKeys(use: KeyUse): VerificationKeys {
     return { key: (kid) => this.#verifying[use].get(kid) }
   }
 
+  /** The published keys of this use, the active key first. */
   jwkSet(use: KeyUse): JwkSet {
     return { keys: this.#of(use).toSorted(activeFirst).map(publicJwk) }
   }
 
+  /** The published key with this kid as PEM (SPKI); undefined when there is none. */
   publicKeyPem(kid: string): string | undefined {
     const key = this.#snapshot.keys.find(({ entry }) => entry.kid === kid)
     return key?.publicKey.export({ type: 'spki', format: 'pem' }).toString()
   }
 
+  /** Every key of the ring, removed keys too. */
   status(): readonly KeyStatus[] {
     const { keys } = parseKeyRingFile(this.#snapshot.text, keyRingFileName)
     return keys.map(({ file: _file, ...status }) => status)
   }
 
+  /** Every operation that the keys of the ring went through, with the notes of operators. Never rejects. */
   operations(): Promise<NotedOperation[]> {
     return withNotes(this.#place.directory, operationsOf(this.status()))
   }
 
+  /** The digest of the published keys of both uses (`shared/protocol/internal-api/published-keys.ts`). */
   publishedKeys(): string {
     const digestOf = (use: KeyUse) => keySetDigest(this.#of(use).map(({ entry }) => entry.kid))
     return joinDigests(digestOf('jwt'), digestOf('key-signed'))
   }
 
+  /** Reads the folder now. Resolves when the ring in the folder is in use, or cannot be used. */
   reload(): Promise<void> {
     return this.#gatherReads(undefined)
   }
 
+  /** Calls `listener` after each change of the ring. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener)
   }
 
+  /** Why the ring in the folder cannot be used; undefined when it is in use. */
   problem(): string | undefined {
     return this.#problem
   }
 
+  /** Stops to watch the folder. */
   async close(): Promise<void> {
     this.#stop.abort()
     await this.#watching

@@ -25,38 +25,34 @@ export interface OwnPasswordChange {
   readonly login: LoginGeneration | null
 }
 
-/** Changes of passwords. Each change is published when its promise resolves. Both throw Unavailable. */
-export interface PasswordChanges {
+/**
+ * Creates the changes of passwords over these systems. Each change is published when its promise resolves. Both throw
+ * Unavailable.
+ */
+export function createPasswordChanges(systems: AuthSystems) {
   /**
    * Refuses a password that the policy does not allow, as `change` and `reset` do. @throws ProblemError `invalid-value`
    */
-  refuseImpossible(change: { readonly username: string; readonly newPassword: string }): void
-  /**
-   * A change by the user, who proves the old password. Revokes the user's tokens and sessions, but not those of this
-   * login.
-   * @throws ProblemError `invalid-value`, `wrong-password`, `too-many-attempts`
-   */
-  change(change: OwnPasswordChange): Promise<void>
-  /**
-   * A change by an administrator, who must have every right of the user. Revokes the logins, sessions and tokens of the
-   * user. Without `grantor` the server itself makes the change.
-   * @throws ProblemError `invalid-value`, `reserved-user`, `not-found`, `missing-right`
-   */
-  reset(change: { readonly username: string; readonly newPassword: string; readonly grantor?: Grantor }): Promise<void>
-}
-
-/** Creates the changes of passwords over these systems. */
-export function createPasswordChanges(systems: AuthSystems): PasswordChanges {
-  const refuseImpossible: PasswordChanges['refuseImpossible'] = ({ username, newPassword: password }) =>
+  const refuseImpossible = ({ username, newPassword: password }: { username: string; newPassword: string }) =>
     refuseProblems(passwordProblems({ username, password }, '/newPassword'))
   return {
     refuseImpossible,
-    async change(change) {
+    /**
+     * A change by the user, who proves the old password. Revokes the user's tokens and sessions, but not those of this
+     * login. @throws ProblemError `invalid-value`, `wrong-password`, `too-many-attempts`
+     */
+    async change(change: OwnPasswordChange): Promise<void> {
       refuseImpossible(change)
       await whenPublished(systems.publisher, changeOwn(systems, change))
     },
-    async reset({ username, newPassword, grantor }) {
-      refuseImpossible({ username, newPassword })
+    /**
+     * A change by an administrator, who must have every right of the user. Revokes the logins, sessions and tokens of
+     * the user. Without `grantor` the server itself makes the change.
+     * @throws ProblemError `invalid-value`, `reserved-user`, `not-found`, `missing-right`
+     */
+    async reset(change: { username: string; newPassword: string; grantor?: Grantor }): Promise<void> {
+      const { username, newPassword, grantor } = change
+      refuseImpossible(change)
       if (isAnonymous(username)) throw new ProblemError('reserved-user', 'The reserved user has no password.')
       const passwordHash = await systems.hashing.hash(newPassword)
       await whenPublished(systems.publisher, store(systems, { username, passwordHash, grantor }))

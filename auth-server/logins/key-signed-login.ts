@@ -8,10 +8,11 @@ import { audienceDigest, type TokenPasswordHash } from '../../shared/protocol/ke
 import { digestTokenPassword } from '../../shared/protocol/key-signed-token/token-password.ts'
 import { anonymousUsername, foldUsername } from '../../shared/protocol/principal/record.ts'
 import type { PasswordHashing } from '../passwords/password-hashing.ts'
+import type { PasswordHolder } from '../second-factors/ask-at-login.ts'
 import { p, u } from '../store/aliases.ts'
 import { principals, users } from '../store/schema.ts'
 import type { LoginSystems } from './login-systems.ts'
-import { type PasswordHolder, rehashPassword, verifyPassword } from './verify-password.ts'
+import { rehashPassword, verifyPassword } from './verify-password.ts'
 
 /** The optional parts of a key-signed token, in the order of its layout. */
 export const keySignedParts = ['username', 'ip', 'password'] as const
@@ -41,6 +42,9 @@ export interface IssuedKeySignedToken {
   readonly expiresAt: number
 }
 
+/** How often the login starts again because the user was changed during the check of the password. */
+const maxAttempts = 3
+
 /**
  * Issues a key-signed token for name and password.
  *
@@ -49,14 +53,8 @@ export interface IssuedKeySignedToken {
  *   a second factor, which such a token cannot carry
  * @throws Unavailable
  */
-export type LogInKeySigned = (login: KeySignedLogin) => Promise<IssuedKeySignedToken>
-
-/** How often the login starts again because the user was changed during the check of the password. */
-const maxAttempts = 3
-
-/** Creates this login over these systems. */
-export function createKeySignedLogin(systems: LoginSystems): LogInKeySigned {
-  return async function logInKeySigned(login) {
+export function createKeySignedLogin(systems: LoginSystems) {
+  return async function logInKeySigned(login: KeySignedLogin): Promise<IssuedKeySignedToken> {
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const holder = await verifyPassword(systems, login)
       if (!holder) break

@@ -27,14 +27,6 @@ export interface LoginView {
   readonly client: { readonly id: string; readonly name: string } | null
 }
 
-/** Lists of valid logins and sessions. Both methods throw Unavailable. */
-export interface LoginLists {
-  /** The newest first. */
-  list(userId: string, page: PageRequest): Promise<Page<LoginView>>
-  /** Undefined when this user has no valid login with this id. */
-  find(userId: string, id: string): Promise<LoginView | undefined>
-}
-
 const viewSql = (
   login: typeof s | typeof f,
   kind: LoginView['kind'],
@@ -73,8 +65,8 @@ const listSql = page.statement(sql`select l.view from ${users} ${u}
     and (${page.id} is null or l.id = ${page.id})
   order by l.id desc limit ${page.limit}`)
 
-/** Creates the lists over these systems. */
-export function createLoginLists({ database, clock, settings }: LoginSystems): LoginLists {
+/** Creates the lists of valid logins and sessions over these systems. Both functions throw Unavailable. */
+export function createLoginLists({ database, clock, settings }: LoginSystems) {
   const read = async (userId: string, more: { after: string | null; id: string | null; limit: number }) => {
     const now = clock.now()
     const list = listSql({
@@ -88,10 +80,13 @@ export function createLoginLists({ database, clock, settings }: LoginSystems): L
     return (await database.query<{ view: LoginView }>(...list)).map(({ view }) => view)
   }
   return {
-    list: async (userId, { limit, after }) => {
+    /** The newest first. */
+    list: async (userId: string, { limit, after }: PageRequest): Promise<Page<LoginView>> => {
       const views = await read(userId, { after: after ? String(after[0]) : null, id: null, limit: limit + 1 })
       return pageOfRows(views, limit, { item: (view) => view, position: ({ id }) => [id] })
     },
-    find: async (userId, id) => (isUuid(id) ? (await read(userId, { after: null, id, limit: 1 }))[0] : undefined),
+    /** Undefined when this user has no valid login with this id. */
+    find: async (userId: string, id: string): Promise<LoginView | undefined> =>
+      isUuid(id) ? (await read(userId, { after: null, id, limit: 1 }))[0] : undefined,
   }
 }

@@ -1,13 +1,13 @@
 import { unixSeconds } from '../../shared/platform/clock.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { LoginGeneration } from '../principals/principal-change.ts'
-import type { SecondFactorAnswer } from '../second-factors/ask-at-login.ts'
+import type { PasswordHolder, SecondFactorAnswer } from '../second-factors/ask-at-login.ts'
 import { invalidFactor } from '../second-factors/ask-at-login.ts'
 import { issueRefreshToken, type TokenResponse, tokenResponse } from './issue-tokens.ts'
 import type { LoginSystems } from './login-systems.ts'
 import { makeRoom } from './make-room.ts'
 import { tokenTimes } from './refresh-token-family.ts'
-import { type PasswordAttempt, type PasswordHolder, rehashPassword, verifyPassword } from './verify-password.ts'
+import { type PasswordAttempt, rehashPassword, verifyPassword } from './verify-password.ts'
 
 /** How many revoked ids of a user are remembered, without displaced ones (docs/contract/logins.md#logins-per-user). */
 export const maxRevokedIds = 1000
@@ -42,12 +42,9 @@ export interface LoginRequest extends Omit<PasswordAttempt, 'password'> {
  *   revoked ids of the user are still remembered; those of the second factor (`second-factors/ask-at-login.ts`)
  * @throws Unavailable
  */
-export type LogIn = (request: LoginRequest) => Promise<TokenResponse>
-
-/** Creates the login over these systems. */
 export const createLogIn =
-  (systems: LoginSystems): LogIn =>
-  (request) =>
+  (systems: LoginSystems) =>
+  (request: LoginRequest): Promise<TokenResponse> =>
     proveAndStart(systems, request, (holder, factor) => startLogin(systems, { ...holder, factor }, request))
 
 /** A login or session that has started, with the result for the client. */
@@ -60,7 +57,7 @@ export interface Started<Result> {
  * Checks password and second factor, starts a login or session with `start`, and revokes the oldest logins above the
  * limit. `start` returns undefined when the user was changed since the check. A factor is used once, so later attempts
  * of the same request go on with it.
- * @throws ProblemError as `LogIn`; Unavailable
+ * @throws ProblemError as `createLogIn`; Unavailable
  */
 export async function proveAndStart<Result>(
   systems: LoginSystems,

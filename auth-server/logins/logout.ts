@@ -12,11 +12,8 @@ import type { LoginSystems } from './login-systems.ts'
  *   of a service behind a proxy
  * @throws Unavailable
  */
-export type LogOut = (token: string) => Promise<boolean>
-
-/** Creates the logout over these systems. */
-export function createLogOut(systems: LoginSystems): LogOut {
-  return async function logOut(token) {
+export function createLogOut(systems: LoginSystems) {
+  return async function logOut(token: string): Promise<boolean> {
     const loginId = systems.refreshTokens.read(token)?.loginId ?? loginIdOf(await systems.verifyAccessToken(token))
     if (loginId === undefined) throw new ProblemError('invalid-token', 'This is no token of this server.')
     const family = await systems.refreshTokenFamilies.find(loginId)

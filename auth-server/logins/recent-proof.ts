@@ -20,11 +20,11 @@ export const recentLoginMs = 300_000
  * `RequireRecentProof` of the auth server. `withFactor`: the login, or the request, proved a second factor. So what the
  * request makes is confirmed from the beginning.
  */
-export type ProveRecently = (caller: Proving, proof: RecentProof) => Promise<{ readonly withFactor: boolean }>
-
-/** Creates the check over these systems. */
-export function createRecentProof(systems: LoginSystems): ProveRecently {
-  return async function requireRecentProof(caller, { password, code, clientAddress }) {
+export function createRecentProof(systems: LoginSystems) {
+  return async function requireRecentProof(
+    caller: Proving,
+    { password, code, clientAddress }: RecentProof,
+  ): Promise<{ readonly withFactor: boolean }> {
     const factors = factorsOfLoginSql({ loginId: loginIdOf(caller), userId: caller.userId })
     const [factor] = await systems.database.query<FactorRow>(...factors)
     const withFactor = factor?.isProved === true

@@ -20,7 +20,7 @@ import { f, p, s, u } from '../store/aliases.ts'
 import { clientIdSql } from '../store/built-in-clients.ts'
 import { loginExpiry, loginFamilies, principals, sessions, users } from '../store/schema.ts'
 import type { RefreshTokenFamily, TokenTimes } from './refresh-token-family.ts'
-import { clientLoginSql, createRotate, proofSql, type Rotate, type Rotated, refreshEntries } from './rotate-families.ts'
+import { clientLoginSql, createRotate, proofSql, type Rotated, refreshEntries } from './rotate-families.ts'
 
 /** A new refresh token family. `times` and `expiresAt` are in seconds since the epoch. */
 export interface NewRefreshTokenFamily {
@@ -38,40 +38,8 @@ export interface NewRefreshTokenFamily {
   readonly userAgent: string | undefined
 }
 
-/**
- * The revoked logins with unexpired tokens, the sessions revoked before their expiry, if their generation is current,
- * and the logins that hang on these. Displaced logins are not counted (`make-room.ts`).
- */
-export interface RevokedIds {
-  readonly count: number
-  /** When the first of them can be forgotten, in milliseconds; null when there are none. */
-  readonly firstExpiry: number | null
-}
-
-/** The store of refresh token families. Every method throws Unavailable when the database does not answer. */
-export interface RefreshTokenFamilies {
-  /**
-   * Starts a family with the user's current generation. Undefined when the user was disabled or deleted, or got another
-   * password hash, since the password was checked.
-   */
-  start(family: NewRefreshTokenFamily): Promise<{ readonly generation: number } | undefined>
-  /** The family with this id; undefined when there is none, also for a text that is no UUID. */
-  find(id: string): Promise<RefreshTokenFamily | undefined>
-  readonly rotate: Rotate
-  /**
-   * The unused successor of `counter`, encrypted, if it was made within the last `withinMs`. Undefined when there is
-   * none or the family is revoked. Stores the expiry of the new access token. `now` in milliseconds.
-   */
-  repeat(
-    id: string,
-    retry: { username: string; counter: number; withinMs: number; accessExpiresAt: number; now: number },
-  ): Promise<Repeated | undefined>
-  /**
-   * Counts the revoked ids of a user that count towards the limit, also displaced logins of clients if `ofClients`.
-   * `now` in milliseconds.
-   */
-  revokedIds(userId: string, counted: { readonly now: number; readonly ofClients: boolean }): Promise<RevokedIds>
-}
+/** The store of refresh token families. */
+export type RefreshTokenFamilies = ReturnType<typeof createRefreshTokenFamilies>
 
 /** A successor that is sent again. */
 export interface Repeated extends Rotated {
@@ -179,12 +147,13 @@ const revokedSql = revoked.statement(sql`select json_build_object('count', count
 /** SQLSTATE: the user was deleted while the statement ran. */
 export const foreignKeyViolation = '23503'
 
-/** Creates the store over this database. */
-export function createRefreshTokenFamilies(database: Database): RefreshTokenFamilies {
+/** Creates the store over this database. Every function throws Unavailable when the database does not answer. */
+export function createRefreshTokenFamilies(database: Database) {
   return {
-    start: (family) => startFamily(database, family),
+    start: (family: NewRefreshTokenFamily) => startFamily(database, family),
 
-    async find(id) {
+    /** The family with this id; undefined when there is none, also for a text that is no UUID. */
+    async find(id: string): Promise<RefreshTokenFamily | undefined> {
       if (!isUuid(id)) return undefined
       const rows = await database.query<{ family: RefreshTokenFamily }>(...findSql({ id }))
       return rows[0]?.family
@@ -192,10 +161,18 @@ export function createRefreshTokenFamilies(database: Database): RefreshTokenFami
 
     rotate: createRotate(database),
 
-    async repeat(id, { username, counter, withinMs, accessExpiresAt, now }) {
+    /**
+     * The unused successor of `counter`, encrypted, if it was made within the last `withinMs`. Undefined when there is
+     * none or the family is revoked. Stores the expiry of the new access token. `now` in milliseconds.
+     */
+    async repeat(
+      id: string,
+      retry: { username: string; counter: number; withinMs: number; accessExpiresAt: number; now: number },
+    ): Promise<Repeated | undefined> {
+      const { username, counter, withinMs, accessExpiresAt, now } = retry
       const entries = refreshEntries({ id, username })
       const aliveSince = tokensAliveSince({ now: () => now })
-      const retry = repeatSql({
+      const statement = repeatSql({
         id,
         counter,
         withinMs: Math.ceil(withinMs),
@@ -203,18 +180,28 @@ export function createRefreshTokenFamilies(database: Database): RefreshTokenFami
         entries,
         aliveSince,
       })
-      const [row] = await database.write<{ repeated: RepeatedRow }>(...retry)
+      const [row] = await database.write<{ repeated: RepeatedRow }>(...statement)
       return row && { ...row.repeated, principal: toPrincipal(row.repeated.principal) }
     },
 
-    async revokedIds(userId, { now, ofClients }) {
+    /**
+     * Counts the revoked ids of a user: the revoked logins with unexpired tokens, the sessions revoked before their
+     * expiry, if their generation is current, and the logins that hang on these; of displaced ones (`make-room.ts`)
+     * those of clients, if `ofClients`. `firstExpiry`: when the first of them can be forgotten, null when there are
+     * none. Times in milliseconds.
+     */
+    async revokedIds(userId: string, { now, ofClients }: { now: number; ofClients: boolean }) {
       const count = revokedSql({ userId, now: timestamp(now), ofClients })
-      const rows = await database.query<{ ended: RevokedIds }>(...count)
+      const rows = await database.query<{ ended: { count: number; firstExpiry: number | null } }>(...count)
       return rows[0]?.ended ?? { count: 0, firstExpiry: null }
     },
   }
 }
 
+/**
+ * Starts a family with the user's current generation. Undefined when the user was disabled or deleted, or got another
+ * password hash, since the password was checked.
+ */
 async function startFamily(
   database: Database,
   family: NewRefreshTokenFamily,

@@ -14,21 +14,10 @@ import {
 } from './refresh-token-family.ts'
 import type { Rotated } from './rotate-families.ts'
 
-/**
- * Returns a new access token and refresh token for a refresh token (RFC 6749 §6). A repeat within the retry window,
- * after a lost response, returns the same refresh token and a new access token. Before this resolves, the user's
- * principal record was read again, and published if the cache had another one.
- *
- * @throws ProblemError `invalid_grant` (RFC 6749 §5.2) when the refresh token is not valid. A used token that comes
- *   after the retry window also revokes its login.
- * @throws Unavailable
- */
-export type Refresh = (refreshToken: string, refreshing?: Refreshing) => Promise<TokenResponse>
-
 /** Who refreshes. */
 export interface Refreshing {
   /** The client that has authenticated; left out: the public client of logins at `/login`. */
-  readonly clientId?: string
+  readonly clientId?: string | null
   readonly found?: LoginFound
   /** What the new access token may have, of what was granted; left out: all of it. */
   readonly scope?: ReadonlySet<string> | undefined
@@ -47,10 +36,21 @@ interface ReceivedToken extends Omit<RefreshTime, 'waitedMs'>, Pick<Refreshing, 
   readonly arrivedMs: number
 }
 
-/** Creates the refresh over these systems. */
-export function createRefresh(systems: LoginSystems): Refresh {
+/**
+ * Returns a new access token and refresh token for a refresh token (RFC 6749 §6). A repeat within the retry window,
+ * after a lost response, returns the same refresh token and a new access token. Before this resolves, the user's
+ * principal record was read again, and published if the cache had another one.
+ *
+ * @throws ProblemError `invalid_grant` (RFC 6749 §5.2) when the refresh token is not valid. A used token that comes
+ *   after the retry window also revokes its login.
+ * @throws Unavailable
+ */
+export function createRefresh(systems: LoginSystems) {
   const retryWindowMs = systems.settings.refreshRetryWindowSeconds * 1000
-  return async function refreshTokens(refreshToken, { clientId = null, found, scope } = {}) {
+  return async function refreshTokens(
+    refreshToken: string,
+    { clientId = null, found, scope }: Refreshing = {},
+  ): Promise<TokenResponse> {
     const now = systems.clock.now()
     const token = systems.refreshTokens.read(refreshToken)
     if (token?.clientId !== clientId) throw invalidGrant()

@@ -44,27 +44,8 @@ export interface OfInstance<Session> {
   readonly session: Session
 }
 
-/** The store of sessions. Every method throws Unavailable when the database does not answer. */
-export interface SessionStore {
-  /**
-   * Starts a session with the user's current generation. Undefined when the user was disabled or deleted, or got
-   * another password hash, since the password was checked.
-   */
-  start(session: NewSession): Promise<OfInstance<Pick<KnownSession, 'version' | 'generation'>> | undefined>
-  /**
-   * The session of this key, unless it is revoked or its resource server is gone. The caller checks whether it has
-   * expired.
-   */
-  find(keyHash: string): Promise<OfInstance<KnownSession> | undefined>
-  /**
-   * Moves the last-action time forward. False when the session is revoked, has expired, or is idle since `idleSince`.
-   */
-  move(keyHash: string, times: { readonly now: number; readonly idleSince: number }): Promise<boolean>
-  /** What hangs on one session, if it has not ended, hangs on another one from now on: logins and allowed devices. */
-  inherit(sessions: { readonly from: string; readonly to: string }): Promise<void>
-  /** The session of this key and its user, as long as it is stored, even if it is revoked or expired. */
-  ownerOf(keyHash: string): Promise<SessionOwner | undefined>
-}
+/** The store of sessions. */
+export type SessionStore = ReturnType<typeof createSessionStore>
 
 /** The public id of a session, and its user. */
 export interface SessionOwner {
@@ -150,9 +131,13 @@ const ownerSql = found.statement(
     .where(eq(sessions.keyHash, found.keyHash)),
 )
 
-/** Creates the store over this database. */
-export const createSessionStore = (database: Pick<Database, 'query' | 'write'>): SessionStore => ({
-  async start(session) {
+/** Creates the store over this database. Every function throws Unavailable when the database does not answer. */
+export const createSessionStore = (database: Pick<Database, 'query' | 'write'>) => ({
+  /**
+   * Starts a session with the user's current generation. Undefined when the user was disabled or deleted, or got
+   * another password hash, since the password was checked.
+   */
+  async start(session: NewSession): Promise<OfInstance<Pick<KnownSession, 'version' | 'generation'>> | undefined> {
     const { entries, stored } = entriesUnderWay()()
     const start = startSql({
       id: session.id,
@@ -176,18 +161,27 @@ export const createSessionStore = (database: Pick<Database, 'query' | 'write'>):
       throw error
     }
   },
-  async find(keyHash) {
+  /**
+   * The session of this key, unless it is revoked or its resource server is gone. The caller checks whether it has
+   * expired.
+   */
+  async find(keyHash: string): Promise<OfInstance<KnownSession> | undefined> {
     const rows = await database.query<FoundSession<KnownSession>>(...findSql({ keyHash }))
     return ofInstance(rows[0])
   },
-  async move(keyHash, { now, idleSince }) {
+  /**
+   * Moves the last-action time forward. False when the session is revoked, has expired, or is idle since `idleSince`.
+   */
+  async move(keyHash: string, { now, idleSince }: { now: number; idleSince: number }): Promise<boolean> {
     const rows = await database.write(...moveSql({ keyHash, now: timestamp(now), idleSince: timestamp(idleSince) }))
     return rows.length === 1
   },
-  async inherit({ from, to }) {
+  /** What hangs on one session, if it has not ended, hangs on another one from now on: logins and allowed devices. */
+  async inherit({ from, to }: { readonly from: string; readonly to: string }): Promise<void> {
     await database.write(...inheritSql({ from, to }))
   },
-  async ownerOf(keyHash) {
+  /** The session of this key and its user, as long as it is stored, even if it is revoked or expired. */
+  async ownerOf(keyHash: string): Promise<SessionOwner | undefined> {
     const rows = await database.query<{ id: string; username: string }>(...ownerSql({ keyHash }))
     return rows[0]
   },

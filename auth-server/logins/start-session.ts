@@ -3,9 +3,9 @@ import {
   sessionKeyBytes,
   sessionKeyHash,
 } from '../../shared/protocol/authentication/session/session-times.ts'
+import type { PasswordHolder } from '../second-factors/ask-at-login.ts'
 import { type LoginRequest, proveAndStart, type Started, storedUserAgent } from './login.ts'
 import type { LoginSystems } from './login-systems.ts'
-import type { PasswordHolder } from './verify-password.ts'
 
 /** A request to sign in. */
 export interface SessionRequest extends LoginRequest {
@@ -24,19 +24,16 @@ export interface StartedSession {
   readonly expiresAt: number
 }
 
-/**
- * Starts a session for a user name and password, always with a new key, and revokes the sessions in `replacedKeys`.
- * @throws ProblemError as `LogIn`; Unavailable
- */
-export type StartSession = (request: SessionRequest) => Promise<StartedSession>
-
 /** How many replaced keys are looked up. A browser sends one. */
 const maxReplaced = 2
 
-/** Creates the start of sessions over these systems. */
+/**
+ * Starts a session for a user name and password, always with a new key, and revokes the sessions in `replacedKeys`.
+ * @throws ProblemError as `createLogIn`; Unavailable
+ */
 export const createStartSession =
-  (systems: LoginSystems): StartSession =>
-  (request) =>
+  (systems: LoginSystems) =>
+  (request: SessionRequest): Promise<StartedSession> =>
     proveAndStart(systems, request, (holder, factor) => start(systems, { ...holder, factor }, request))
 
 async function start(

@@ -1,4 +1,5 @@
 /** Checks a user name and a password. Every scheme and endpoint that takes a password uses this file. */
+
 import { sql } from 'drizzle-orm'
 import { build, parameters } from '../../shared/platform/database/statement.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
@@ -7,19 +8,10 @@ import { foldUsername, isUsername } from '../../shared/protocol/principal/record
 import { notingRefusals } from '../../shared/server/login-throttle/limit-refusals.ts'
 import { recordRefusals } from '../audit/audit.ts'
 import { exceedsPasswordLimit } from '../passwords/password-policy.ts'
+import type { PasswordHolder } from '../second-factors/ask-at-login.ts'
 import { p, u } from '../store/aliases.ts'
 import { principals, users } from '../store/schema.ts'
 import type { AuthSystems } from '../systems/auth-systems.ts'
-
-/** A user whose password was just checked. */
-export interface PasswordHolder {
-  readonly userId: string
-  readonly username: string
-  /** The stored hash that the password matched. The check is valid as long as this hash is stored. */
-  readonly passwordHash: string
-  /** The user's principal version at the time of the check. */
-  readonly version: number
-}
 
 /** A user name and a password from a request. */
 export interface PasswordAttempt {

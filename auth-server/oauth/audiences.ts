@@ -14,47 +14,38 @@ export interface OtherServer {
   readonly rights: readonly string[]
 }
 
+/** The audiences of what is issued here. */
+export type Audiences = ReturnType<typeof createAudiences>
+
 /**
- * The audiences of what is issued here. The pair has one (AUDIENCE), and each other resource server has one. All
- * methods throw Unavailable.
+ * Creates the audiences over this database. The pair has one (AUDIENCE), which the origins of the pair are names of
+ * too, and each other resource server has one. All functions throw Unavailable.
  */
-export interface Audiences {
-  /**
-   * The audience that the parameter `resource` of a request chooses (RFC 8707 §2). Null: that of the pair, also without
-   * `resource`. Undefined: no resource server has this audience.
-   */
-  choose(resource: string | undefined): Promise<string | null | undefined>
-  /** The same, with the rights of the resource server. */
-  chooseServer(resource: string | undefined): Promise<OtherServer | null | undefined>
-  /** The name of the audience that a credential names; undefined when no resource server has it any more. */
-  nameOf(named: NamedAudience): Promise<string | undefined>
-}
-
-/** The settings that the audiences come from. */
-export interface AudiencesSettings {
-  /** AUDIENCE. */
-  readonly audience: string
-  /** The origins of the pair, which are also names of its audience. */
-  readonly publicOrigins: Readonly<Record<string, string>>
-}
-
-/** Creates the audiences over this database. */
-export function createAudiences(settings: AudiencesSettings, database: Pick<Database, 'query'>): Audiences {
+export function createAudiences(
+  settings: { readonly audience: string; readonly publicOrigins: Readonly<Record<string, string>> },
+  database: Pick<Database, 'query'>,
+) {
   const own = createAudience(settings.audience, { isOfPair: true })
   const ownNames = new Set([own.name, ...Object.values(settings.publicOrigins).flatMap((url) => [url, `${url}/`])])
   const find = async (sql: typeof byNameSql, value: string): Promise<OtherServer | undefined> =>
     (await database.query<OtherServer>(...sql({ value })))[0]
   // PostgreSQL refuses NUL.
   const byName = async (name: string) => (name.includes('\0') ? undefined : find(byNameSql, name))
-  const chooseServer: Audiences['chooseServer'] = async (resource) =>
+  /** As `choose`, with the rights of the resource server. */
+  const chooseServer = async (resource: string | undefined): Promise<OtherServer | null | undefined> =>
     resource === undefined || ownNames.has(resource) ? null : byName(resource)
   return {
     chooseServer,
-    choose: async (resource) => {
+    /**
+     * The audience that the parameter `resource` of a request chooses (RFC 8707 §2). Null: that of the pair, also
+     * without `resource`. Undefined: no resource server has this audience.
+     */
+    choose: async (resource: string | undefined): Promise<string | null | undefined> => {
       const server = await chooseServer(resource)
       return server === null ? null : server?.audience
     },
-    nameOf: async (named) => {
+    /** The name of the audience that a credential names; undefined when no resource server has it any more. */
+    nameOf: async (named: NamedAudience): Promise<string | undefined> => {
       if (named === null || isAudience(own, named)) return own.name
       if (typeof named === 'string') return (await byName(named))?.audience
       return Buffer.isBuffer(named) ? (await find(byDigestSql, named.toString('hex')))?.audience : undefined

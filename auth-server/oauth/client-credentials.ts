@@ -13,16 +13,6 @@ export interface ClientCredentialsResponse {
   readonly scope?: string
 }
 
-/**
- * Issues an access token of an API key, for the owner of the key (RFC 6749 §4.4). The token is revoked with the key,
- * whose id is its `sid`. A logout everywhere revokes it too, because it raises the owner's credential generation; the
- * key itself stays and can get another token. The token never has more rights than the key. `scope` narrows them
- * further. The audit entry is stored before the token is signed.
- *
- * @throws OAuthError `invalid_scope`; `invalid_client` when the key has been revoked or has expired; Unavailable
- */
-export type GrantClientCredentials = (client: Client, request: TokenRequest) => Promise<ClientCredentialsResponse>
-
 /** What a client asks for. */
 export interface TokenRequest {
   /** The parameter as sent. */
@@ -33,10 +23,20 @@ export interface TokenRequest {
   readonly method: string
 }
 
-/** Creates the grant. */
-export function createClientCredentialsGrant(systems: OAuthSystems): GrantClientCredentials {
+/**
+ * Issues an access token of an API key, for the owner of the key (RFC 6749 §4.4). The token is revoked with the key,
+ * whose id is its `sid`. A logout everywhere revokes it too, because it raises the owner's credential generation; the
+ * key itself stays and can get another token. The token never has more rights than the key. `scope` narrows them
+ * further. The audit entry is stored before the token is signed.
+ *
+ * @throws OAuthError `invalid_scope`; `invalid_client` when the key has been revoked or has expired; Unavailable
+ */
+export function createClientCredentialsGrant(systems: OAuthSystems) {
   const { clock, apiKeys, issueAccessToken, settings } = systems
-  return async function issueForClient({ key, owner }, { scope, audience, method: scheme }) {
+  return async function issueForClient(
+    { key, owner }: Client,
+    { scope, audience, method: scheme }: TokenRequest,
+  ): Promise<ClientCredentialsResponse> {
     const allowed = owner.rights.filter((right) => key.rights?.includes(right) ?? true)
     const requested = scope === undefined ? undefined : requestedRights(scope, allowed)
     const issuedAt = unixSeconds(clock.now())

@@ -54,16 +54,6 @@ export interface ClientRequest {
 /** Authenticates a client. @throws OAuthError `invalid_client`; ProblemError `too-many-attempts`; Unavailable */
 export type Authenticate<Found> = (credentials: ClientCredentials, request: ClientRequest) => Promise<Found>
 
-/** The authentication of clients, each kind by its own table. */
-export interface ClientAuthentication {
-  /** An API key as a client of `client_credentials`. @throws OAuthError `unauthorized_client` for an application */
-  readonly authenticateClient: Authenticate<Client>
-  /** An application that signs people in. A public one only says who it is. */
-  readonly authenticateApplication: Authenticate<KnownClient>
-  /** Either of them. */
-  readonly authenticateAny: Authenticate<Client | KnownClient>
-}
-
 /** What proves a client. Nothing proves one that does not exist. */
 interface Accepted {
   /** True: to say who it is is enough. */
@@ -92,7 +82,7 @@ const acceptedOfApplication = (client: KnownClient | undefined): Accepted => ({
  * too long to be guessed, so it is compared before it is counted, as a Digest response is, and apart from passwords.
  * An assertion works once: it is counted first, so that a refusal by a limit does not use it up.
  */
-export function createClientAuthentication(systems: OAuthSystems): ClientAuthentication {
+export function createClientAuthentication(systems: OAuthSystems) {
   const { apiKeys, clients } = systems
   const findKey: Find<Client> = async (id, proves) => {
     const key = await apiKeys.material(id)
@@ -125,8 +115,11 @@ export function createClientAuthentication(systems: OAuthSystems): ClientAuthent
     }
   }
   return {
+    /** An API key as a client of `client_credentials`. @throws OAuthError `unauthorized_client` for an application */
     authenticateClient: by(findKeyAlone),
+    /** An application that signs people in. A public one only says who it is. */
     authenticateApplication: by(findApplication),
+    /** Either of them. */
     authenticateAny: by(findAny),
   }
 }

@@ -18,13 +18,10 @@ const maxTtlSeconds = 60
  *
  * @throws ProblemError `token-expired`, `login-ended` when the credential has ended; Unavailable
  */
-export type IssueProxyToken = (caller: Caller, audience: string | null) => Promise<string>
-
-/** Creates the issuer. */
-export function createProxyTokens(systems: OAuthSystems): IssueProxyToken {
+export function createProxyTokens(systems: OAuthSystems) {
   const { accessTokenTtlSeconds, sessionIdleTtlSeconds } = systems.settings
   const ttlSeconds = Math.min(maxTtlSeconds, accessTokenTtlSeconds, sessionIdleTtlSeconds)
-  return async function issueProxyToken(caller, audience) {
+  return async function issueProxyToken(caller: Caller, audience: string | null): Promise<string> {
     const { username, scheme, generation, credential } = caller
     const isRepeatable = scheme === 'signed-request' && credential.signature === undefined
     const issuedAt = unixSeconds(systems.clock.now())

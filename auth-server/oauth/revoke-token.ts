@@ -18,11 +18,8 @@ import type { OAuthSystems } from './oauth-systems.ts'
  *
  * @throws ProblemError `too-many-logins` when the record of the owner has no room for another revoked id; Unavailable
  */
-export type RevokeToken = (token: string) => Promise<void>
-
-/** Creates the revocation of single tokens. */
-export function createTokenRevocation({ database, clock, publisher, ...verifiers }: OAuthSystems): RevokeToken {
-  return async function revokeToken(token) {
+export function createTokenRevocation({ database, clock, publisher, ...verifiers }: OAuthSystems) {
+  return async function revokeToken(token: string): Promise<void> {
     const access = await verifiers.verifyAccessToken(token)
     const verdict = access.ok ? access : verifiers.verifyKeySignedToken(token)
     if (!verdict.ok) return

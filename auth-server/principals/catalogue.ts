@@ -62,17 +62,10 @@ function required([row]: readonly { readonly catalogue: Catalogue }[]): Catalogu
 }
 
 /** The catalogues of one process. */
-export interface Catalogues {
-  /** The catalogue of this version, or a newer one. @throws Unavailable */
-  at(version: number): Promise<Catalogue> | Catalogue
-  /** The catalogue as the database has it now. @throws Unavailable */
-  latest(): Promise<Catalogue>
-  /** Forgets what was read from another database. */
-  clear(): void
-}
+export type Catalogues = ReturnType<typeof createCatalogues>
 
-/** Creates them. The latest two are remembered. */
-export function createCatalogues(database: Pick<Database, 'query'>): Catalogues {
+/** Creates them. The latest two are remembered. All throw Unavailable. */
+export function createCatalogues(database: Pick<Database, 'query'>) {
   const known = createMemo<Catalogue>({ maxEntries: 2, maxBytes: 8_000_000 })
   const load = async (version: string) => {
     const catalogue = await known.load(version, () => readCatalogue(database))
@@ -81,11 +74,14 @@ export function createCatalogues(database: Pick<Database, 'query'>): Catalogues 
   }
   const at = (version: string) => known.peek(version) ?? load(version)
   return {
-    at: (version) => at(String(version)),
+    /** The catalogue of this version, or a newer one. */
+    at: (version: number) => at(String(version)),
+    /** The catalogue as the database has it now. */
     latest: async () => {
       const [row] = await database.query<{ version: string | null }>(versionSql)
       return at(row?.version ?? '')
     },
+    /** Forgets what was read from another database. */
     clear: () => known.clear(),
   }
 }

@@ -46,14 +46,6 @@ export interface FeedFollower {
   onAnnounced(announced: Announced): void
 }
 
-/** The reader of one process. */
-export interface FeedReader {
-  /** From now on calls the follower with every read, or what was announced, until the returned function is called. */
-  follow(follower: FeedFollower): () => void
-  /** Reads now, if somebody follows. Resolves when all followers have the read. Never rejects. */
-  look(): Promise<void>
-}
-
 const maxChanges = maxChangesInMessage * maxPartsInSeries
 
 const t = alias(principals, 't')
@@ -72,11 +64,8 @@ const readSql = changed.statement(sql`select json_build_object(
     ), '[]')) as read
   from ${principalChangeCounter} ${c}`)
 
-/** Creates it. */
-export const createFeedReader = (systems: Pick<Systems, 'database' | 'cache' | 'clock'>): FeedReader =>
-  new Reader(systems)
-
-class Reader implements FeedReader {
+/** The reader of one process. */
+export class FeedReader {
   readonly #systems: Pick<Systems, 'database' | 'cache' | 'clock'>
   readonly #followers = new Set<FeedFollower>()
   readonly #announced: AnnouncedChanges
@@ -89,6 +78,7 @@ class Reader implements FeedReader {
     this.#announced = new AnnouncedChanges(systems)
   }
 
+  /** From now on calls the follower with every read, or what was announced, until the returned function is called. */
   follow(follower: FeedFollower): () => void {
     this.#followers.add(follower)
     if (!this.#beating) {
@@ -103,6 +93,7 @@ class Reader implements FeedReader {
     }
   }
 
+  /** Reads now, if somebody follows. Resolves when all followers have the read. Never rejects. */
   async look(): Promise<void> {
     if (this.#followers.size > 0) await this.#read()
   }

@@ -39,58 +39,6 @@ const announceEveryMs = 500
 /** How many reloads are remembered while the cache is away. Further ones are dropped: they carry no change. */
 const maxReloads = 1000
 
-/** The state of publishing, for readiness and metrics. */
-export interface PublisherHealth {
-  /** The version published last; undefined before the first publication. */
-  readonly upTo: number | undefined
-  /** Milliseconds since the last successful publication. */
-  readonly ageMs: number | undefined
-  /**
-   * Why the last publication failed: the dependency that did not answer, or that the database is older than the cache.
-   */
-  readonly problem: string | undefined
-}
-
-/** Publishes principals. Every method can be called whether or not the heartbeat has been started. */
-export interface PrincipalPublisher {
-  /** Starts the heartbeat. It publishes while no other server does. */
-  start(): void
-  /** Ends the heartbeat and waits for the publication under way. */
-  stop(): Promise<void>
-  /**
-   * Runs a publication that begins no earlier than now, shared by all callers of that time. False when it failed. Never
-   * rejects.
-   */
-  publish(): Promise<boolean>
-  /**
-   * Resolves when the change is published and the listeners of `onChange` are done, or after 1 s. By then it is
-   * announced at least, or other auth servers have read it.
-   * @throws Unavailable when neither database nor cache answers: only this server knows of the change
-   */
-  waitUntilPublished(principalVersion: number, changes: Changes): Promise<void>
-  /**
-   * Puts the user's record into the cache again and announces it, though nothing changed. Waits for one publication.
-   * Never rejects.
-   */
-  reloaded(username: string): Promise<void>
-  /** True when the cache has exactly this record, which was read from the database just now. Never rejects. */
-  isCached(read: InstancePrincipal): Promise<boolean>
-  /** The record from the database. Puts it into the cache for the next reader, if there is one. @throws Unavailable */
-  fill(username: string): Promise<InstancePrincipal>
-  /** The catalogue from the database, with the instance id of the database. @throws Unavailable */
-  catalogue(): Promise<InstanceCatalogue>
-  /**
-   * The id of the instance. It is read from the database once, and compared at every publication and every `fill`: it
-   * may name the former instance for a moment after another server took over. @throws Unavailable
-   */
-  instanceId(): Promise<string>
-  /** From now on calls `listener` whenever the database became another instance: nothing known before is of use. */
-  onOtherInstance(listener: () => void): void
-  /** From now on calls `listener` whenever this process has changed a principal. The change waits for it. */
-  onChange(listener: () => Promise<void>): void
-  health(): PublisherHealth
-}
-
 /** Waits for a change, then until it is published, and resolves with its result. @throws what `change` throws */
 export async function whenPublished<Result>(
   publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>,
@@ -101,12 +49,11 @@ export async function whenPublished<Result>(
   return result
 }
 
-/** The publisher of one auth server process. Several may run side by side. */
-export function createPrincipalPublisher(systems: PublisherSystems): PrincipalPublisher {
-  return new Publisher(systems)
-}
-
-class Publisher implements PrincipalPublisher {
+/**
+ * The publisher of one auth server process. Several may run side by side. Every method can be called whether or not the
+ * heartbeat has been started.
+ */
+export class PrincipalPublisher {
   readonly #systems: PublisherSystems
   readonly #instanceListeners: (() => void)[] = []
   readonly #changeListeners: (() => Promise<void>)[] = []
@@ -131,12 +78,14 @@ class Publisher implements PrincipalPublisher {
     this.#lease = new PublishLease(systems.cache)
   }
 
+  /** Starts the heartbeat. It publishes while no other server does. */
   start(): void {
     if (this.#heartbeat) return
     this.#heartbeat = new AbortController()
     void this.#beat(this.#heartbeat.signal)
   }
 
+  /** Ends the heartbeat and waits for the publication under way. */
   async stop(): Promise<void> {
     this.#heartbeat?.abort()
     this.#heartbeat = undefined
@@ -144,6 +93,10 @@ class Publisher implements PrincipalPublisher {
     await this.#lease.release()
   }
 
+  /**
+   * Runs a publication that begins no earlier than now, shared by all callers of that time. False when it failed. Never
+   * rejects.
+   */
   publish(): Promise<boolean> {
     if (this.#queued) return this.#queued
     if (this.#running) {
@@ -159,6 +112,11 @@ class Publisher implements PrincipalPublisher {
     return this.#running
   }
 
+  /**
+   * Resolves when the change is published and the listeners of `onChange` are done, or after 1 s. By then it is
+   * announced at least, or other auth servers have read it.
+   * @throws Unavailable when neither database nor cache answers: only this server knows of the change
+   */
   async waitUntilPublished(principalVersion: number, changes: Changes = []): Promise<void> {
     let isAnnounced = false
     const isPublished = () => (this.#cursor ?? -1) >= principalVersion
@@ -176,11 +134,16 @@ class Publisher implements PrincipalPublisher {
     if (!isAnnounced && !isPublished()) await readChangeCounter(this.#systems.database)
   }
 
+  /**
+   * Puts the user's record into the cache again and announces it, though nothing changed. Waits for one publication.
+   * Never rejects.
+   */
   async reloaded(username: string): Promise<void> {
     if (this.#reloads.size < maxReloads) this.#reloads.add(foldUsername(username))
     await within(publishWithinMs, () => this.publish())
   }
 
+  /** True when the cache has exactly this record, which was read from the database just now. Never rejects. */
   async isCached({ instanceId, record }: InstancePrincipal): Promise<boolean> {
     if (!record || instanceId !== this.#instanceId || this.#problem !== undefined) return false
     const key = principalKey(instanceId, foldUsername(record.username))
@@ -188,6 +151,7 @@ class Publisher implements PrincipalPublisher {
     return found?.version === record.version && found.value === JSON.stringify(record)
   }
 
+  /** The record from the database. Puts it into the cache for the next reader, if there is one. @throws Unavailable */
   async fill(username: string): Promise<InstancePrincipal> {
     const fillable = await this.#fillable()
     const { instanceId, record } = await readPrincipal(this.#systems, username)
@@ -199,26 +163,37 @@ class Publisher implements PrincipalPublisher {
     return { instanceId, record }
   }
 
+  /** The catalogue from the database, with the instance id of the database. @throws Unavailable */
   async catalogue(): Promise<InstanceCatalogue> {
     const read = await readInstanceCatalogue(this.#systems.database)
     this.#compareWith(read.instanceId)
     return read
   }
 
+  /**
+   * The id of the instance. It is read from the database once, and compared at every publication and every `fill`: it
+   * may name the former instance for a moment after another server took over. @throws Unavailable
+   */
   async instanceId(): Promise<string> {
     this.#instanceId ??= (await readChangeCounter(this.#systems.database)).instanceId
     return this.#instanceId
   }
 
+  /** From now on calls `listener` whenever the database became another instance: nothing known before is of use. */
   onOtherInstance(listener: () => void): void {
     this.#instanceListeners.push(listener)
   }
 
+  /** From now on calls `listener` whenever this process has changed a principal. The change waits for it. */
   onChange(listener: () => Promise<void>): void {
     this.#changeListeners.push(listener)
   }
 
-  health(): PublisherHealth {
+  /**
+   * For readiness and metrics: the version published last, the milliseconds since the last successful publication, and
+   * why the last one failed, by the dependency that did not answer, or because the database is older than the cache.
+   */
+  health() {
     const ageMs = this.#publishedAt === undefined ? undefined : this.#systems.clock.monotonic() - this.#publishedAt
     return { upTo: this.#cursor, ageMs, problem: this.#problem }
   }

@@ -23,13 +23,8 @@ export interface RecordInCatalogue {
   readonly catalogue: Catalogue
 }
 
-/** Reads for requests. All throw Unavailable. */
-export interface PrincipalReader {
-  /** The principal record; undefined when there never was such a user. */
-  record(username: string): Promise<PrincipalRecord | undefined>
-  /** The same, with the catalogue by which its rights are effective. */
-  inCatalogue(username: string): Promise<RecordInCatalogue | undefined>
-}
+/** Reads for requests. */
+export type PrincipalReader = ReturnType<typeof createPrincipalReader>
 
 /** Each name once. */
 const read = parameters({ names: 'json', aliveSince: 'timestamptz' })
@@ -62,12 +57,12 @@ function rememberParsed() {
   }
 }
 
-/** Creates the reader of one process, so that all its requests share the batches. */
+/** Creates the reader of one process, so that all its requests share the batches. Both functions throw Unavailable. */
 export function createPrincipalReader(ports: {
   readonly database: Pick<Database, 'query'>
   readonly clock: Clock
   readonly catalogues: Pick<Catalogues, 'at'>
-}): PrincipalReader {
+}) {
   const { database, clock, catalogues } = ports
   const recordOf = rememberParsed()
   const readOne = gatherStatements<string, RecordInCatalogue | undefined>({
@@ -86,9 +81,11 @@ export function createPrincipalReader(ports: {
       })
     },
   })
+  /** The record and the catalogue by which its rights are effective; undefined when there never was such a user. */
   const inCatalogue = async (username: string) => (isUsername(username) ? readOne(foldUsername(username)) : undefined)
   return {
     inCatalogue,
-    record: async (username) => (await inCatalogue(username))?.record,
+    /** The record alone. */
+    record: async (username: string) => (await inCatalogue(username))?.record,
   }
 }

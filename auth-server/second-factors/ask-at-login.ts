@@ -21,11 +21,13 @@ import { useRecoveryCode } from './recovery-codes.ts'
 import { isTotpCode, newTotpSecret, totpStep, totpUri } from './totp.ts'
 import { boundTries } from './tries.ts'
 
-/** The user whose password was proved. */
-export interface ProvedPassword {
+/** A user whose password was just checked. */
+export interface PasswordHolder {
   readonly userId: string
   readonly username: string
+  /** The stored hash that the password matched. The check is valid as long as this hash is stored. */
   readonly passwordHash: string
+  /** The user's principal version at the time of the check. */
   readonly version: number
 }
 
@@ -45,28 +47,8 @@ export interface FactorRequest {
   readonly clientAddress: string
 }
 
-/** The second factor of logins. All throw Unavailable. */
-export interface AskAtLogin {
-  /** The user that a challenge was made for, if it is still good for a login. */
-  resume(challenge: string): Promise<ProvedPassword | undefined>
-  /** True when a login of this user needs a factor. */
-  isRequired(userId: string): Promise<boolean>
-  /** The user name in a challenge, for the audit log; undefined when it is no user name. */
-  usernameOf(challenge: string): string | undefined
-  /**
-   * The RFC 8176 value of the factor that was given; null when this user needs none. Undefined when the user was
-   * changed since the password was proved.
-   * @throws ProblemError `second-factor-required`, `second-factor-enrolment-required`, `invalid-second-factor`,
-   *   `too-many-attempts`
-   */
-  require(holder: ProvedPassword, request: FactorRequest): Promise<string | null | undefined>
-  /**
-   * True for a right one-time code or recovery code of this user, which is used then. A wrong one counts, as at a
-   * login.
-   * @throws ProblemError `too-many-attempts`
-   */
-  isRightFactor(userId: string, request: FactorRequest): Promise<boolean>
-}
+/** The second factor of logins. */
+export type AskAtLogin = ReturnType<typeof createAskAtLogin>
 
 /** What the functions of this folder work with. */
 export interface FactorSystems extends AuthSystems {
@@ -75,26 +57,39 @@ export interface FactorSystems extends AuthSystems {
   readonly relyingParty: RelyingParty
 }
 
-/** Creates the second factor of logins over these systems. */
-export function createAskAtLogin(systems: FactorSystems): AskAtLogin {
+/** Creates the second factor of logins over these systems. Every asynchronous function throws Unavailable. */
+export function createAskAtLogin(systems: FactorSystems) {
   const { challenges, database } = systems
   const opened = (text: string) => challenges.open('login', text) ?? challenges.open('enrol', text)
   return {
-    isRequired: async (userId) => (await factorState(database, userId))?.required ?? false,
-    usernameOf: (challenge) => opened(challenge)?.username,
-    async resume(text) {
+    /** True when a login of this user needs a factor. */
+    isRequired: async (userId: string) => (await factorState(database, userId))?.required ?? false,
+    /** The user name in a challenge, for the audit log; undefined when it is no user name. */
+    usernameOf: (challenge: string) => opened(challenge)?.username,
+    /** The user that a challenge was made for, if it is still good for a login. */
+    async resume(text: string): Promise<PasswordHolder | undefined> {
       const challenge = opened(text)
       const state = challenge && (await factorState(database, challenge.userId))
       if (!challenge || !state?.passwordHash || !isOfPassword(challenge, state.passwordHash)) return undefined
       return state.generation === challenge.generation ? state : undefined
     },
-    async require(holder, request) {
+    /**
+     * The RFC 8176 value of the factor that was given; null when this user needs none. Undefined when the user was
+     * changed since the password was proved.
+     * @throws ProblemError `second-factor-required`, `second-factor-enrolment-required`, `invalid-second-factor`,
+     *   `too-many-attempts`
+     */
+    async require(holder: PasswordHolder, request: FactorRequest): Promise<string | null | undefined> {
       const state = await factorState(database, holder.userId)
       if (state?.passwordHash !== holder.passwordHash) return undefined
       if (!state.required) return null
       return state.factors.length === 0 ? enrol(systems, state, request) : check(systems, state, request)
     },
-    async isRightFactor(userId, request) {
+    /**
+     * True for a right one-time code or recovery code of this user, which is used then. A wrong one counts, as at a
+     * login. @throws ProblemError `too-many-attempts`
+     */
+    async isRightFactor(userId: string, request: FactorRequest): Promise<boolean> {
       const state = await factorState(database, userId)
       return state !== undefined && (await attempt(systems, state, request)) !== undefined
     },

@@ -35,17 +35,14 @@ const schema = z.object({
 export type Challenge = z.infer<typeof schema>
 
 /** Seals and opens challenges. */
-export interface Challenges {
-  seal(purpose: ChallengePurpose, content: Omit<Challenge, 'expiresAt'>): string
-  /** Undefined for a text that is no challenge of this purpose, or has expired. */
-  open(purpose: ChallengePurpose, text: string): Challenge | undefined
-}
+export type Challenges = ReturnType<typeof createChallenges>
 
 /** Creates the challenges. */
-export const createChallenges = ({ sealing, clock }: { sealing: Sealing; clock: Clock }): Challenges => ({
-  seal: (purpose, content) =>
+export const createChallenges = ({ sealing, clock }: { sealing: Sealing; clock: Clock }) => ({
+  seal: (purpose: ChallengePurpose, content: Omit<Challenge, 'expiresAt'>): string =>
     sealing.seal(JSON.stringify({ ...content, expiresAt: clock.now() + ttlMs }), placeOf(purpose)),
-  open: (purpose, text) => {
+  /** Undefined for a text that is no challenge of this purpose, or has expired. */
+  open: (purpose: ChallengePurpose, text: string): Challenge | undefined => {
     if (text.length > maxChallengeLength) return undefined
     try {
       const content = schema.parse(JSON.parse(sealing.open(text, placeOf(purpose))))

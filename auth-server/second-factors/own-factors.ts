@@ -1,7 +1,7 @@
 /** Users change their own factors, administrators those of others (docs/contract/logins.md#second-factor). */
 import { sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
-import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
+import { gatherRows } from '../../shared/platform/database/gather-statements.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { whenPublished } from '../principals/principal-publisher.ts'
@@ -35,70 +35,55 @@ export interface SetUpAnswer {
   readonly name?: string | undefined
 }
 
-/** The factors of a user. Every method throws Unavailable. */
-export interface OwnFactors {
-  /** @throws ProblemError `not-found` */
-  read(owner: Owner): Promise<FactorState>
-  /** Begins to set one-time codes up. Nothing is stored. */
-  beginTotp(owner: Owner): { readonly secret: string; readonly uri: string; readonly challenge: string }
-  /** @throws ProblemError `second-factor-not-confirmed`, `too-many-attempts`, `too-many-second-factors` */
-  confirmTotp(owner: FactorOwner, answer: SetUpAnswer & { readonly code: string }): Promise<FactorState>
-  /** Begins to set a passkey up. Nothing is stored. @throws ProblemError `not-found` */
-  beginPasskey(owner: Owner): Promise<{ readonly publicKey: object; readonly challenge: string }>
-  /** @throws ProblemError `second-factor-not-confirmed`, `too-many-second-factors` */
-  confirmPasskey(owner: FactorOwner, answer: SetUpAnswer & { readonly passkey: unknown }): Promise<FactorState>
-  /** Removes one factor. @throws ProblemError `not-found` */
-  remove(owner: Owner, id: string): Promise<void>
-  /** Makes new recovery codes; those before no longer work. @throws ProblemError `second-factor-missing` */
-  renewRecoveryCodes(owner: Owner): Promise<readonly string[]>
-  /** Removes all factors of a user. @throws ProblemError `not-found`, `missing-right` */
-  reset(username: string, grantor: Grantor): Promise<void>
-  /** The RFC 8176 value of the factor of a session; null: it had none. Undefined: there is no such session. */
-  methodOf(sessionId: string): Promise<string | null | undefined>
-}
+/** The factors of a user. */
+export type OwnFactors = ReturnType<typeof createOwnFactors>
 
 const asked = parameters({ ids: 'json' })
 /** The ids of sessions. */
 const methodsSql = asked.statement(sql`select ${s.id}, ${s.secondFactor} as method
   from json_array_elements_text(${asked.ids}) as n(id) join ${sessions} ${s} on ${s.id} = n.id::uuid`)
 
-/** Creates these over the systems of the second factor at a login. */
-export function createOwnFactors(systems: FactorSystems): OwnFactors {
+/** Creates these over the systems of the second factor at a login. Every asynchronous function throws Unavailable. */
+export function createOwnFactors(systems: FactorSystems) {
   const { database, publisher } = systems
-  const readMethod = gatherStatements<string, string | null | undefined>({
-    run: async (ids) => {
-      const rows = await database.query<{ id: string; method: string | null }>(
-        ...methodsSql({ ids: [...new Set(ids)] }),
-      )
-      const found = new Map(rows.map(({ id, method }) => [id, method]))
-      return ids.map((id) => found.get(id))
-    },
-  })
+  const readMethod = gatherRows(
+    (ids) => database.query<{ id: string; method: string | null }>(...methodsSql({ ids })),
+    ({ id }) => id,
+  )
   return {
-    read: (owner) => stateOf(systems, owner),
-    beginTotp: (owner) => {
+    /** @throws ProblemError `not-found` */
+    read: (owner: Owner) => stateOf(systems, owner),
+    /** Begins to set one-time codes up. Nothing is stored. */
+    beginTotp: (owner: Owner) => {
       const secret = newTotpSecret()
       const uri = totpUri(secret, { issuer: 'Keyhold', username: owner.username })
       return { secret, uri, challenge: seal(systems, 'totp', owner, { totp: secret }) }
     },
-    confirmTotp: (owner, answer) => confirmTotp(systems, owner, answer),
-    beginPasskey: (owner) => beginPasskey(systems, owner),
-    confirmPasskey: (owner, answer) => confirmPasskey(systems, owner, answer),
-    async remove(owner, id) {
+    /** @throws ProblemError `second-factor-not-confirmed`, `too-many-attempts`, `too-many-second-factors` */
+    confirmTotp: (owner: FactorOwner, answer: SetUpAnswer & { readonly code: string }) =>
+      confirmTotp(systems, owner, answer),
+    /** Begins to set a passkey up. Nothing is stored. @throws ProblemError `not-found` */
+    beginPasskey: (owner: Owner) => beginPasskey(systems, owner),
+    /** @throws ProblemError `second-factor-not-confirmed`, `too-many-second-factors` */
+    confirmPasskey: (owner: FactorOwner, answer: SetUpAnswer & { readonly passkey: unknown }) =>
+      confirmPasskey(systems, owner, answer),
+    async remove(owner: Owner, id: string): Promise<void> {
       if (!isUuid(id)) throw new ProblemError('not-found', 'You have no such second factor.')
       await whenPublished(publisher, removeFactor(systems, owner, id))
     },
-    async renewRecoveryCodes(owner) {
+    /** Makes new recovery codes; those before no longer work. @throws ProblemError `second-factor-missing` */
+    async renewRecoveryCodes(owner: Owner): Promise<readonly string[]> {
       const codes = newRecoveryCodes()
       const hashes = codes.map((code) => recoveryCodeHash(owner.userId, code))
       await whenPublished(publisher, replaceRecoveryCodes(systems, owner, hashes))
       return codes
     },
-    async reset(username, grantor) {
+    async reset(username: string, grantor: Grantor): Promise<void> {
       await whenPublished(publisher, resetFactors(systems, username, grantor))
     },
-    async methodOf(sessionId) {
-      return isUuid(sessionId) ? readMethod(sessionId.toLowerCase()) : undefined
+    /** The RFC 8176 value of the factor of a session; null: it had none. Undefined: there is no such session. */
+    async methodOf(sessionId: string): Promise<string | null | undefined> {
+      return isUuid(sessionId) ? (await readMethod(sessionId.toLowerCase()))?.method : undefined
     },
   }
 }

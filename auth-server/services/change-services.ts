@@ -1,5 +1,6 @@
 import { eq } from 'drizzle-orm'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
+import { isId } from '../../shared/platform/ids.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { differenceOf } from '../../shared/protocol/entry-changes.ts'
 import { changeCatalogue } from '../access/change-catalogue.ts'
@@ -9,7 +10,7 @@ import { formerAfter } from '../store/overlapping-secrets.ts'
 import type { AuthSystems } from '../systems/auth-systems.ts'
 import { refuseProblems } from '../users/user.ts'
 import { maxServices, type NewService, type ServiceRequest } from './service.ts'
-import { isServiceId, noSuchService, toService } from './service-rows.ts'
+import { noSuchService, toService } from './service-rows.ts'
 import { serviceSecretData } from './service-secrets.ts'
 
 const secretBytes = 32
@@ -59,7 +60,7 @@ export async function rotateService(
   id: string,
   overlapSeconds: number,
 ): Promise<Changed<NewService>> {
-  if (!isServiceId(id)) throw noSuchService()
+  if (!isId(id)) throw noSuchService()
   const secret = ids.secret(secretBytes)
   const secretSealed = sealing.seal(secret, serviceSecretData(id))
   return changeCatalogue(database, async (transaction) => {
@@ -76,7 +77,7 @@ export async function rotateService(
 
 /** Deletes a service: its credential and its tokens end. @throws ProblemError `not-found`; Unavailable */
 export async function deleteService({ database }: AuthSystems, id: string): Promise<Changed<undefined>> {
-  if (!isServiceId(id)) throw noSuchService()
+  if (!isId(id)) throw noSuchService()
   return changeCatalogue(database, async (transaction) => {
     const [deleted] = await transaction.delete(services).where(eq(services.id, id)).returning()
     if (!deleted) throw noSuchService()

@@ -1,14 +1,10 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
+import { isId } from '../../shared/platform/ids.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { services } from '../store/access-tables.ts'
 import type { Service } from './service.ts'
-
-const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
-/** True when the text has the form of a service's id. */
-export const isServiceId = (text: string): boolean => idForm.test(text)
 
 /** The error for a service that does not exist. */
 export const noSuchService = () => new ProblemError('not-found', 'There is no such service.')
@@ -45,7 +41,7 @@ export async function listServices(drizzle: Drizzle, page: PageRequest & OfResou
 
 /** Reads a service. @throws ProblemError `not-found`; Unavailable */
 export async function readService(drizzle: Drizzle, id: string): Promise<Service> {
-  const [row] = isServiceId(id) ? await drizzle.select().from(services).where(eq(services.id, id)) : []
+  const [row] = isId(id) ? await drizzle.select().from(services).where(eq(services.id, id)) : []
   if (!row) throw noSuchService()
   return toService(row)
 }

@@ -1,14 +1,15 @@
 /** How a service proves itself: by its secret, by a signature under it (`http/internal`), or by a token. */
+
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { rfc3339 } from '../../shared/platform/clock.ts'
-import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
+import { gatherRows } from '../../shared/platform/database/gather-statements.ts'
 import { parameters } from '../../shared/platform/database/statement.ts'
+import { isId } from '../../shared/platform/ids.ts'
 import { resourceServers, services } from '../store/access-tables.ts'
 import { type AcceptedSecrets, matchingSecret, openSecrets, type SealedSecrets } from '../store/overlapping-secrets.ts'
 import type { AssociatedData } from '../store/sealing.ts'
 import type { AuthSystems } from '../systems/auth-systems.ts'
-import { isServiceId } from './service-rows.ts'
 
 /** A service as the database has it now. */
 export interface KnownService {
@@ -65,15 +66,12 @@ export type ReadService = (id: string) => Promise<KnownService | undefined>
 
 /** Creates the function for one process. Concurrent callers share a statement. */
 export function createReadService({ database, clock, sealing }: AuthSystems): ReadService {
-  const readRow = gatherStatements<string, Row | undefined>({
-    run: async (ids) => {
-      const rows = await database.query<Row>(...readSql({ ids: [...new Set(ids)], now: rfc3339(clock.now()) }))
-      const found = new Map(rows.map((row) => [row.id, row]))
-      return ids.map((id) => found.get(id))
-    },
-  })
+  const readRow = gatherRows(
+    (ids) => database.query<Row>(...readSql({ ids, now: rfc3339(clock.now()) })),
+    (row) => row.id,
+  )
   return async function readService(id) {
-    const row = isServiceId(id) ? await readRow(id) : undefined
+    const row = isId(id) ? await readRow(id) : undefined
     if (!row) return undefined
     const { name, resourceServer } = row
     return {

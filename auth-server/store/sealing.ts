@@ -16,30 +16,27 @@ export interface AssociatedData {
 }
 
 /** Encrypts and decrypts text. */
-export interface Sealing {
-  /** Encrypts a text with the first key. */
-  seal(text: string, place: AssociatedData): string
-  /**
-   * Decrypts a ciphertext.
-   * @throws Error when it was changed or belongs to another purpose or row; the message has nothing of the value
-   * @throws Unavailable `secrets-key` when its key is not in SECRETS_KEY
-   */
-  open(sealed: string, place: AssociatedData): string
-}
+export type Sealing = ReturnType<typeof createSealing>
 
 /**
  * Creates encryption with these keys: the first encrypts, all decrypt. Form: `1.<key id>.<base64url of nonce,
  * ciphertext, tag>`.
  */
-export function createSealing(keys: SecretsKeys): Sealing {
+export function createSealing(keys: SecretsKeys) {
   const sealingKeys = new Map(keys.map((key) => [key.id, key.derive('sealing')]))
   const current = keys[0].id
   return {
-    seal(text, place) {
+    /** Encrypts a text with the first key. */
+    seal(text: string, place: AssociatedData): string {
       const sealed = seal(text, { key: keyOf(current), associatedData: associatedData(place) })
       return `1.${current}.${sealed.toString('base64url')}`
     },
-    open(text, place) {
+    /**
+     * Decrypts a ciphertext.
+     * @throws Error when it was changed or belongs to another purpose or row; the message has nothing of the value
+     * @throws Unavailable `secrets-key` when its key is not in SECRETS_KEY
+     */
+    open(text: string, place: AssociatedData): string {
       const [version, keyId, body, ...rest] = text.split('.')
       if (version !== '1' || keyId === undefined || body === undefined || rest.length > 0) throw cannotOpen(place)
       const opened = unseal(Buffer.from(body, 'base64url'), {

@@ -32,18 +32,12 @@ export interface UserPatch {
 /** Judges the user who is there now, in the transaction. @throws ProblemError to undo the change */
 export type UserCheck = (now: User) => void
 
-/** Who deletes a user, and what must hold. */
-export interface UserDeletion {
-  readonly grantor?: Grantor | undefined
-  readonly requires?: UserCheck | undefined
-}
-
 const revokeEverything = { raiseGeneration: { keptLogin: null } } as const satisfies PrincipalChange
 
 /**
  * Replaces the members of `patch`. Disabling a user revokes all its logins, sessions and tokens.
  * @throws ProblemError `not-found`, `last-admin`, `invalid-value` for `emailVerified` without an address,
- *   `missing-right` when it gives or takes a right that `grantor` lacks
+ *   `missing-right` when the user gets or loses a right that `grantor` lacks
  */
 export function changeUser(
   { database, clock }: { database: Database; clock: Clock },
@@ -101,7 +95,7 @@ export function changeUser(
 export function deleteUser(
   database: Database,
   username: string,
-  { grantor, requires }: UserDeletion,
+  { grantor, requires }: { grantor?: Grantor | undefined; requires?: UserCheck | undefined },
 ): Promise<Changed<void>> {
   return changePrincipal(database, username, async (transaction, principal) => {
     const before = await userRow(transaction, principal.userId)
@@ -133,17 +127,14 @@ export const unlockUser = (database: Database, username: string, grantor: Granto
     return { result: undefined, change: { endsLock: true, verify } }
   })
 
-/** The extent of a logout. */
-export interface LogoutExtent {
-  /** True: the API keys and the Digest secret are revoked too, and only the password is left. */
-  readonly everything: boolean
-}
-
-/** Revokes every token, key-signed token and session of a user. @throws ProblemError `not-found` */
+/**
+ * Revokes every token, key-signed token and session of a user; with `everything` its API keys and Digest secret too, so
+ * that only the password is left. @throws ProblemError `not-found`
+ */
 export function revokeAllLogins(
   { database, clock }: { database: Database; clock: Clock },
   username: string,
-  { everything }: LogoutExtent,
+  { everything }: { readonly everything: boolean },
 ): Promise<Changed<void>> {
   return changePrincipal(database, username, async (transaction, principal) => {
     const { id } = await userRow(transaction, principal.userId)

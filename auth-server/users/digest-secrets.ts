@@ -15,25 +15,8 @@ import type { AuthSystems } from '../systems/auth-systems.ts'
 import { type Grantor, requireMayAccess } from './granting-rights.ts'
 import { userRow } from './user-rows.ts'
 
-/** A new Digest secret. It is shown only once. */
-export interface NewDigestSecret {
-  /** The user name as created. HTTP Digest works with this spelling only. */
-  readonly username: string
-  readonly secret: string
-}
-
 /** The Digest secrets of users. */
-export interface DigestSecrets {
-  /**
-   * Makes a new secret. When this resolves, the former one works on no server. `secret` is given only for demo users.
-   * @throws ProblemError `not-found`, `reserved-user`; Unavailable
-   */
-  renew(username: string, secret?: string): Promise<NewDigestSecret>
-  /** The same for a caller. @throws ProblemError also `missing-right` when the user has a right that `grantor` lacks */
-  renewFor(username: string, grantor: Grantor): Promise<NewDigestSecret>
-  /** Finds the secret of a user name or a userhash. */
-  readonly find: DigestPorts['find']
-}
+export type DigestSecrets = ReturnType<typeof createDigestSecrets>
 
 /** The length of a secret in bytes, before its encoding. */
 export const digestSecretBytes = 24
@@ -62,17 +45,25 @@ interface SecretRow {
 /** The associated data of the encrypted H(A1) of this user. */
 export const digestSecretData = (userId: string) => ({ purpose: 'digest-ha1', row: userId })
 
-/** Creates the Digest secrets over these systems. */
-export function createDigestSecrets(systems: AuthSystems): DigestSecrets {
+/** Creates the Digest secrets over these systems. All throw Unavailable. */
+export function createDigestSecrets(systems: AuthSystems) {
   const { database, ids, sealing, publisher } = systems
+  /**
+   * Makes a new secret, which is shown once, and with the user name as created: HTTP Digest works with this spelling
+   * only. When this resolves, the former secret works on no server.
+   * @throws ProblemError `not-found`, `reserved-user`, `missing-right` when the user has a right that `grantor` lacks
+   */
   const renew = async (username: string, secret: string, grantor?: Grantor) => {
     if (isAnonymous(username)) throw new ProblemError('reserved-user', 'The reserved user has no secret.')
     return { username: await whenPublished(publisher, store(systems, username, { secret, grantor })), secret }
   }
   return {
-    renew: (username, secret = ids.secret(digestSecretBytes)) => renew(username, secret),
-    renewFor: (username, grantor) => renew(username, ids.secret(digestSecretBytes), grantor),
-    find: async (user) => {
+    /** `secret` is given only for demo users. */
+    renew: (username: string, secret = ids.secret(digestSecretBytes)) => renew(username, secret),
+    /** The same for a caller. */
+    renewFor: (username: string, grantor: Grantor) => renew(username, ids.secret(digestSecretBytes), grantor),
+    /** Finds the secret of a user name or a userhash. */
+    find: async (user: Parameters<DigestPorts['find']>[0]): ReturnType<DigestPorts['find']> => {
       const rows = await ('userhash' in user
         ? database.query<SecretRow>(...byHashSql({ userhash: user.userhash }))
         : findByName(database, user.username))

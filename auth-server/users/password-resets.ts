@@ -24,14 +24,6 @@ import { type Grantor, requireMayAccess } from './granting-rights.ts'
 import { refuseProblems } from './user.ts'
 import { userRow } from './user-rows.ts'
 
-/** A new link. */
-export interface PasswordReset {
-  /** The secret of the link: 43 characters of base64url. It is not stored. */
-  readonly code: string
-  /** In milliseconds. */
-  readonly expiresAt: number
-}
-
 /** The use of a link. */
 export interface PasswordResetUse {
   readonly code: string
@@ -40,36 +32,34 @@ export interface PasswordResetUse {
   readonly clientAddress: string
 }
 
-/** Links for forgotten passwords. Both methods throw Unavailable. */
-export interface PasswordResets {
-  /**
-   * Makes a link for another user, in place of the former one. The grantor must have every right of that user.
-   * @throws ProblemError `not-found`, `reserved-user`, `user-disabled`, `missing-right`; `wrong-password` for the own
-   *   account, whose password changes with the old one
-   */
-  create(username: string, grantor: Grantor): Promise<PasswordReset>
-  /**
-   * Sets the password of the user whose link has this code, and revokes the user's logins, sessions and tokens. The
-   * change is published when the promise resolves to the user name. A refused password does not use the link up.
-   * @throws ProblemError `invalid-reset-code`, `invalid-value`, `too-many-attempts`
-   */
-  use(use: PasswordResetUse): Promise<string>
-}
+/** Links for forgotten passwords. */
+export type PasswordResets = ReturnType<typeof createPasswordResets>
 
 /** How long a link is accepted, in milliseconds. */
 export const passwordResetMs = 3_600_000
 
 const codeBytes = 32
 
-/** Creates the links over these systems. */
-export function createPasswordResets(systems: AuthSystems): PasswordResets {
+/** Creates the links over these systems. Both functions throw Unavailable. */
+export function createPasswordResets(systems: AuthSystems) {
   const { publisher, hashing, loginThrottle } = systems
   return {
-    create: (username, grantor) => {
+    /**
+     * Makes a link for another user, in place of the former one. Its code of 43 characters of base64url is not stored;
+     * it expires at a time in milliseconds. The grantor must have every right of that user.
+     * @throws ProblemError `not-found`, `reserved-user`, `user-disabled`, `missing-right`; `wrong-password` for the own
+     *   account, whose password changes with the old one
+     */
+    create: async (username: string, grantor: Grantor) => {
       if (isAnonymous(username)) throw new ProblemError('reserved-user', 'The reserved user has no password.')
       return whenPublished(publisher, store(systems, username, grantor))
     },
-    use: async ({ code, newPassword, clientAddress }) => {
+    /**
+     * Sets the password of the user whose link has this code, and revokes the user's logins, sessions and tokens. The
+     * change is published when the promise resolves to the user name. A refused password does not use the link up.
+     * @throws ProblemError `invalid-reset-code`, `invalid-value`, `too-many-attempts`
+     */
+    use: async ({ code, newPassword, clientAddress }: PasswordResetUse) => {
       const attempt = { account: undefined, address: clientAddress }
       const username = await loginThrottle.attempt(attempt, () => find(systems, code))
       if (username === undefined) throw notAccepted()

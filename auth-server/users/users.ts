@@ -1,5 +1,5 @@
 /** The operations of administrators on users. Each change is published when its promise resolves. */
-import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
+import type { PageRequest } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { Catalogue } from '../../shared/protocol/principal/catalogue.ts'
 import { isAnonymous } from '../../shared/protocol/principal/record.ts'
@@ -9,18 +9,10 @@ import { readCatalogue } from '../principals/catalogue.ts'
 import type { Changed } from '../principals/principal-change.ts'
 import { whenPublished } from '../principals/principal-publisher.ts'
 import type { AuthSystems } from '../systems/auth-systems.ts'
-import {
-  changeUser,
-  deleteUser,
-  type LogoutExtent,
-  revokeAllLogins,
-  type UserCheck,
-  type UserPatch,
-  unlockUser,
-} from './change-user.ts'
+import { changeUser, deleteUser, revokeAllLogins, type UserCheck, type UserPatch, unlockUser } from './change-user.ts'
 import { insertUser } from './create-user.ts'
 import { type Grantor, rightsOfGrants } from './granting-rights.ts'
-import { emailProblems, grantProblems, type Profile, refuseProblems, type User, usernameProblems } from './user.ts'
+import { emailProblems, grantProblems, refuseProblems, type User, usernameProblems } from './user.ts'
 import {
   findMadeByDemo,
   hasNoUsers,
@@ -46,107 +38,72 @@ export interface UserRequest {
   readonly enabled?: boolean | undefined
 }
 
-/**
- * The operations on users. Lookups of names ignore ASCII case. Every method throws Unavailable, and ProblemError
- * `not-found` for an unknown user name.
- */
-export interface Users {
-  /**
-   * Creates a user.
-   * @throws ProblemError `invalid-value` with `errors`, `user-exists`, `missing-right` when `grantor` lacks a right of
-   *   the user
-   */
-  create(request: UserRequest, grantor?: Grantor): Promise<User>
-  /** Creates a demo user. The mark is permanent: production refuses to start while a demo user exists. */
-  createForDemo(request: UserRequest): Promise<User>
-  read(username: string): Promise<User>
-  /** What people know a user by; undefined for a user who was just deleted. */
-  profile(userId: string): Promise<Profile | undefined>
-  /** @throws ProblemError `invalid-parameter` for a filter by a role that does not exist */
-  list(page: PageRequest & UserFilter): Promise<Page<User>>
-  /**
-   * Replaces the members in `patch`. Disabling a user revokes all its logins, sessions and tokens.
-   * @throws ProblemError `invalid-value`, `last-admin`, `missing-right` when the user gets or loses a right that
-   *   `grantor` lacks
-   */
-  patch(username: string, patch: UserPatch, grantor?: Grantor): Promise<User>
-  /**
-   * Deletes a user and its credentials. @throws ProblemError `last-admin`, `reserved-user`, `missing-right` when the
-   * user has a right that `grantor` lacks, and what `requires` throws
-   */
-  delete(username: string, grantor?: Grantor, requires?: UserCheck): Promise<void>
-  /**
-   * Revokes every token, key-signed token and session of the user; with `everything`, its API keys and Digest secret
-   * too.
-   */
-  logOutEverywhere(username: string, extent?: LogoutExtent): Promise<void>
-  /**
-   * True when this is the user's password. Only for the server itself: the login throttle does not count the attempt.
-   */
-  hasPassword(username: string, password: string): Promise<boolean>
-  /** The name of a demo user; undefined when there is none. */
-  findMadeByDemo(): Promise<string | undefined>
-  /** True when no user but the reserved one exists. */
-  isEmpty(): Promise<boolean>
-}
+/** The operations on users. */
+export type Users = ReturnType<typeof createUsers>
 
 /** The same for callers, who can give and take only rights that they have. */
 export interface UsersForCallers extends Omit<Users, 'create' | 'patch' | 'delete'> {
-  /** Refuses values that a user cannot have. Gives the rights that they grant. @throws ProblemError `invalid-value` */
-  check(request: UserRequest): Promise<string[]>
-  /** The same for a patch. */
-  checkPatch(username: string, patch: UserPatch): Promise<void>
   create(request: UserRequest, grantor: Grantor): Promise<User>
   patch(username: string, patch: UserPatch, grantor: Grantor): Promise<User>
   delete(username: string, grantor: Grantor, requires?: UserCheck): Promise<void>
-  /**
-   * Until when an attempt was last refused for too many failures of this account, in milliseconds; undefined when none
-   * is refused.
-   */
-  lockedUntil(username: string): Promise<number | undefined>
-  /**
-   * Failures of the account count from zero. @throws ProblemError `missing-right` when `grantor` lacks a right of the
-   * user
-   */
-  unlock(username: string, grantor: Grantor): Promise<void>
 }
 
-/** Creates the operations on users over these systems. */
-export function createUsers(systems: AuthSystems): Users & UsersForCallers {
+/**
+ * Creates the operations on users over these systems. Lookups of names ignore ASCII case. Without `grantor` the server
+ * itself acts. Each throws Unavailable, and ProblemError `not-found` for an unknown user name.
+ */
+export function createUsers(systems: AuthSystems) {
   const { database, publisher } = systems
   const published = <Result>(change: Promise<Changed<Result>>) => whenPublished(publisher, change)
   return {
-    create: (request, grantor) => published(createUser(systems, request, { madeByDemo: false, grantor })),
-    createForDemo: (request) => published(createUser(systems, request, { madeByDemo: true })),
-    check: async (request) => {
+    /**
+     * @throws ProblemError `invalid-value` with `errors`, `user-exists`, `missing-right` when `grantor` lacks a right
+     * of the user
+     */
+    create: (request: UserRequest, grantor?: Grantor) =>
+      published(createUser(systems, request, { madeByDemo: false, grantor })),
+    /** Creates a demo user. The mark is permanent: production refuses to start while a demo user exists. */
+    createForDemo: (request: UserRequest) => published(createUser(systems, request, { madeByDemo: true })),
+    /**
+     * Refuses values that a user cannot have. Gives the rights that they grant. @throws ProblemError `invalid-value`
+     */
+    check: async (request: UserRequest) => {
       const catalogue = await readCatalogue(database)
       refuseImpossibleUser(catalogue, request)
       return rightsOfGrants(catalogue, request)
     },
-    checkPatch: async (username, patch) =>
+    /** The same for a patch. */
+    checkPatch: async (username: string, patch: UserPatch) =>
       refuseProblems(grantProblems(await readCatalogue(database), username, patch)),
-    read: (username) => readUser(database, username),
-    profile: (userId) => readProfile(database, userId),
-    list: async (page) => {
+    read: (username: string) => readUser(database, username),
+    profile: (userId: string) => readProfile(database, userId),
+    /** @throws ProblemError `invalid-parameter` for a filter by a role that does not exist */
+    list: async (page: PageRequest & UserFilter) => {
       if (page.role !== undefined) requireRole(await readCatalogue(database), page.role)
       return listUsers(database, page)
     },
-    patch: async (username, patch, grantor) => {
+    patch: async (username: string, patch: UserPatch, grantor?: Grantor) => {
       refuseProblems(grantProblems(await readCatalogue(database), username, patch))
       return published(changeUser(systems, username, { patch, grantor }))
     },
-    delete: async (username, grantor, requires) => {
+    /** @throws ProblemError `reserved-user`, and as `deleteUser` */
+    delete: async (username: string, grantor?: Grantor, requires?: UserCheck) => {
       if (isAnonymous(username)) throw new ProblemError('reserved-user', 'The reserved user cannot be deleted.')
       await published(deleteUser(database, username, { grantor, requires }))
     },
-    logOutEverywhere: (username, extent = { everything: false }) =>
+    logOutEverywhere: (username: string, extent = { everything: false }) =>
       published(revokeAllLogins(systems, username, extent)),
-    lockedUntil: async (username) => {
+    /**
+     * Until when an attempt was last refused for too many failures of this account, in milliseconds; undefined when
+     * none is refused.
+     */
+    lockedUntil: async (username: string) => {
       await readUser(database, username)
       return systems.accountLocks.lockedUntil(username)
     },
-    unlock: (username, grantor) => published(unlockUser(database, username, grantor)),
-    hasPassword: async (username, password) => {
+    unlock: (username: string, grantor: Grantor) => published(unlockUser(database, username, grantor)),
+    /** True when this is the user's password. For the server itself: the login throttle does not count the attempt. */
+    hasPassword: async (username: string, password: string) => {
       const hash = await readPasswordHash(database, username)
       return hash !== undefined && systems.hashing.verify(hash, password)
     },

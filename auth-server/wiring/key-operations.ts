@@ -3,9 +3,8 @@
  * what its keys went through, and the log shows what was recorded. So every auth server may look at any time: at its
  * start, and when the ring changes. The tool of the operators needs no database.
  */
-import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
-import type { Log } from '../../shared/platform/log/log.ts'
-import type { Metrics } from '../../shared/platform/metrics/metrics.ts'
+import { rfc3339 } from '../../shared/platform/clock.ts'
+import type { Systems } from '../../shared/platform/systems/systems.ts'
 import { operatorScheme, type TimedEvent } from '../audit/audit.ts'
 import type { ChainedLog } from '../audit/chained-log.ts'
 import { type KeyOperationName, keyOperations } from '../key-ring/key-operations.ts'
@@ -13,21 +12,10 @@ import type { KeyRing } from '../key-ring/key-ring.ts'
 import { keyUses } from '../key-ring/keyring-file.ts'
 import type { NotedOperation } from '../key-ring/operator-notes.ts'
 
-/** The parts that the recording uses. */
-export interface KeyOperationPorts {
+interface Recorded extends Pick<Systems, 'clock' | 'metrics'> {
+  readonly log: Pick<Systems['log'], 'info' | 'warn'>
   readonly keyRing: Pick<KeyRing, 'operations' | 'onChange'>
   readonly audit: Pick<ChainedLog, 'recordOnce'>
-  readonly clock: Clock
-  readonly log: Pick<Log, 'info' | 'warn'>
-  readonly metrics: Metrics
-}
-
-/** The recording of one process. */
-export interface KeyOperationRecording {
-  /** Starts to record. */
-  start(): void
-  /** Stops, and waits for the entry that is being stored. */
-  stop(): Promise<void>
 }
 
 /** The wait before another attempt, in milliseconds. */
@@ -43,7 +31,7 @@ const actions = {
 } as const satisfies Record<KeyOperationName, string>
 
 /** Creates the recording. It never rejects: a failure is logged, and tried again. */
-export function createKeyOperationRecording(ports: KeyOperationPorts): KeyOperationRecording {
+export function createKeyOperationRecording(ports: Recorded) {
   const { keyRing, log, metrics } = ports
   const counter = metrics.counter({
     name: 'key_operations_total',
@@ -76,6 +64,7 @@ export function createKeyOperationRecording(ports: KeyOperationPorts): KeyOperat
       isRunning = true
       run()
     },
+    /** Stops, and waits for the entry that is being stored. */
     stop: async () => {
       isRunning = false
       clearTimeout(timer)
@@ -85,7 +74,7 @@ export function createKeyOperationRecording(ports: KeyOperationPorts): KeyOperat
 }
 
 /** Records what was not recorded yet, and resolves to it. @throws Unavailable */
-async function record({ keyRing, audit, clock }: KeyOperationPorts): Promise<NotedOperation[]> {
+async function record({ keyRing, audit, clock }: Recorded): Promise<NotedOperation[]> {
   const operations = await keyRing.operations()
   const events = operations.map((operation) => eventOf(operation, clock.now()))
   const recorded = new Set(await audit.recordOnce(events))

@@ -29,26 +29,6 @@ import {
   type SchemeServices,
 } from './schemes.ts'
 
-/** The verification of callers of services. */
-export interface ServiceCallers {
-  /** Verifies the credential of a request at this service. @throws ProblemError for a refusal; Unavailable */
-  verifyCaller(service: KnownService, request: RequestAtService): Promise<CallerAtService>
-  /** Uses a signature at this service. */
-  useSignature(service: KnownService): UseSignature
-}
-
-/** A request at a service, and the public origin of the service. */
-interface RequestAtService {
-  readonly described: HttpRequest
-  readonly origin: string
-}
-
-/** A caller, and the version of the principal record that it was accepted by. */
-interface CallerAtService {
-  readonly caller: Caller
-  readonly version: number
-}
-
 /** Schemes of one service for one origin, and the audience and secrets that they were made with. */
 interface SchemesAtService {
   readonly schemes: readonly Scheme[]
@@ -72,11 +52,12 @@ const remembered = { maxEntries: 2_000, maxBytes: 16_000_000 }
 export function createServiceCallers(
   settings: Pick<AuthSchemeSettings, 'schemes' | 'signatureTtlSeconds'>,
   services: SchemeServices & { readonly history: KnownHistory },
-): ServiceCallers {
+) {
   const { principal, clock } = services
   const used = createUsedSignatures(services, 'auth')
   const counts = createDigestCounts({ ...services, schema: 'auth' })
   const memo = createMemo<SchemesAtService>(remembered)
+  /** Uses a signature at this service. */
   const useSignature =
     ({ id }: KnownService): UseSignature =>
     ({ keyId, ...use }) =>
@@ -109,7 +90,11 @@ export function createServiceCallers(
   }
   return {
     useSignature,
-    verifyCaller: async (service, { described, origin }) => {
+    /** Verifies the credential of a request at this service. @throws ProblemError for a refusal; Unavailable */
+    verifyCaller: async (
+      service: KnownService,
+      { described, origin }: { described: HttpRequest; origin: string },
+    ): Promise<{ readonly caller: Caller; readonly version: number }> => {
       let record: PrincipalRecord | undefined
       const get = async (username: string) => {
         record = await principal(username)

@@ -7,19 +7,13 @@ import { seal, unseal } from '../../shared/platform/crypto/seal.ts'
 import type { SealedSecrets, WebhookStore } from './ports.ts'
 
 /** Seals and opens secrets. */
-export interface WebhookSecrets {
-  seal(id: string, secret: string): string
-  /** Undefined when it was sealed under none of the keys. */
-  open(id: string, sealed: string): string | undefined
-  /** The same secret under the first key; undefined when it is already, or cannot be opened. */
-  sealAnew(id: string, sealed: string): string | undefined
-}
+export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>
 
 /** The purpose of the derived key. */
 const purpose = 'webhook secrets 1'
 
 /** Seals under the first of these values of SERVICE_SECRET, and opens under all of them. */
-export function createWebhookSecrets(serviceSecrets: readonly string[]): WebhookSecrets {
+export function createWebhookSecrets(serviceSecrets: readonly string[]) {
   const keys = serviceSecrets.map((secret) => deriveKey(secret, purpose))
   const [current] = keys
   if (!current) throw new TypeError('secrets of webhooks need a key')
@@ -28,7 +22,8 @@ export function createWebhookSecrets(serviceSecrets: readonly string[]): Webhook
     seal(secret, { key: current, associatedData: usage(id) }).toString('base64url')
   const openUnder = (id: string, sealed: string, key: Buffer) =>
     unseal(Buffer.from(sealed, 'base64url'), { key, associatedData: usage(id) })
-  const open = (id: string, sealed: string) => {
+  /** Undefined when it was sealed under none of the keys. */
+  const open = (id: string, sealed: string): string | undefined => {
     for (const key of keys) {
       const secret = openUnder(id, sealed, key)
       if (secret !== undefined) return secret
@@ -38,7 +33,8 @@ export function createWebhookSecrets(serviceSecrets: readonly string[]): Webhook
   return {
     seal: sealOne,
     open,
-    sealAnew: (id, sealed) => {
+    /** The same secret under the first key; undefined when it is already, or cannot be opened. */
+    sealAnew: (id: string, sealed: string): string | undefined => {
       if (openUnder(id, sealed, current) !== undefined) return undefined
       const secret = open(id, sealed)
       return secret === undefined ? undefined : sealOne(id, secret)

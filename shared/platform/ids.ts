@@ -23,6 +23,9 @@ export function createIdSource(clock: Clock): IdSource {
 export const timeOfId = (id: string): number =>
   /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : Number.NaN
 
+/** True for the form of an id as this server writes it: a UUID in lower case, of any version. */
+export const isId = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+
 /** Fetches random bytes for 256 identifiers at once: one call for each would cost more than the identifier. */
 function randomChunks(bytes: number): () => Uint8Array {
   const pool = new Uint8Array(256 * bytes)

@@ -1,25 +1,17 @@
 /** `ops audit drop` (docs/contract/operators.md#audit-log). */
 import { type Command, InvalidArgumentError } from 'commander'
-import { type Clock, rfc3339 } from '../../../shared/platform/clock.ts'
+import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { withProgress } from '../../../shared/platform/terminal/progress.ts'
-import { type Report, type ReportAction, WrongUsage } from '../../../shared/platform/terminal/report.ts'
-import type { OpenAuthData } from '../offline/auth-data.ts'
+import { type Report, WrongUsage } from '../../../shared/platform/terminal/report.ts'
+import type { OpsSystems } from '../offline/ops-systems.ts'
 import { duringOperation, requireKeyOfLog, settleAuditLog } from '../offline/record-operation.ts'
 import { withExample, withText } from '../terminal/help.ts'
 
-/** Services that the command uses. */
-export interface AuditDropPorts {
-  readonly openAuthData: OpenAuthData
-  readonly clock: Clock
-  /** The name of the operator, for the audit log; undefined when it is not known. */
-  readonly operator: string | undefined
-  readonly report: ReportAction
-  /** The signal that ends the command. */
-  readonly interrupted: () => AbortSignal
-}
+/** What the commands of the group use. */
+export type AuditCommandSystems = Pick<OpsSystems, 'openAuthData' | 'clock' | 'operator' | 'report' | 'interrupted'>
 
 /** Adds the command to the group. */
-export function addAuditDrop(audit: Command, ports: AuditDropPorts): void {
+export function addAuditDrop(audit: Command, ports: AuditCommandSystems): void {
   const command = audit
     .command('drop')
     .description('verify the entries before a date, and remove them from the database for good; servers may run')
@@ -44,7 +36,7 @@ function date(text: string): string {
   throw new InvalidArgumentError('Expected a date such as 2026-01-01.')
 }
 
-async function drop(ports: AuditDropPorts, before: string): Promise<Report> {
+async function drop(ports: AuditCommandSystems, before: string): Promise<Report> {
   if (Date.parse(before) > ports.clock.now()) throw new WrongUsage('--before: this day has not come yet.')
   return ports.openAuthData(async (data) => {
     await requireKeyOfLog(data)

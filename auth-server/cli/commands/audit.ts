@@ -10,10 +10,10 @@ import { parseAuditHead, sentenceOf, verifyChain } from '../../audit/verify-chai
 import type { OpenAuthData } from '../offline/auth-data.ts'
 import { settleAuditLog } from '../offline/record-operation.ts'
 import { withExample, withText } from '../terminal/help.ts'
-import { type AuditDropPorts, addAuditDrop } from './audit-drop.ts'
+import { type AuditCommandSystems, addAuditDrop } from './audit-drop.ts'
 
 /** Adds the group to the program. */
-export function addAuditCommands(program: Command, ports: AuditDropPorts): void {
+export function addAuditCommands(program: Command, ports: AuditCommandSystems): void {
   const audit = program
     .command('audit')
     .description('the audit log: verify that it was not changed, and drop old entries')
@@ -25,7 +25,7 @@ interface VerifyOptions {
   readonly head?: string
 }
 
-function addVerification(audit: Command, { openAuthData, report }: AuditDropPorts): void {
+function addVerification(audit: Command, { openAuthData, report }: AuditCommandSystems): void {
   const verify = audit
     .command('verify')
     .description("check the log's chain, on the auth server's own database; servers may run")

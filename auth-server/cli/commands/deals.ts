@@ -1,23 +1,15 @@
 /** `ops deals check`: whether deals are what their events say (docs/contract/operators.md#check-of-deals). */
 import type { Command } from 'commander'
-import { type Report, type ReportAction, WrongUsage } from '../../../shared/platform/terminal/report.ts'
-import type { AuthData } from '../offline/auth-data.ts'
+import { type Report, WrongUsage } from '../../../shared/platform/terminal/report.ts'
+import type { OpsSystems } from '../offline/ops-systems.ts'
 import type { OperationRecordPorts } from '../offline/record-operation.ts'
-import type { OpenStoredData, StoredData } from '../offline/stored-data.ts'
+import type { StoredData } from '../offline/stored-data.ts'
 import { withExample, withText } from '../terminal/help.ts'
 
-/** Services that the command uses. */
-export interface DealCommandPorts extends Pick<OperationRecordPorts, 'clock' | 'operator'> {
-  readonly openStoredData: OpenStoredData
-  /** The keys of SECRETS_KEY. */
-  readonly readKeys: () => Promise<Pick<AuthData, 'secretsKeys'>>
-  readonly report: ReportAction
-  /** The signal that ends the command. */
-  readonly interrupted: () => AbortSignal
-}
+type Checking = Pick<OpsSystems, 'openStoredData' | 'readKeys' | 'clock' | 'operator' | 'report' | 'interrupted'>
 
 /** Adds the group to the program. */
-export function addDealCheckCommands(program: Command, ports: DealCommandPorts): void {
+export function addDealCheckCommands(program: Command, ports: Checking): void {
   const check = program
     .command('deals')
     .description('the deals: compare them with their events')
@@ -44,7 +36,7 @@ interface TornDeal {
   readonly mended: boolean
 }
 
-async function checkAll(ports: DealCommandPorts, { auth, deals }: StoredData, dryRun: boolean): Promise<Report> {
+async function checkAll(ports: Checking, { auth, deals }: StoredData, dryRun: boolean): Promise<Report> {
   if (deals === undefined) throw new WrongUsage('Set DEAL_DATABASE_URL to that of the deal servers.')
   const { checkDeals, mendDeal } = await import('../../../deal-server/retention/torn-deals.ts')
   const mend = async (id: string): Promise<boolean> => {
@@ -63,7 +55,7 @@ async function checkAll(ports: DealCommandPorts, { auth, deals }: StoredData, dr
 }
 
 /** Requires what an entry needs before anything is changed. */
-async function recordOf({ readKeys, clock, operator }: DealCommandPorts, database: StoredData['auth']) {
+async function recordOf({ readKeys, clock, operator }: Checking, database: StoredData['auth']) {
   if (database === undefined) {
     throw new WrongUsage('Set AUTH_DATABASE_URL too, for the audit log. `--dry-run` finds deals without it.')
   }

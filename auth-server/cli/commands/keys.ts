@@ -18,19 +18,11 @@ import {
 } from '../../key-ring/operate-key-ring.ts'
 import { operatorText } from '../../key-ring/operator-notes.ts'
 import { publishedDifferences } from '../http/published-keys.ts'
+import type { OpsSystems } from '../offline/ops-systems.ts'
 import { withExample, withText } from '../terminal/help.ts'
 
-/** Services that the commands use. */
-export interface KeyCommandPorts {
-  readonly operation: KeyRingOperation
-  /** The URL of the servers that publish the ring. */
-  readonly authUrl: string
-  readonly fetch: typeof globalThis.fetch
-  readonly report: ReportAction
-}
-
 /** Adds the group to the program. */
-export function addKeyCommands(program: Command, { operation, authUrl, fetch, report }: KeyCommandPorts): void {
+export function addKeyCommands(program: Command, { operation, authUrl, fetch, report }: OpsSystems): void {
   const keys = program.command('keys').description('the key ring: which key signs, which verify, what is due')
   withText(
     keys,
@@ -164,9 +156,10 @@ async function rotateDue(operation: KeyRingOperation): Promise<Report> {
   return { json: { done, next }, text: [...(lines.length > 0 ? lines : ['Nothing is due.']), ...upcoming].join('\n') }
 }
 
-type VerifyPorts = Pick<KeyCommandPorts, 'operation' | 'authUrl' | 'fetch'>
-
-async function verifyRing({ operation, authUrl, fetch }: VerifyPorts, offline: boolean): Promise<Report> {
+async function verifyRing(
+  { operation, authUrl, fetch }: Pick<OpsSystems, 'operation' | 'authUrl' | 'fetch'>,
+  offline: boolean,
+): Promise<Report> {
   const ring = await readKeyRing(operation)
   const problems = [...(await openToOthers(operation)), ...(await strayFiles(operation, ring.keys))]
   if (!offline) problems.push(...(await publishedDifferences(ring.keys, { authUrl, fetch })))

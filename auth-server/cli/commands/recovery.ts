@@ -1,24 +1,17 @@
 /** `ops users recover-admin`. Users are administered by `keyhold api`. */
 import type { Command } from 'commander'
-import type { Report, ReportAction } from '../../../shared/platform/terminal/report.ts'
-import type { OpenAuthData } from '../offline/auth-data.ts'
-import type { RecoverAdminPorts } from '../offline/recover-admin.ts'
+import type { Report } from '../../../shared/platform/terminal/report.ts'
+import type { OpsSystems } from '../offline/ops-systems.ts'
 import { withExample, withText } from '../terminal/help.ts'
 
-/** Services that the command uses. */
-export interface RecoveryPorts extends Omit<RecoverAdminPorts, 'database' | 'secretsKeys'> {
-  readonly openAuthData: OpenAuthData
-  readonly report: ReportAction
-}
-
 /** Adds the group to the program. */
-export function addRecovery(program: Command, { report, ...ports }: RecoveryPorts): void {
+export function addRecovery(program: Command, ports: OpsSystems): void {
   const users = program.command('users').description('users, when nobody can log in')
   const command = users
     .command('recover-admin')
     .description('when no administrator can log in any more: make one, or let one in again, with a new password')
     .option('--user <username>', 'who', 'admin')
-    .action(report(({ user }: { user: string }) => recover(ports, user)))
+    .action(ports.report(({ user }: { user: string }) => recover(ports, user)))
   withText(
     command,
     'Works offline, on the database of the auth server: AUTH_DATABASE_URL (servers may run, and follow within a\n' +
@@ -28,8 +21,8 @@ export function addRecovery(program: Command, { report, ...ports }: RecoveryPort
   withExample(command, 'users recover-admin', 'users recover-admin --user erin')
 }
 
-const recover = ({ openAuthData, ...ports }: Omit<RecoveryPorts, 'report'>, user: string): Promise<Report> =>
-  openAuthData(async (data) => {
+const recover = (ports: OpsSystems, user: string): Promise<Report> =>
+  ports.openAuthData(async (data) => {
     const { recoverAdmin } = await import('../offline/recover-admin.ts')
     const admin = await recoverAdmin({ ...ports, ...data }, user)
     const done = admin.created ? 'was made' : 'is let in, as an administrator'

@@ -1,21 +1,12 @@
 /** `ops secrets …`: SERVICE_SECRET and SECRETS_KEY, and their rotation (docs/contract/operators.md#secrets). */
 import { Argument, type Command } from 'commander'
-import { type Clock, rfc3339 } from '../../../shared/platform/clock.ts'
+import { rfc3339 } from '../../../shared/platform/clock.ts'
 import type { IdSource } from '../../../shared/platform/ids.ts'
 import { withProgress } from '../../../shared/platform/terminal/progress.ts'
-import { type Report, type ReportAction, table } from '../../../shared/platform/terminal/report.ts'
-import type { AuthData, OpenAuthData } from '../offline/auth-data.ts'
+import { type Report, table } from '../../../shared/platform/terminal/report.ts'
+import type { AuthData } from '../offline/auth-data.ts'
+import type { OpsSystems } from '../offline/ops-systems.ts'
 import { withExample, withText } from '../terminal/help.ts'
-
-/** Services that the commands use. */
-export interface SecretCommandPorts {
-  readonly openAuthData: OpenAuthData
-  readonly ids: IdSource
-  readonly clock: Clock
-  /** The name of the operator, for the audit log; undefined when it is not known. */
-  readonly operator: string | undefined
-  readonly report: ReportAction
-}
 
 const variables = ['SERVICE_SECRET', 'SECRETS_KEY'] as const
 
@@ -32,7 +23,7 @@ const rotation =
   'time that it prints.'
 
 /** Adds the group to the program. */
-export function addSecretCommands(program: Command, ports: SecretCommandPorts): void {
+export function addSecretCommands(program: Command, ports: OpsSystems): void {
   const { openAuthData, ids, report } = ports
   const secrets = program.command('secrets').description('SERVICE_SECRET and SECRETS_KEY: new values, and rotation')
   withText(secrets, rotation)
@@ -63,9 +54,7 @@ async function fresh(names: readonly string[], ids: IdSource): Promise<Report> {
   return { json: values, text: lines.join('\n') }
 }
 
-type Operator = Pick<SecretCommandPorts, 'clock' | 'operator'>
-
-async function reencryptAll(data: AuthData, { clock, operator }: Operator): Promise<Report> {
+async function reencryptAll(data: AuthData, { clock, operator }: OpsSystems): Promise<Report> {
   const { lastRefreshExpiry, reencrypt } = await import('../offline/reencrypt.ts')
   const { recordReencryption } = await import('../offline/record-operation.ts')
   const done = await withProgress('values', (onProgress) => reencrypt(data, { onProgress }))

@@ -33,7 +33,7 @@ export interface Reencrypted {
   readonly left: number
 }
 
-/** A column with encrypted values. */
+/** A column with encrypted values, and the associated data of one. */
 interface EncryptedColumn {
   readonly name: string
   readonly table: PgTable
@@ -41,73 +41,34 @@ interface EncryptedColumn {
   readonly id: PgColumn
   /** SQL of the part of the associated data that is not the id; nothing when left out. */
   readonly detail?: SQL
-  associatedData(id: string, detail: string): AssociatedData
+  dataOf(id: string, detail: string): AssociatedData
 }
 
+/** The present and the former secret of the rows of this table. */
+const overlapping = (
+  name: string,
+  table: typeof apiKeys | typeof services | typeof clients,
+  dataOf: EncryptedColumn['dataOf'],
+): EncryptedColumn[] => [
+  { name, table, column: table.secretSealed, id: table.id, dataOf },
+  { name: `former ${name}`, table, column: table.formerSecretSealed, id: table.id, dataOf },
+]
+
+const [d, s, f] = [digestSecrets, secondFactors, loginFamilies]
+
 const columns: readonly EncryptedColumn[] = [
-  {
-    name: 'API key secrets',
-    table: apiKeys,
-    column: apiKeys.secretSealed,
-    id: apiKeys.id,
-    associatedData: (id) => apiKeySecretData(id),
-  },
-  {
-    name: 'former API key secrets',
-    table: apiKeys,
-    column: apiKeys.formerSecretSealed,
-    id: apiKeys.id,
-    associatedData: (id) => apiKeySecretData(id),
-  },
-  {
-    name: 'secrets of services',
-    table: services,
-    column: services.secretSealed,
-    id: services.id,
-    associatedData: (id) => serviceSecretData(id),
-  },
-  {
-    name: 'former secrets of services',
-    table: services,
-    column: services.formerSecretSealed,
-    id: services.id,
-    associatedData: (id) => serviceSecretData(id),
-  },
-  {
-    name: 'secrets of clients',
-    table: clients,
-    column: clients.secretSealed,
-    id: clients.id,
-    associatedData: (id) => clientSecretData(id),
-  },
-  {
-    name: 'former secrets of clients',
-    table: clients,
-    column: clients.formerSecretSealed,
-    id: clients.id,
-    associatedData: (id) => clientSecretData(id),
-  },
-  {
-    name: 'Digest secrets',
-    table: digestSecrets,
-    column: digestSecrets.ha1Sealed,
-    id: digestSecrets.userId,
-    associatedData: (id) => digestSecretData(id),
-  },
-  {
-    name: 'secrets of one-time codes',
-    table: secondFactors,
-    column: secondFactors.secretSealed,
-    id: secondFactors.id,
-    associatedData: (id) => totpSecretData(id),
-  },
+  ...overlapping('API key secrets', apiKeys, apiKeySecretData),
+  ...overlapping('secrets of services', services, serviceSecretData),
+  ...overlapping('secrets of clients', clients, clientSecretData),
+  { name: 'Digest secrets', table: d, column: d.ha1Sealed, id: d.userId, dataOf: digestSecretData },
+  { name: 'secrets of one-time codes', table: s, column: s.secretSealed, id: s.id, dataOf: totpSecretData },
   {
     name: 'refresh tokens',
-    table: loginFamilies,
-    column: loginFamilies.successorSealed,
-    id: loginFamilies.id,
-    detail: sql`${loginFamilies.counter}::text`,
-    associatedData: (id, counter) => refreshTokenData(id, Number(counter)),
+    table: f,
+    column: f.successorSealed,
+    id: f.id,
+    detail: sql`${f.counter}::text`,
+    dataOf: (id, counter) => refreshTokenData(id, Number(counter)),
   },
 ]
 
@@ -195,11 +156,11 @@ async function encryptedRows(column: EncryptedColumn, work: Work, after: string)
 /** Undefined when the value cannot be decrypted. */
 function encryptAgain(
   { id, detail, ciphertext }: EncryptedRow,
-  { associatedData }: EncryptedColumn,
+  { dataOf }: EncryptedColumn,
   sealing: Sealing,
 ): string | undefined {
   try {
-    return sealing.seal(sealing.open(ciphertext, associatedData(id, detail)), associatedData(id, detail))
+    return sealing.seal(sealing.open(ciphertext, dataOf(id, detail)), dataOf(id, detail))
   } catch {
     return undefined
   }

@@ -45,6 +45,14 @@ export const rotationSchema = z.strictObject({
   ...proofMembers,
 })
 
+/** The request for a new secret of a service or a client. */
+export const secretRotationSchema = z.strictObject({
+  overlapSeconds: rotationSchema.shape.overlapSeconds.meta({
+    description: 'How long the former secret is accepted too. 0 refuses it at once.',
+  }),
+  ...proofMembers,
+})
+
 /** A key as its owner sees it. */
 export const apiKeySchema = z.object({
   id: z.string().meta({ format: 'uuid', description: '`apiKey` of a signed request, `client_id` of an OAuth client.' }),

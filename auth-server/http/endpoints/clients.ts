@@ -12,7 +12,7 @@ import { ownResourceServer } from '../../principals/rights.ts'
 import { lineText } from '../request-parts/line-text.ts'
 import { proofMembers, proofOf, proofProblems } from '../request-parts/recent-proof-members.ts'
 import type { AuthServices } from '../services/auth-services.ts'
-import { rotationSchema } from './api-key-schemas.ts'
+import { secretRotationSchema } from './api-key-schemas.ts'
 
 const uri = z.string().min(1).max(1_000)
 const uris = z.array(uri).max(20)
@@ -56,13 +56,6 @@ const creationSchema = valuesSchema.extend({
 
 /** Each member that is present replaces the stored value. */
 const patchSchema = valuesSchema.partial().extend(proofMembers)
-
-const clientRotationSchema = z.strictObject({
-  overlapSeconds: rotationSchema.shape.overlapSeconds.meta({
-    description: 'How long the former secret is accepted too. 0 refuses it at once.',
-  }),
-  ...proofMembers,
-})
 
 const clientSchema = z.object({
   id: z.string().meta({ format: 'uuid', description: 'The parameter `client_id`.' }),
@@ -188,7 +181,7 @@ const rotateClient = ({ clients, requireRecentProof, clock }: AuthServices) =>
     description:
       'The id stays. The former secret is accepted too, for a day unless you say otherwise. Another rotation ends ' +
       'that. A secret that others have seen needs `overlapSeconds: 0`.',
-    body: jsonBody(clientRotationSchema),
+    body: jsonBody(secretRotationSchema),
     status: 200,
     success: { description: 'The client with its new secret, which is shown only now.' },
     response: newClientComponent,

@@ -11,20 +11,13 @@ import type { Service } from '../../services/service.ts'
 import { lineText } from '../request-parts/line-text.ts'
 import { proofMembers, proofOf, proofProblems } from '../request-parts/recent-proof-members.ts'
 import type { AuthServices } from '../services/auth-services.ts'
-import { rotationSchema } from './api-key-schemas.ts'
+import { secretRotationSchema } from './api-key-schemas.ts'
 
 const resourceServerId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
 
 const creationSchema = z.strictObject({
   name: lineText(1, 100).meta({ description: 'Another one than that of each other service.' }),
   resourceServer: resourceServerId.meta({ description: 'The id of the resource server that the service belongs to.' }),
-  ...proofMembers,
-})
-
-const serviceRotationSchema = z.strictObject({
-  overlapSeconds: rotationSchema.shape.overlapSeconds.meta({
-    description: 'How long the former secret is accepted too. 0 refuses it at once.',
-  }),
   ...proofMembers,
 })
 
@@ -131,7 +124,7 @@ const rotateService = ({ services, requireRecentProof, clock }: AuthServices) =>
     description:
       'The id stays. The former secret is accepted too, for a day unless you say otherwise, so that the service can ' +
       'change over. Another rotation ends that. A secret that others have seen needs `overlapSeconds: 0`.',
-    body: jsonBody(serviceRotationSchema),
+    body: jsonBody(secretRotationSchema),
     status: 200,
     success: { description: 'The service with its new secret, which is shown only now.' },
     response: newServiceComponent,

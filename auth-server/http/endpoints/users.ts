@@ -12,8 +12,8 @@ import type { AuthServices } from '../services/auth-services.ts'
 import { nameOfRole } from './access/roles.ts'
 import { representUser, userComponent } from './user.ts'
 
-const right = 'user.manage'
-const tag = 'users'
+/** Common members of all these routes. */
+const ofUsers = { tag: 'users', caller: 'required', right: 'user.manage' } as const
 const names = z.array(z.string()).max(100)
 
 /** An address as `user@example.org` or `user@localhost`: no quotes, no comments, a domain in ASCII. */
@@ -73,10 +73,8 @@ const listUsers = ({ users, lists }: AuthServices) =>
     id: 'listUsers',
     summary: 'List users',
     description: 'Needs the right `user.manage`. In the order of their names. All filters together must hold.',
-    tag,
-    caller: 'required',
+    ...ofUsers,
     query: listParameters,
-    right,
     status: 200,
     success: { description: 'Users.', headers: ['Link'] },
     response: component('UserPage', pageOf(userComponent.schema)),
@@ -96,10 +94,8 @@ const createUser = ({ users }: AuthServices) =>
     id: 'createUser',
     summary: 'Create a user',
     description: 'With roles and rights that you have yourself, and no others.',
-    tag,
-    caller: 'required',
+    ...ofUsers,
     body: jsonBody(creationSchema),
-    right,
     status: 201,
     success: { description: 'The new user.', headers: ['Location'] },
     response: userComponent,
@@ -120,9 +116,7 @@ const getUser = ({ users }: AuthServices) =>
     id: 'getUser',
     summary: 'Read a user',
     description: 'Needs the right `user.manage`. With roles, direct rights, and whether the user is enabled.',
-    tag,
-    caller: 'required',
-    right,
+    ...ofUsers,
     status: 200,
     success: { description: 'The user.', headers: ['ETag'] },
     response: userComponent,
@@ -139,10 +133,8 @@ const patchUser = ({ users }: AuthServices) =>
     description:
       'You can give and take away the rights that you have yourself, and enable a user who has no others. ' +
       'You can disable every user. An address that changes is not verified, unless `emailVerified` is there too.',
-    tag,
-    caller: 'required',
+    ...ofUsers,
     body: jsonBody(patchSchema, { required: false }),
-    right,
     status: 200,
     success: { description: 'The user.', headers: ['ETag'] },
     response: userComponent,
@@ -164,9 +156,7 @@ const deleteUser = ({ users }: AuthServices) =>
     summary: 'Delete a user',
     description:
       'Needs every right of that user. All credentials of the user end within a second. The last administrator stays.',
-    tag,
-    caller: 'required',
-    right,
+    ...ofUsers,
     status: 204,
     success: { description: 'There is no such user any more.' },
     requestHeaders: ['IfMatch'],
@@ -185,10 +175,8 @@ const logOutUser = ({ users }: AuthServices) =>
     summary: 'End every login of a user',
     description:
       'Ends tokens, key-signed tokens and sessions; with `everything=true` API keys and the Digest secret as well.',
-    tag,
-    caller: 'required',
+    ...ofUsers,
     query: logoutParameters,
-    right,
     status: 204,
     success: { description: 'None of the tokens of that user works any more.' },
     problems: ['not-found'],
@@ -215,9 +203,7 @@ const getUserLock = ({ users }: AuthServices) =>
     id: 'getUserLock',
     summary: 'Read until when a user is locked out by failed attempts',
     description: 'Needs the right `user.manage`. A lock is known from the first attempt that is refused.',
-    tag,
-    caller: 'required',
-    right,
+    ...ofUsers,
     status: 200,
     success: { description: 'The end of the lock.' },
     response: lockComponent,
@@ -235,9 +221,7 @@ const unlockUser = ({ users }: AuthServices) =>
     id: 'unlockUser',
     summary: 'Unlock a user who is locked out by failed attempts',
     description: 'Needs every right of that user. Failures of the account count from zero; its logins go on.',
-    tag,
-    caller: 'required',
-    right,
+    ...ofUsers,
     status: 204,
     success: { description: 'The user is not locked.' },
     problems: ['not-found'],

@@ -1,6 +1,8 @@
 /** POST /oauth/introspect (RFC 7662), for API keys as clients and for callers of any scheme. */
+
 import * as z from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
+import { isId } from '../../../shared/platform/ids.ts'
 import { narrowed } from '../../../shared/protocol/authentication/authenticate.ts'
 import { authorizationOf } from '../../../shared/protocol/authentication/scheme.ts'
 import {
@@ -9,7 +11,6 @@ import {
   type OwnCredential,
   seconds,
 } from '../../../shared/server/endpoints/endpoint.ts'
-import { isApiKeyId } from '../../api-keys/api-key-rows.ts'
 import type { Client } from '../../oauth/clients.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import type { AuthServices } from '../services/auth-services.ts'
@@ -91,5 +92,5 @@ function isOfClient(request: HttpRequest, form: OAuthForm): boolean {
   const parameters = ['client_secret', 'client_assertion', 'client_assertion_type']
   if (parameters.some((name) => form.get(name) !== undefined)) return true
   const [name = ''] = (decodedBasic(authorizationOf(request, 'basic') ?? '') ?? '').split(':', 1)
-  return isApiKeyId(name.replaceAll(/%2D/gi, '-').toLowerCase())
+  return isId(name.replaceAll(/%2D/gi, '-').toLowerCase())
 }

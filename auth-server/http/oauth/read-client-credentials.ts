@@ -65,8 +65,8 @@ function formText(text: string): string {
 }
 
 /**
- * Authenticates a client at the endpoint of the request, in one of the ways of `ClientAuthentication`. A refusal gets
- * an audit entry. @throws as `Authenticate`
+ * Authenticates a client at the endpoint of the request, in one of the ways of `createClientAuthentication`. A refusal
+ * gets an audit entry. @throws as `Authenticate`
  */
 async function authenticated<Found extends Client | KnownClient>(
   request: HttpRequest,

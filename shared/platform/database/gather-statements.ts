@@ -11,3 +11,15 @@ export const gatherStatements = <Item, Result>(
 ): ((item: Item) => Promise<Result>) => gather({ ...options, maxItems: 64, maxInFlight: 4, isItemError })
 
 const isItemError = (error: unknown): boolean => error instanceof DatabaseError || error instanceof Conflicted
+
+/** Reads rows by their keys: concurrent callers share a statement, which gets each key once. */
+export const gatherRows = <Row>(
+  read: (keys: readonly string[]) => Promise<readonly Row[]>,
+  keyOf: (row: Row) => string,
+): ((key: string) => Promise<Row | undefined>) =>
+  gatherStatements({
+    run: async (keys) => {
+      const rows = new Map((await read([...new Set(keys)])).map((row) => [keyOf(row), row]))
+      return keys.map((key) => rows.get(key))
+    },
+  })

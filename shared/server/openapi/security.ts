@@ -3,14 +3,6 @@
 import type { JsonSchema } from '../../platform/http/operation.ts'
 import { type SchemeName, schemeNames } from '../../protocol/authentication/scheme.ts'
 
-/** The parts of an OpenAPI document about authentication. */
-export interface DescribedSecurity {
-  /** Component name → security scheme. */
-  readonly securitySchemes: Readonly<Record<string, JsonSchema>>
-  /** The alternatives: a request must satisfy one of them, with all the components that it names. */
-  readonly security: readonly JsonSchema[]
-}
-
 interface DescribedScheme {
   readonly components: Readonly<Record<string, JsonSchema>>
   /** The alternatives, each with the names of the components that are sent together. */
@@ -106,8 +98,14 @@ const schemes: Partial<Record<SchemeName, DescribedScheme>> = {
   },
 }
 
-/** Describes the enabled schemes for a document. */
-export function describeSecurity(enabled: readonly SchemeName[]): DescribedSecurity {
+/**
+ * Describes the enabled schemes for a document: the components, and the alternatives, of which a request must satisfy
+ * one, with all the components that it names.
+ */
+export function describeSecurity(enabled: readonly SchemeName[]): {
+  readonly securitySchemes: Readonly<Record<string, JsonSchema>>
+  readonly security: readonly JsonSchema[]
+} {
   const described = schemeNames.filter((name) => enabled.includes(name)).flatMap((name) => schemes[name] ?? [])
   return {
     securitySchemes: Object.assign({}, ...described.map(({ components }) => components)),

@@ -1,6 +1,5 @@
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Refresh } from '../../../auth-server/logins/refresh.ts'
 import { createRefresh } from '../../../auth-server/logins/refresh.ts'
 import { createRefreshTokenFamilies } from '../../../auth-server/logins/refresh-token-families.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
@@ -14,7 +13,7 @@ describeOnDatabases('refreshes of one turn', (open) => {
   let core: AuthCore
   /** The texts of the statements on families since the last `watch`. */
   let statements: string[] = []
-  let refresh: Refresh
+  let refresh: ReturnType<typeof createRefresh>
 
   beforeAll(async () => {
     opened = await open()

@@ -5,7 +5,6 @@ import {
   createKeySignedLogin,
   type KeySignedPart,
   keySignedParts,
-  type LogInKeySigned,
 } from '../../../auth-server/logins/key-signed-login.ts'
 import { users } from '../../../auth-server/store/schema.ts'
 import type { KeySignedClaims } from '../../../shared/protocol/key-signed-token/key-signed-payload.ts'
@@ -40,7 +39,7 @@ describeOnDatabases('a login for a key-signed token', (open) => {
    */
   const loggingIn = (
     meanwhile: { compared?: () => Promise<unknown>; hashing?: () => Promise<unknown> } = {},
-  ): LogInKeySigned => {
+  ): ReturnType<typeof createKeySignedLogin> => {
     let once = meanwhile
     const hashing: AuthCore['hashing'] = {
       ...core.hashing,
@@ -62,7 +61,7 @@ describeOnDatabases('a login for a key-signed token', (open) => {
   }
 
   const claimsOf = async (
-    logIn: LogInKeySigned,
+    logIn: ReturnType<typeof createKeySignedLogin>,
     username: string,
     include: readonly KeySignedPart[],
   ): Promise<KeySignedClaims> => {

@@ -8,10 +8,7 @@ import type { LoginRequest } from '../../../auth-server/logins/login.ts'
 import type { LoginLifetimes } from '../../../auth-server/logins/refresh-token-family.ts'
 import { createPasswordHashing } from '../../../auth-server/passwords/password-hashing.ts'
 import { createCatalogues } from '../../../auth-server/principals/catalogue.ts'
-import {
-  createPrincipalPublisher,
-  type PrincipalPublisher,
-} from '../../../auth-server/principals/principal-publisher.ts'
+import { PrincipalPublisher } from '../../../auth-server/principals/principal-publisher.ts'
 import { createPrincipalReader } from '../../../auth-server/principals/principal-reader.ts'
 import { createSecondFactors } from '../../../auth-server/second-factors/create-second-factors.ts'
 import { createSealing } from '../../../auth-server/store/sealing.ts'
@@ -118,7 +115,7 @@ export function createAuthSystems(options: CoreOptions): AuthSystems {
     ids,
     log,
     metrics: createMetrics(),
-    publisher: options.publisher ?? createPrincipalPublisher(ports),
+    publisher: options.publisher ?? new PrincipalPublisher(ports),
     audit: createChainedLog({ database, clock, log, secretsKeys }),
     hashing: createPasswordHashing({
       concurrency: 2,

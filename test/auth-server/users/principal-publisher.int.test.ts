@@ -3,10 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changePrincipal } from '../../../auth-server/principals/principal-change.ts'
-import {
-  createPrincipalPublisher,
-  type PrincipalPublisher,
-} from '../../../auth-server/principals/principal-publisher.ts'
+import { PrincipalPublisher } from '../../../auth-server/principals/principal-publisher.ts'
 import { publishedVersionKey } from '../../../auth-server/principals/publish-principals.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
@@ -58,7 +55,7 @@ describeOnDatabases('the principal publisher', (open) => {
 
   const newPublisher = (reads: Pick<Database, 'query'> = opened.database) => {
     const database = reads as Database
-    return createPrincipalPublisher({ database, cache, clock: systemClock, log, publishedKeys: () => 'the same' })
+    return new PrincipalPublisher({ database, cache, clock: systemClock, log, publishedKeys: () => 'the same' })
   }
   const change = async (username: string) =>
     (await changePrincipal(opened.database, username, async () => ({ result: undefined, change: {} }))).principalVersion

@@ -95,7 +95,7 @@ describeDealStores('the check of deals', (openBackend) => {
     const program = new Command('ops').exitOverride().configureOutput({ writeErr: () => undefined })
     addDealCheckCommands(program, {
       openStoredData: (work) => work({ auth: auth ? database : undefined, deals: database }),
-      readKeys: async () => ({ secretsKeys }),
+      readKeys: async () => ({ secretsKeys, allSecretsKeys: secretsKeys }),
       clock: systemClock,
       operator: 'erin',
       interrupted: () => signal,

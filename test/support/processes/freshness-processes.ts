@@ -3,11 +3,8 @@
  */
 import type { InternalEndpoint } from '../../../auth-server/http/internal/endpoint.ts'
 import { feedStreamEndpoint } from '../../../auth-server/http/internal/feed-stream.ts'
-import { createFeedReader } from '../../../auth-server/principals/feed-reader.ts'
-import {
-  createPrincipalPublisher,
-  type PrincipalPublisher,
-} from '../../../auth-server/principals/principal-publisher.ts'
+import { FeedReader } from '../../../auth-server/principals/feed-reader.ts'
+import { PrincipalPublisher } from '../../../auth-server/principals/principal-publisher.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { createLog } from '../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
@@ -48,7 +45,7 @@ export class AuthProcess {
     this.cache = new SimulatedCacheClient({ ...around, server: around.cacheServer })
     this.database = new SimulatedDatabase(around)
     const database = this.database as Pick<Database, 'query'> as Database
-    this.publisher = createPrincipalPublisher({
+    this.publisher = new PrincipalPublisher({
       database,
       cache: this.cache,
       clock: around.time,
@@ -56,7 +53,7 @@ export class AuthProcess {
       publishedKeys: () => this.publishedKeys,
     })
     this.publisher.start()
-    const feedReader = createFeedReader({ database, cache: this.cache, clock: around.time })
+    const feedReader = new FeedReader({ database, cache: this.cache, clock: around.time })
     this.publisher.onChange(() => feedReader.look())
     this.feedStream = feedStreamEndpoint({
       feedReader,

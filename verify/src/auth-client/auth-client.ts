@@ -22,32 +22,7 @@ import { refuseWhileFrozen } from './refuse-while-frozen.ts'
 import type { ServiceSystems } from './service-systems.ts'
 
 /** Sends requests to the auth server. */
-export interface AuthClient {
-  /** The current record in the database, and the id of the instance. @throws CannotSay, Unavailable */
-  principal(username: string, traceContext?: Traced): Promise<InstancePrincipal>
-  /** The catalogue in the database, and the id of the instance. @throws CannotSay, Unavailable */
-  catalogue(traceContext?: Traced): Promise<InstanceRecord<Catalogue>>
-  /** The id of the instance, whose feed and cache the deal server follows. @throws Unavailable */
-  instanceId(): Promise<string>
-  /**
-   * A public document such as `/.well-known/jwks.json`, parsed but not checked. @throws Unavailable unless it is 200
-   */
-  document(path: string): Promise<unknown>
-  /**
-   * Sends a request to a route at `/internal`, with a JSON body.
-   * @throws Unavailable without a response, for a response that is not JSON, and for a response without the MAC that
-   *   proves that the auth server made it for this request (`shared/protocol/internal-api/internal-answers.ts`);
-   *   CannotSay when an auth server says that something does not answer
-   */
-  ask(question: InternalQuestion): Promise<InternalResponse>
-  /**
-   * The lines of the change feed after `after` of `instance`, until the auth server or `signal` ends them.
-   * @throws Unavailable without a response that an auth server proved, and for a line that none wrote for this request
-   */
-  feedLines(from: { instance: string; after: number | undefined }, signal: AbortSignal): AsyncIterable<FeedLine>
-  /** Stops all requests. */
-  stop(): void
-}
+export type AuthClient = ReturnType<typeof createAuthClient>
 
 /** A request to a route at `/internal`. */
 export interface InternalQuestion {
@@ -112,7 +87,7 @@ const lightDocument = '/.well-known/jwks.json'
 const feedQuestion = questionOf(feedExchange, { path: {}, body: undefined })
 
 /** Makes a client of the auth server at AUTH_URL. */
-export function createAuthClient(systems: ServiceSystems, options: AuthClientOptions): AuthClient {
+export function createAuthClient(systems: ServiceSystems, options: AuthClientOptions) {
   const { serviceSecret: secret, onRefused } = systems
   const { authUrl } = options
   const send = createSend(authUrl, systems)
@@ -130,14 +105,22 @@ export function createAuthClient(systems: ServiceSystems, options: AuthClientOpt
     handOn(headers, before, options)
     return { status, headers, body: text === '' ? undefined : parseJson(text) }
   }
+  /**
+   * Sends a request to a route at `/internal`, with a JSON body.
+   * @throws Unavailable without a response, for a response that is not JSON, and for a response without the MAC that
+   *   proves that the auth server made it for this request (`shared/protocol/internal-api/internal-answers.ts`);
+   *   CannotSay when an auth server says that something does not answer
+   */
   const ask = (question: InternalQuestion): Promise<InternalResponse> =>
     question.method === 'GET' ? hedge((signal) => askOnce(question, signal)) : askOnce(question)
   return {
     ask,
-    stop: () => {
+    /** Stops all requests. */
+    stop: (): void => {
       for (const part of [questions, documents]) part.stop()
     },
-    principal: async (username, traceContext) => {
+    /** The current record in the database, and the id of the instance. @throws CannotSay, Unavailable */
+    principal: async (username: string, traceContext?: Traced): Promise<InstancePrincipal> => {
       const question = questionOf(principalExchange, { path: { username }, body: undefined })
       const { status, headers, body } = await ask({ ...question, traceContext })
       const instance = instanceIdSchema.safeParse(headers.get(instanceHeader))
@@ -145,7 +128,8 @@ export function createAuthClient(systems: ServiceSystems, options: AuthClientOpt
       if (instance.success && (record || status === 404)) return { instanceId: instance.data, record }
       throw new CannotSay(`/internal/principals answered ${status}`)
     },
-    catalogue: async (traceContext) => {
+    /** The catalogue in the database, and the id of the instance. @throws CannotSay, Unavailable */
+    catalogue: async (traceContext?: Traced): Promise<InstanceRecord<Catalogue>> => {
       const question = questionOf(catalogueExchange, { path: {}, body: undefined })
       const { status, headers, body } = await ask({ ...question, traceContext })
       const instance = instanceIdSchema.safeParse(headers.get(instanceHeader))
@@ -153,13 +137,22 @@ export function createAuthClient(systems: ServiceSystems, options: AuthClientOpt
       if (instance.success && record) return { instanceId: instance.data, record }
       throw new CannotSay(`/internal/catalogue answered ${status}`)
     },
-    instanceId: async () => {
+    /** The id of the instance, whose feed and cache the deal server follows. @throws Unavailable */
+    instanceId: async (): Promise<string> => {
       const { status, body } = await ask(feedQuestion)
       const answer = status === 200 ? feedExchange.responseBody.safeParse(body) : undefined
       if (answer?.success) return answer.data.instanceId
       throw new Unavailable('auth-server', { cause: new Error(`/internal/feed answered ${status}`) })
     },
-    feedLines: ({ instance, after }, signal) => {
+    /**
+     * The lines of the change feed after `after` of `instance`, until the auth server or `signal` ends them.
+     * @throws Unavailable without a response that an auth server proved, and for a line that none wrote for this
+     *   request
+     */
+    feedLines: (
+      { instance, after }: { instance: string; after: number | undefined },
+      signal: AbortSignal,
+    ): AsyncIterable<FeedLine> => {
       const query = { instance, ...(after === undefined ? {} : { after: String(after) }) }
       const asked = requestOf(questionOf(feedStreamExchange, { path: {}, query, body: undefined }))
       const before = options.followed?.()
@@ -168,7 +161,8 @@ export function createAuthClient(systems: ServiceSystems, options: AuthClientOpt
       const open = () => systems.fetch(authUrl + target, { method, headers, signal, redirect: 'error' })
       return readFeedLines(open, { secret, nonce: asked.nonce, onHead, onRefused })
     },
-    document: async (path) => {
+    /** A public document such as `/.well-known/jwks.json`, parsed, not checked. @throws Unavailable unless it is 200 */
+    document: async (path: string): Promise<unknown> => {
       const { status, text } = await hedge((signal) => documents.ask({ ...documentRequest(path), signal }))
       if (status === 200) return parseJson(text)
       throw new Unavailable('auth-server', { cause: new Error(`${path} answered ${status}`) })

@@ -8,14 +8,6 @@ export type Send<Question, Received> = (question: Question, abort: AbortControll
 /** Pause between two probes of a frozen server, in milliseconds. */
 const probeIntervalMs = 100
 
-/** Requests to one server. */
-export interface Questions<Question, Received> {
-  /** @throws Unavailable `auth-server`, and the errors of `send` */
-  readonly ask: (question: Question) => Promise<Received>
-  /** Stops all requests. */
-  stop(): void
-}
-
 /**
  * Requests to a server that may be frozen: its connections are open, but nothing responds. A request waits for at most
  * a second until the server counts as frozen. While it is frozen, requests fail at once, and a probe in the background
@@ -23,10 +15,7 @@ export interface Questions<Question, Received> {
  *
  * @throws Unavailable `auth-server`, and the errors of `send`
  */
-export function refuseWhileFrozen<Question, Received>(
-  send: Send<Question, Received>,
-  light: () => Question,
-): Questions<Question, Received> {
+export function refuseWhileFrozen<Question, Received>(send: Send<Question, Received>, light: () => Question) {
   const waiting = new Map<AbortController, (reason: Unavailable) => void>()
   const probe = () => send(light(), new AbortController())
   const availability = new Availability({ probe: async () => void (await probe()), probeIntervalMs })
@@ -53,6 +42,7 @@ export function refuseWhileFrozen<Question, Received>(
         .then(answered, reject)
         .finally(() => waiting.delete(controller))
     })
+  /** Stops all requests. */
   const stop = () => {
     liveness.stop()
     availability.stop(new Unavailable('auth-server'))

@@ -8,7 +8,7 @@
  * reading fails. A record below its minimum version is never used, nor one of another instance than the feed follows.
  */
 import { createBoundedCache } from '../../../shared/platform/cache/bounded-cache.ts'
-import { createSharedCalls, type SharedCalls } from '../../../shared/platform/concurrency/share-calls.ts'
+import { createSharedCalls } from '../../../shared/platform/concurrency/share-calls.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { Traced } from '../../../shared/platform/trace-context.ts'
 import { type InstanceRecord, principalKey } from '../../../shared/protocol/principal/record.ts'
@@ -63,7 +63,7 @@ interface Numbered {
 export class FollowedRecords<Stored extends Numbered> {
   readonly #followed: Followed<Stored>
   readonly #known = createBoundedCache<KnownRecord<Stored>>(cacheBounds)
-  readonly #loads: SharedCalls<Stored | undefined>
+  readonly #loads: ReturnType<typeof createSharedCalls<Stored | undefined>>
 
   constructor(followed: Followed<Stored>) {
     this.#followed = followed

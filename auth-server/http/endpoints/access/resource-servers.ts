@@ -7,8 +7,8 @@ import { requireMatch, tagged } from '../../request-parts/entity-tag.ts'
 import { lineText } from '../../request-parts/line-text.ts'
 import type { AuthServices } from '../../services/auth-services.ts'
 
-const right = 'resource-server.manage'
-const tag = 'access'
+/** Common members of all these routes. */
+const ofServers = { tag: 'access', caller: 'required', right: 'resource-server.manage' } as const
 
 /** RFC 8707 §2: an absolute URI without a fragment. */
 const audienceSchema = z
@@ -70,9 +70,7 @@ const listServers = ({ resourceServers }: AuthServices) =>
     id: 'listResourceServers',
     summary: 'List resource servers',
     description: 'All of them, with their rights, in the order of their ids. The pair itself is `deals`.',
-    tag,
-    caller: 'required',
-    right,
+    ...ofServers,
     status: 200,
     success: { description: 'Resource servers.' },
     response: component('ResourceServerList', z.object({ items: z.array(serverComponent.schema) })),
@@ -87,10 +85,8 @@ const createServer = ({ resourceServers }: AuthServices) =>
     summary: 'Create a resource server',
     description:
       'With an audience and rights of its own. The role `admin` has them at once; other roles are given them.',
-    tag,
-    caller: 'required',
+    ...ofServers,
     body: jsonBody(creationSchema),
-    right,
     status: 201,
     success: { description: 'The new resource server.', headers: ['Location'] },
     response: serverComponent,
@@ -109,9 +105,7 @@ const getServer = ({ resourceServers }: AuthServices) =>
     id: 'getResourceServer',
     summary: 'Read a resource server',
     description: 'Needs the right `resource-server.manage`. With its rights.',
-    tag,
-    caller: 'required',
-    right,
+    ...ofServers,
     status: 200,
     success: { description: 'The resource server.', headers: ['ETag'] },
     response: serverComponent,
@@ -128,10 +122,8 @@ const patchServer = ({ resourceServers }: AuthServices) =>
     description:
       'A right that is not in `rights` is withdrawn: from every role, user and API key, within a second. You need it ' +
       'yourself. Tokens for a former audience are refused.',
-    tag,
-    caller: 'required',
+    ...ofServers,
     body: jsonBody(patchSchema, { required: false }),
-    right,
     status: 200,
     success: { description: 'The resource server.', headers: ['ETag'] },
     response: serverComponent,
@@ -158,9 +150,7 @@ const deleteServer = ({ resourceServers }: AuthServices) =>
     id: 'deleteResourceServer',
     summary: 'Delete a resource server',
     description: 'Its rights and the credentials of its services end within a second. You need its rights yourself.',
-    tag,
-    caller: 'required',
-    right,
+    ...ofServers,
     status: 204,
     success: { description: 'There is no such resource server any more.' },
     requestHeaders: ['IfMatch'],

@@ -7,8 +7,8 @@ import { requireMatch, tagged } from '../../request-parts/entity-tag.ts'
 import { lineText } from '../../request-parts/line-text.ts'
 import type { AuthServices } from '../../services/auth-services.ts'
 
-const right = 'user.manage'
-const tag = 'access'
+/** Common members of all these routes. */
+const ofRoles = { tag: 'access', caller: 'required', right: 'user.manage' } as const
 
 const valuesSchema = z.strictObject({
   description: lineText(0, 500).default(''),
@@ -48,9 +48,7 @@ const listRoles = ({ roles }: AuthServices) =>
     id: 'listRoles',
     summary: 'List roles',
     description: 'All of them, in the order in which they were made.',
-    tag,
-    caller: 'required',
-    right,
+    ...ofRoles,
     status: 200,
     success: { description: 'Roles.' },
     response: component('RoleList', z.object({ items: z.array(roleComponent.schema) })),
@@ -64,10 +62,8 @@ const createRole = ({ roles }: AuthServices) =>
     id: 'createRole',
     summary: 'Create a role',
     description: 'With rights that you have yourself, and no others.',
-    tag,
-    caller: 'required',
+    ...ofRoles,
     body: jsonBody(creationSchema),
-    right,
     status: 201,
     success: { description: 'The new role.', headers: ['Location'] },
     response: roleComponent,
@@ -86,9 +82,7 @@ const getRole = ({ roles }: AuthServices) =>
     id: 'getRole',
     summary: 'Read a role',
     description: 'Needs the right `user.manage`. With its rights.',
-    tag,
-    caller: 'required',
-    right,
+    ...ofRoles,
     status: 200,
     success: { description: 'The role.', headers: ['ETag'] },
     response: roleComponent,
@@ -105,10 +99,8 @@ const replaceRole = ({ roles }: AuthServices) =>
     description:
       'In force within a second for all who have the role. You can add and take away the rights that you have ' +
       'yourself. The role `admin` always has all rights.',
-    tag,
-    caller: 'required',
+    ...ofRoles,
     body: jsonBody(valuesSchema),
-    right,
     status: 200,
     success: { description: 'The role.', headers: ['ETag'] },
     response: roleComponent,
@@ -130,9 +122,7 @@ const deleteRole = ({ roles }: AuthServices) =>
     description:
       'All who have the role lose it, and its rights, within a second. You need these rights yourself. A later role of ' +
       'the same name is another one. The role `admin` and the roles of SECOND_FACTOR_ROLES stay.',
-    tag,
-    caller: 'required',
-    right,
+    ...ofRoles,
     status: 204,
     success: { description: 'There is no such role any more.' },
     requestHeaders: ['IfMatch'],

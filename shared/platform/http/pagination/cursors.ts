@@ -17,12 +17,7 @@ export interface ListScope {
 }
 
 /** Writes and reads cursors. */
-export interface Cursors {
-  /** A new cursor, base64url. */
-  write(scope: ListScope, position: Position): string
-  /** The position in a cursor. @throws ProblemError `invalid-cursor` */
-  read(scope: ListScope, cursor: string): Position
-}
+export type Cursors = ReturnType<typeof createCursors>
 
 /** The purpose of the derived key. A new form of positions needs a new number. */
 export const cursorPurpose = 'list cursors 1'
@@ -36,15 +31,17 @@ const macBytes = 32
  * Cursors under these keys: the first signs, all of them verify. A cursor is the HMAC-SHA256, followed by the position
  * as JSON.
  */
-export function createCursors(keys: readonly Buffer[]): Cursors {
+export function createCursors(keys: readonly Buffer[]) {
   const [current] = keys
   if (!current) throw new TypeError('cursors need a key')
   return {
-    write: (scope, position) => {
+    /** A new cursor, base64url. */
+    write: (scope: ListScope, position: Position): string => {
       const content = Buffer.from(JSON.stringify(position))
       return Buffer.concat([macOf(current, scope, content), content]).toString('base64url')
     },
-    read: (scope, cursor) => {
+    /** The position in a cursor. @throws ProblemError `invalid-cursor` */
+    read: (scope: ListScope, cursor: string): Position => {
       const bytes = Buffer.from(cursor, 'base64url')
       // Decoding ignores other characters and spare bits. This check accepts only one spelling of a cursor.
       if (bytes.length <= macBytes || bytes.toString('base64url') !== cursor) throw invalidCursor()

@@ -11,23 +11,14 @@ export interface SessionCookieSettings {
 }
 
 /** The cookie of a server. */
-export interface SessionCookie {
-  /**
-   * The values of all cookies with the name that applies to this request. A cookie of another name is not a credential.
-   */
-  read(request: HttpRequest): string[]
-  /** `Set-Cookie` for a new key. The cookie lasts until the browser ends; the server ends the session itself. */
-  set(request: HttpRequest, key: string): string
-  /** `Set-Cookie` that makes a browser forget the key. */
-  expire(request: HttpRequest): string
-}
+export type SessionCookie = ReturnType<typeof createSessionCookie>
 
 const plainName = 'keyhold_session'
 /** The prefix binds a cookie to HTTPS, to this host and to all its paths (RFC 6265bis §4.1.3.2). */
 const secureName = `__Host-${plainName}`
 
 /** The cookie for these settings. */
-export function createSessionCookie({ publicOrigins }: SessionCookieSettings): SessionCookie {
+export function createSessionCookie({ publicOrigins }: SessionCookieSettings) {
   const isPublishedSecurely = Object.values(publicOrigins).some((origin) => origin.startsWith('https:'))
   /** Depends on the scheme that clients see: a proxy may end HTTPS without a forwarding header. */
   const isSecure = (request: HttpRequest): boolean => isPublishedSecurely || request.peer.isHttps
@@ -36,9 +27,13 @@ export function createSessionCookie({ publicOrigins }: SessionCookieSettings): S
       ? `${secureName}=${value}; Path=/; HttpOnly; Secure; SameSite=Lax${more}`
       : `${plainName}=${value}; Path=/; HttpOnly; SameSite=Lax${more}`
   return {
-    read: (request) => valuesOf(request.header('cookie'), isSecure(request) ? secureName : plainName),
-    set: line,
-    expire: (request) => line(request, '', '; Max-Age=0'),
+    /** The values of all cookies with the name that applies. A cookie of another name is not a credential. */
+    read: (request: HttpRequest): string[] =>
+      valuesOf(request.header('cookie'), isSecure(request) ? secureName : plainName),
+    /** `Set-Cookie` for a new key. The cookie lasts until the browser ends; the server ends the session itself. */
+    set: (request: HttpRequest, key: string): string => line(request, key),
+    /** `Set-Cookie` that makes a browser forget the key. */
+    expire: (request: HttpRequest): string => line(request, '', '; Max-Age=0'),
   }
 }
 

@@ -3,7 +3,7 @@
  * real cache.
  */
 import { join } from 'node:path'
-import { createPrincipalPublisher } from '../../../../auth-server/principals/principal-publisher.ts'
+import { PrincipalPublisher } from '../../../../auth-server/principals/principal-publisher.ts'
 import { systemClock } from '../../../../shared/platform/clock.ts'
 import { createLog } from '../../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
@@ -25,7 +25,7 @@ export type DealPart = Awaited<ReturnType<typeof openDealPart>>
 /** The publisher of an auth server, already beating. */
 export function openAuthPart(backend: Backend) {
   const [database, cache] = [backend.openDatabase(), backend.openCache()]
-  const publisher = createPrincipalPublisher({
+  const publisher = new PrincipalPublisher({
     database,
     cache,
     clock: systemClock,
