@@ -1,10 +1,14 @@
 /** The console of the deal server: what staff do with deals. All pages are below `/console`. */
+
+import type { IdSource } from '../shared/platform/ids.ts'
 import type { Console } from '../shared/server/pages/console.ts'
 import { bulkPage } from './bulk/bulk-page.tsx'
 import { dashboardPage } from './dashboard/dashboard-page.tsx'
-import { dealPages } from './deal/index.ts'
+import { dealPage } from './deal/deal-page.tsx'
+import { commandPage } from './deal-forms/command-page.tsx'
+import { newDealPage } from './deal-forms/new-deal-page.tsx'
 import { consoleRoutes } from './frame/console.tsx'
-import type { DealRoutes } from './frame/deal-api.ts'
+import type { DealPage, DealRoutes } from './frame/deal-api.ts'
 import { createDownloads } from './frame/downloads.ts'
 import { dealsPage } from './lists/deals-page.tsx'
 import { signedOutPage } from './sign-in/signed-out.ts'
@@ -33,3 +37,6 @@ export const dealConsole: Console = (server) => [
     deletePage(),
   ]),
 ]
+
+/** All pages of one deal. */
+const dealPages = (ids: IdSource): readonly DealPage[] => [newDealPage(ids), commandPage(ids), dealPage(ids)]

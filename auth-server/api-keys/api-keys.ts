@@ -1,8 +1,11 @@
 /** The operations on API keys. Each change is published when its promise resolves. */
 
+import { createBoundedCache } from '../../shared/platform/cache/bounded-cache.ts'
+import type { Clock } from '../../shared/platform/clock.ts'
 import { createNoteUse } from '../../shared/platform/database/note-use.ts'
 import { isId } from '../../shared/platform/ids.ts'
 import type { PageRequest } from '../../shared/platform/pagination.ts'
+import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { readCatalogue } from '../principals/catalogue.ts'
 import { whenPublished } from '../principals/principal-publisher.ts'
 import { apiKeys } from '../store/schema.ts'
@@ -13,7 +16,6 @@ import { countExpiringSoon, listApiKeys, type OfOwner, readApiKey } from './api-
 import { confirmApiKey, insertApiKey, revokeApiKey } from './change-api-keys.ts'
 import { createReadMaterial } from './key-material.ts'
 import { createKeepForTokens } from './key-use.ts'
-import { createPairLimit } from './pair-limit.ts'
 import { rotateApiKey } from './rotate-api-key.ts'
 import { createRsaGenerator } from './rsa-keys.ts'
 
@@ -62,5 +64,29 @@ export function createApiKeys({ rsaPairsPerMinute }: { readonly rsaPairsPerMinut
     noteUse: async (id: string) => {
       if (isId(id)) await noteUse(id)
     },
+  }
+}
+
+const minuteMs = 60_000
+
+/** How many users are counted at a time. An entry has the id of a user and the times of the last minute. */
+const room = { maxEntries: 10_000, maxBytes: 4_000_000 }
+
+/**
+ * Counts the new RSA pairs of users, at most `pairsPerMinute` in any minute for each, because a pair costs much CPU
+ * time. Counts in this process. The function throws ProblemError `too-many-key-pairs` with `retryAfterSeconds`.
+ */
+function createPairLimit({ clock, pairsPerMinute }: { clock: Clock; pairsPerMinute: number }) {
+  const made = createBoundedCache<readonly number[]>({ ...room, ttlMs: minuteMs, clock })
+  return (userId: string): void => {
+    const now = clock.monotonic()
+    const recent = (made.get(userId) ?? []).filter((at) => at > now - minuteMs)
+    const [first = now] = recent
+    if (recent.length >= pairsPerMinute) {
+      const retryAfterSeconds = Math.max(1, Math.ceil((first + minuteMs - now) / 1000))
+      const detail = `At most ${pairsPerMinute} RSA pairs a minute are made for one user.`
+      throw new ProblemError('too-many-key-pairs', detail, { retryAfterSeconds })
+    }
+    made.set(userId, [...recent, now])
   }
 }

@@ -1,11 +1,12 @@
 /** `keyhold deals import` and `keyhold deals export` (docs/import-export.md). */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { FileFormat } from '../../deal-server/files/rows.ts'
+import { dealListParameters } from '../../deal-server/http/requests/deal-lists.ts'
 import { isSameFile, standardOutput } from '../../shared/platform/files/whole-file.ts'
+import { jsonSchemaOf } from '../../shared/platform/openapi/json-schema.ts'
 import { type Report, WrongUsage } from '../../shared/platform/terminal/report.ts'
 import type { DealServer } from './deal-server.ts'
 import { exportDeals } from './export-deals.ts'
-import { filterOptions } from './filters.ts'
 import { canBeReadAgain, type ImportResult, importDeals } from './import-deals.ts'
 import { counted, createProgress } from './progress.ts'
 
@@ -171,3 +172,27 @@ function keyOf(key: string | undefined): string | undefined {
   if (key === undefined || /^[A-Za-z0-9._~-]{1,100}$/.test(key)) return key
   throw new WrongUsage('--key: expected 1 to 100 of A-Z, a-z, 0-9, ".", "_", "~" and "-".')
 }
+
+/** Parameters that an export sets by itself. */
+const ownParameters = ['limit', 'cursor', 'fields']
+
+/** An option for each filter of the list of deals, and for its order. */
+function filterOptions(): Option[] {
+  const properties = Object(jsonSchemaOf(dealListParameters).properties) as Record<string, Parameter>
+  const filters = Object.entries(properties).filter(([name]) => !ownParameters.includes(name))
+  return filters.map(([name, { enum: choices, description = '' }]) => {
+    const texts = choices?.map(String)
+    const option = new Option(
+      `--${kebab(name)} <value>`,
+      name === 'sort' ? 'the order; createdAt when left out' : description,
+    )
+    return texts && texts.length <= 4 ? option.choices(texts) : option
+  })
+}
+
+interface Parameter {
+  readonly description?: string
+  readonly enum?: readonly unknown[]
+}
+
+const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)

@@ -1,5 +1,4 @@
 /** The page of one command on a deal: its form, or why the command is not possible now. */
-
 import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
 import { type CommandOnDeal, commands, isOnDeal } from '../../deal-server/use-cases/index.ts'
 import type { HttpRequest } from '../../shared/platform/http/request.ts'
@@ -16,6 +15,7 @@ import {
   fieldPartsOf,
   hiddenFields,
   isOnTask,
+  type NamedChoice,
   pageTitleOf,
   Suggestions,
   shownFieldsOf,
@@ -28,7 +28,6 @@ import { decodeForm, fieldsOf } from './form-fields.ts'
 import { reasonsOf } from './reasons.ts'
 import { commandHeaders, outcomeOf } from './send-command.ts'
 import { initialValues, snapshotOf } from './snapshot.ts'
-import { taskChoices } from './task-choices.ts'
 
 type DealCommand = Command<CommandOnDeal['verb']>
 
@@ -162,3 +161,12 @@ function showForm(visit: DealVisit, { command, deal, values, commandId, faults }
     ),
   }
 }
+
+/** The open tasks of a deal to choose from, and the chosen task if it is open no more. */
+const taskChoices = ({ tasks }: DealView, chosen: string | undefined): readonly NamedChoice[] =>
+  tasks
+    .filter(({ id, status }) => status === 'open' || id === chosen)
+    .map(({ id, title, status }) => ({
+      value: id,
+      text: status === 'open' ? title : `${title} (not open any more)`,
+    }))

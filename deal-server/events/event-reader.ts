@@ -2,10 +2,11 @@
  * The shared reader of the event log: it reads new events once for all streams of the process. It reads after a
  * wake-up and at an interval. Without followers it does not read.
  */
+
+import type { Clock } from '../../shared/platform/clock.ts'
 import { Signal } from '../../shared/platform/concurrency/signal.ts'
 import { encodeEvent } from './encode-event.ts'
-import { EventLag } from './event-lag.ts'
-import type { EventPage, LoggedEvent } from './event-log.ts'
+import type { EventPage, LoggedEvent, LogState } from './event-log.ts'
 import type { EventSystems } from './event-systems.ts'
 import { beginning, isBefore, type Place } from './position.ts'
 import { type Fork, Trail } from './trail.ts'
@@ -150,5 +151,26 @@ export class EventReader {
     await this.#wakeUp.wait(this.#options.pollMs)
     const tooEarlyMs = shortestIntervalMs - (clock.monotonic() - started)
     if (this.#followers.size > 0 && tooEarlyMs > 0) await new Promise((resolve) => setTimeout(resolve, tooEarlyMs))
+  }
+}
+
+/** Measures how long the log has not grown although events were committed. */
+class EventLag {
+  readonly #clock: Clock
+  #waiting: { readonly position: number; readonly since: number } | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Takes the result of a read of the log. */
+  observe({ isIncomplete, lastPosition: position }: LogState): void {
+    if (!isIncomplete) this.#waiting = undefined
+    else if (this.#waiting?.position !== position) this.#waiting = { position, since: this.#clock.monotonic() }
+  }
+
+  /** The lag in milliseconds; 0 when all events are visible. */
+  ms(): number {
+    return this.#waiting === undefined ? 0 : this.#clock.monotonic() - this.#waiting.since
   }
 }

@@ -1,9 +1,11 @@
 /** The webhooks of one deal server: their management, and the work of sending events. */
 import { Permits } from '../../shared/platform/concurrency/permits.ts'
+import { createSharedCalls } from '../../shared/platform/concurrency/share-calls.ts'
 import { createGuardedPost, type Resolve } from '../../shared/platform/webhooks/guarded-post.ts'
 import type { Network } from '../../shared/platform/webhooks/reachable-address.ts'
+import type { EventLog, EventPage, ReadOptions } from '../events/event-log.ts'
 import type { EventSystems } from '../events/event-systems.ts'
-import { createSharedReads } from '../events/shared-reads.ts'
+import type { Place } from '../events/position.ts'
 import { createDeliver } from './deliver.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { createWebhookManagement, type WebhookManagement } from './manage.ts'
@@ -68,6 +70,21 @@ export function createWebhooks(parts: WebhookParts, config: WebhookConfig, tunin
     stop: async () => {
       await dispatcher.stop()
       post.close()
+    },
+  }
+}
+
+/**
+ * The same log. Callers that read from one place at one time share a read: a wake-up wakes all webhooks of a server,
+ * and those that have caught up are at one place.
+ */
+function createSharedReads(log: EventLog): EventLog {
+  const reads = createSharedCalls<EventPage>()
+  return {
+    ...log,
+    read: (after: Place, options: ReadOptions) => {
+      const key = JSON.stringify([after.position, options.limit, options.hidesDeleted])
+      return reads.share(key, () => log.read(after, options))
     },
   }
 }

@@ -2,13 +2,20 @@
  * Decisions by the OpenID AuthZEN Authorization API 1.0: may this user use this right of the service that asks? Rights
  * are global, so the resource decides nothing yet; a service names the one that it is about.
  */
+
 import * as z from 'zod'
+import { readBodyAs } from '../../../shared/platform/http/content/json-body.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
-import { component, defineCredentialEndpoint, type OwnCredential } from '../../../shared/server/endpoints/endpoint.ts'
-import { isAllowed } from '../../access/decide.ts'
+import { jsonSchemaOf } from '../../../shared/platform/openapi/json-schema.ts'
+import { ProblemError } from '../../../shared/platform/problems/errors.ts'
+import {
+  type BodyReader,
+  component,
+  defineCredentialEndpoint,
+  type OwnCredential,
+} from '../../../shared/server/endpoints/endpoint.ts'
 import type { RecordInCatalogue } from '../../principals/principal-reader.ts'
 import type { ServiceOf } from '../internal/service-of.ts'
-import { authzenBody, requireEvaluation } from './authzen-body.ts'
 
 /** Services that the endpoints use. */
 export interface DecisionPorts {
@@ -141,3 +148,32 @@ async function decide(
 
 /** Creates the endpoints of decisions. */
 export const decisionEndpoints = (ports: DecisionPorts) => [evaluation(ports), evaluations(ports)]
+
+/** True when the user is enabled and has this right of this resource server; one of another server counts as none. */
+const isAllowed = (
+  found: RecordInCatalogue | undefined,
+  { right, resourceServer }: { readonly right: string; readonly resourceServer: string },
+): boolean =>
+  found?.record.enabled === true &&
+  found.record.rights.includes(right) &&
+  found.catalogue.rights.some((one) => one.name === right && one.resourceServer === resourceServer)
+
+/** A JSON body of this schema. A wrong value is 400 too, as AuthZEN 1.0 §10.1.2 has it. */
+const authzenBody = <Schema extends z.ZodType>(schema: Schema): BodyReader<z.output<Schema>, z.input<Schema>> => ({
+  read: async (request) => {
+    try {
+      return await readBodyAs(request, schema)
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.code !== 'invalid-value') throw error
+      throw new ProblemError('invalid-body', error.message, { members: error.members })
+    }
+  },
+  describe: () => ({ schema: jsonSchemaOf(schema), required: true }),
+})
+
+/** The value, if it has the form. @throws ProblemError `invalid-body` */
+function requireEvaluation<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new ProblemError('invalid-body', 'An evaluation needs a subject, an action and a resource.')
+}

@@ -10,7 +10,6 @@ import { requireMatch, tagged } from '../request-parts/entity-tag.ts'
 import { lineText } from '../request-parts/line-text.ts'
 import type { AuthServices } from '../services/auth-services.ts'
 import { nameOfRole } from './access/roles.ts'
-import { representUser, userComponent } from './user.ts'
 
 /** Common members of all these routes. */
 const ofUsers = { tag: 'users', caller: 'required', right: 'user.manage' } as const
@@ -240,3 +239,34 @@ export const usersEndpoints = (services: AuthServices) => [
   getUserLock(services),
   unlockUser(services),
 ]
+
+/** A user as administrators see it. */
+const userComponent = component(
+  'User',
+  z.object({
+    id: z.string().meta({ format: 'uuid' }),
+    username: z.string(),
+    roles: z.array(z.string()),
+    rights: z.array(z.string()).meta({ description: 'Direct rights only.' }),
+    enabled: z.boolean(),
+    displayName: z.string().nullable().meta({ description: 'The name that people read.' }),
+    email: z.string().nullable(),
+    emailVerified: z.boolean().meta({ description: 'An administrator has checked the address.' }),
+    createdAt: time,
+    updatedAt: time,
+  }),
+)
+
+/** Represents a user in this form. */
+const representUser = (user: User) => ({
+  id: user.id,
+  username: user.username,
+  roles: user.roles,
+  rights: user.rights,
+  enabled: user.enabled,
+  displayName: user.displayName,
+  email: user.email,
+  emailVerified: user.emailVerified,
+  createdAt: rfc3339(user.createdAt),
+  updatedAt: rfc3339(user.updatedAt),
+})

@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal } from '../verifier/refusal.ts'
 import type { Caller, Verifier } from '../verifier/verifier.ts'
-import { answerInNode } from './answer-in-node.ts'
 
 declare global {
   namespace Express {
@@ -66,4 +65,11 @@ export const requireRight =
 function answerOrPass(error: unknown, response: ServerResponse, next: (error: unknown) => void): void {
   if (error instanceof Refusal) answerInNode(error, response)
   else next(error)
+}
+
+/** Answers a refused request. Each line of a field stays a line: clients misread challenges that are joined. */
+function answerInNode({ status, headers, document }: Refusal, response: ServerResponse): void {
+  for (const [name, lines] of Object.entries(headers)) response.setHeader(name, lines)
+  response.statusCode = status
+  response.end(JSON.stringify(document))
 }

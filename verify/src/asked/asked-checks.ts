@@ -5,12 +5,15 @@
 import type { Clock } from '../../../shared/platform/clock.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { Traced } from '../../../shared/platform/trace-context.ts'
-import { createDigestNonces } from '../../../shared/protocol/authentication/digest/digest-nonce.ts'
+import { challengedScheme, wrongResponse } from '../../../shared/protocol/authentication/digest/digest.ts'
+import { parseDigestCredential } from '../../../shared/protocol/authentication/digest/digest-credential.ts'
+import { createDigestNonces, type DigestNonces } from '../../../shared/protocol/authentication/digest/digest-nonce.ts'
 import type { TokenPasswords } from '../../../shared/protocol/authentication/key-signed/key-signed.ts'
 import {
   attemptOf,
   rememberTokenPasswords,
 } from '../../../shared/protocol/authentication/key-signed/remember-token-passwords.ts'
+import type { Scheme } from '../../../shared/protocol/authentication/scheme.ts'
 import { hasBody } from '../../../shared/protocol/authentication/signed-request/request-signature.ts'
 import type { UseSignature } from '../../../shared/protocol/authentication/signed-request/used-signatures.ts'
 import { questionOf } from '../../../shared/protocol/internal-api/exchange.ts'
@@ -19,7 +22,6 @@ import type { ReceivedRequest } from '../../../shared/protocol/internal-api/veri
 import type { AuthClient, FollowingSystems } from '../auth-client/auth-client.ts'
 import type { OwnChecks } from '../service/service-authentication.ts'
 import { type Accepted, type AskAboutRequest, AskedRefusal, askAboutRequests } from './ask-about-requests.ts'
-import { createAskedDigest } from './asked-digest.ts'
 import { credentialOf, describeRequest } from './described-request.ts'
 import { createRefusedAttempts } from './refused-attempts.ts'
 
@@ -114,3 +116,23 @@ const useElsewhere =
     if (!answer) throw new Unavailable('auth-server', { cause: new Error(`/internal/used-signatures: ${status}`) })
     return answer.usedAt ?? undefined
   }
+
+/** What the auth server needs of a request: the response, and whether a browser would open a dialog for a challenge. */
+const fields = ['authorization', 'sec-fetch-mode']
+
+/**
+ * Makes the scheme. A response is good once, so none is remembered. Nonces that are not of this service are refused
+ * here.
+ */
+function createAskedDigest(ask: AskAboutRequest, publicOrigin: string, nonces: DigestNonces): Scheme {
+  const challenged = challengedScheme(nonces)
+  return {
+    ...challenged,
+    verify: async (text, request) => {
+      const credential = parseDigestCredential(text)
+      if (!credential || !nonces.read(credential.nonce)) throw wrongResponse(challenged.refusalHeaders(request))
+      const described = describeRequest(request, { fields, publicOrigin, hasBody: false })
+      return credentialOf(await ask(described, request), request)
+    },
+  }
+}

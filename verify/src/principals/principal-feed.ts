@@ -13,10 +13,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ZodType } from 'zod'
+import { createBoundedCache } from '../../../shared/platform/cache/bounded-cache.ts'
 import type { Listener } from '../../../shared/platform/cache/channel-listeners.ts'
 import type { FeedLine } from '../../../shared/protocol/internal-api/feed-stream.ts'
 import {
   type FeedMessage,
+  type FeedPart,
   feedChannel,
   feedMaxAgeMs,
   feedMessageSchema,
@@ -26,7 +28,6 @@ import {
 } from '../../../shared/protocol/principal/change-feed.ts'
 import { findSuccessor } from '../../../shared/protocol/principal/succession.ts'
 import type { FollowingSystems } from '../auth-client/auth-client.ts'
-import { FeedSeries } from './feed-series.ts'
 
 /** How long a minimum version is kept, in milliseconds: much longer than any load takes. */
 const minVersionKeptMs = 60_000
@@ -318,5 +319,27 @@ export class PrincipalFeed {
       if (until > now) break
       minVersions.delete(username)
     }
+  }
+}
+
+/** Several auth servers may send a series at the same time. */
+const maxSeries = 64
+
+/** The series that are under way. */
+class FeedSeries {
+  /** The number of the part that comes next. */
+  readonly #next = createBoundedCache<number>({ maxEntries: maxSeries, maxBytes: 64_000 })
+
+  /** Takes a part. The span of the series when it is the last one, and all before it have come in their order. */
+  add({ series, part, end }: FeedPart): FeedPart['end'] {
+    const isNext = part === 1 || this.#next.get(series) === part
+    this.#next.delete(series)
+    if (!isNext) return undefined
+    if (end === undefined) this.#next.set(series, part + 1)
+    return end
+  }
+
+  clear(): void {
+    this.#next.clear()
   }
 }

@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { createUnsharedCache } from '../../../shared/platform/cache/unshared-cache.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
+import type { Log } from '../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { createAudience } from '../../../shared/protocol/authentication/audience.ts'
 import { createCrossSiteRule } from '../../../shared/protocol/authentication/cross-site.ts'
@@ -20,8 +21,8 @@ import { type AuthClient, createAuthClient } from '../auth-client/auth-client.ts
 import type { ServiceSystems } from '../auth-client/service-systems.ts'
 import { followAuthServer } from '../service/follow-auth-server.ts'
 import { createServiceAuthentication, type ServiceAuthentication } from '../service/service-authentication.ts'
-import { toLog } from './log-of-service.ts'
 import type { VerifierSettings } from './settings.ts'
+import type { VerifierLog } from './verifier.ts'
 
 /** The service as the auth server has accepted it. */
 export interface Accepted {
@@ -207,4 +208,15 @@ export class Following {
     this.#lastNote = message
     this.#log[level](err === undefined ? {} : { err }, message)
   }
+}
+
+/** The log of a service in the form that all parts use: the message may be alone. */
+function toLog(log: VerifierLog): Pick<Log, 'debug' | 'info' | 'warn' | 'error'> {
+  const writer =
+    (level: keyof VerifierLog): Log['info'] =>
+    (first: unknown, message?: unknown) => {
+      if (typeof first === 'string') log[level]({}, first)
+      else log[level](Object(first), String(message ?? ''))
+    }
+  return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') }
 }

@@ -1,6 +1,5 @@
 import { parseTrustedProxies, type TransportSettings } from '../../../shared/platform/http/transport.ts'
 import { isLoopbackHost } from '../../../shared/platform/loopback.ts'
-import { createStandardErrorLog } from './standard-error-log.ts'
 import type { VerifierLog, VerifierOptions } from './verifier.ts'
 
 /** The options, checked and with their defaults. */
@@ -83,3 +82,16 @@ function require(isRight: boolean, option: string, expected: string): void {
 }
 
 const wrong = (option: string, expected: string) => new TypeError(`createVerifier: ${option} must be ${expected}`)
+
+/** A log that writes warnings and errors to standard error, a line each. */
+function createStandardErrorLog(): VerifierLog {
+  const write = (details: object, message: string): void => {
+    const cause = 'err' in details && details.err instanceof Error ? `: ${sentenceOf(details.err)}` : ''
+    process.stderr.write(`keyhold-verify: ${message}${cause}\n`)
+  }
+  return { debug: () => undefined, info: () => undefined, warn: write, error: write }
+}
+
+/** What an error says, and the errors behind it. */
+const sentenceOf = ({ message, cause }: Error): string =>
+  cause instanceof Error ? `${message} (${sentenceOf(cause)})` : message
