@@ -6,7 +6,7 @@
 
 import { type SQLWrapper, sql } from 'drizzle-orm'
 import { validate as isUuid } from 'uuid'
-import type { Clock } from '../../shared/platform/clock.ts'
+import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
 import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
@@ -191,7 +191,7 @@ export function createRefreshTokenFamilies(database: Database) {
      * none. Times in milliseconds.
      */
     async revokedIds(userId: string, { now, ofClients }: { now: number; ofClients: boolean }) {
-      const count = revokedSql({ userId, now: timestamp(now), ofClients })
+      const count = revokedSql({ userId, now: rfc3339(now), ofClients })
       const rows = await database.query<{ ended: { count: number; firstExpiry: number | null } }>(...count)
       return rows[0]?.ended ?? { count: 0, firstExpiry: null }
     },
@@ -232,8 +232,7 @@ async function startFamily(
   }
 }
 
-const timestamp = (ms: number) => new Date(ms).toISOString()
-const fromSeconds = (seconds: number) => timestamp(seconds * 1000)
+const fromSeconds = (seconds: number) => rfc3339(seconds * 1000)
 
 /**
  * Deletes refresh token families whose tokens have all expired: every server, with any clock, refuses them as expired.

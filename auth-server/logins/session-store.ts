@@ -3,7 +3,7 @@
  * callers, and times come from the caller's clock, as for refresh token families.
  */
 import { eq, sql } from 'drizzle-orm'
-import type { Clock } from '../../shared/platform/clock.ts'
+import { type Clock, rfc3339 } from '../../shared/platform/clock.ts'
 import { type Database, DatabaseError } from '../../shared/platform/database/database.ts'
 import { expiryJob } from '../../shared/platform/database/expiry-job.ts'
 import type { HousekeepingJob } from '../../shared/platform/database/housekeeping.ts'
@@ -144,8 +144,8 @@ export const createSessionStore = (database: Pick<Database, 'query' | 'write'>) 
       keyHash: session.keyHash,
       userId: session.userId,
       passwordHash: session.passwordHash,
-      createdAt: timestamp(session.createdAt),
-      expiresAt: timestamp(session.expiresAt),
+      createdAt: rfc3339(session.createdAt),
+      expiresAt: rfc3339(session.expiresAt),
       clientAddress: session.clientAddress,
       userAgent: session.userAgent ?? null,
       factor: session.factor,
@@ -173,7 +173,7 @@ export const createSessionStore = (database: Pick<Database, 'query' | 'write'>) 
    * Moves the last-action time forward. False when the session is revoked, has expired, or is idle since `idleSince`.
    */
   async move(keyHash: string, { now, idleSince }: { now: number; idleSince: number }): Promise<boolean> {
-    const rows = await database.write(...moveSql({ keyHash, now: timestamp(now), idleSince: timestamp(idleSince) }))
+    const rows = await database.write(...moveSql({ keyHash, now: rfc3339(now), idleSince: rfc3339(idleSince) }))
     return rows.length === 1
   },
   /** What hangs on one session, if it has not ended, hangs on another one from now on: logins and allowed devices. */
@@ -195,8 +195,6 @@ interface FoundSession<Session> {
 
 const ofInstance = <Session>(found: FoundSession<Session> | undefined): OfInstance<Session> | undefined =>
   found && { session: found.session, instanceId: requirePrimary(found.instanceId) }
-
-const timestamp = (ms: number) => new Date(ms).toISOString()
 
 /** Deletes sessions that are older than `SESSION_MAX_TTL`, revoked or not. */
 export const createSessionExpiry = (clock: Clock): HousekeepingJob =>

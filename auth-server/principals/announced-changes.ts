@@ -1,4 +1,5 @@
 import type { Listener } from '../../shared/platform/cache/channel-listeners.ts'
+import { readStored } from '../../shared/platform/json.ts'
 import type { Systems } from '../../shared/platform/systems/systems.ts'
 import {
   type Changes,
@@ -7,7 +8,6 @@ import {
   feedMessageSchema,
   feedPartSchema,
   maxChangesInMessage,
-  parseMessage,
   seriesChannel,
 } from '../../shared/protocol/principal/change-feed.ts'
 import { findSuccessor } from '../../shared/protocol/principal/succession.ts'
@@ -89,12 +89,12 @@ export class AnnouncedChanges {
       })
     this.#subscriptions = [
       listen(seriesChannel(instanceId), (text, heldUpMs) => {
-        const part = parseMessage(feedPartSchema, text)
+        const part = readStored(feedPartSchema, text)
         this.#note(part?.changes)
         if (part?.end) this.#advance(part.end, heldUpMs)
       }),
       listen(feedChannel(instanceId), (text, heldUpMs) => {
-        const message = parseMessage(feedMessageSchema, text)
+        const message = readStored(feedMessageSchema, text)
         this.#note(message?.changes)
         if (message) this.#advance(message, heldUpMs)
       }),

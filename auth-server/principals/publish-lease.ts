@@ -6,9 +6,11 @@
  * Nothing depends on there being one holder: publishing twice is safe. So a server that finds anything unusual
  * publishes.
  */
+
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
 import type { Cache, CacheTime } from '../../shared/platform/cache/cache.ts'
+import { readStored } from '../../shared/platform/json.ts'
 import { instanceKey } from '../../shared/protocol/principal/instance-id.ts'
 
 /** What the holder says with each heartbeat. */
@@ -42,7 +44,7 @@ export class PublishLease {
   /** What the lease holder announced, if that is another server. @throws Unavailable */
   async ofAnother(instanceId: string): Promise<Held | undefined> {
     const entry = await this.#cache.getVersioned(leaseKey(instanceId))
-    const parsed = entry && parse(entry.value)
+    const parsed = entry && readStored(entrySchema, entry.value)
     if (!parsed || parsed.holder === this.#ownId) return undefined
     this.#last = undefined
     return { instanceId, upTo: entry.version, keys: parsed.keys }
@@ -74,11 +76,3 @@ export class PublishLease {
 }
 
 const leaseKey = (instanceId: string): string => instanceKey(instanceId, 'principal-feed:publisher')
-
-function parse(value: string): z.infer<typeof entrySchema> | undefined {
-  try {
-    return entrySchema.parse(JSON.parse(value))
-  } catch {
-    return undefined
-  }
-}

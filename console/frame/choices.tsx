@@ -1,5 +1,6 @@
 /** Fields with several choices: checkboxes, of which each is a field of its own, and radio buttons. */
 import type { Child } from 'hono/jsx'
+import { Notes } from './fields.tsx'
 
 interface Choice {
   readonly value: string
@@ -122,16 +123,7 @@ function Choices({ legend, hint, error, children, ...parts }: ChoicesProps) {
       aria-describedby={described.length > 0 ? described.join(' ') : undefined}
     >
       <legend>{legend}</legend>
-      {hint !== undefined && (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
-      {error !== undefined && (
-        <p class="error" id={`${id}-error`}>
-          {error}
-        </p>
-      )}
+      <Notes id={id} hint={hint} error={error} />
       {children}
     </fieldset>
   )
@@ -150,11 +142,7 @@ function Option({ id, choice: { text, hint }, control, isChosen }: OptionProps) 
       <input id={id} {...control} checked={isChosen} aria-describedby={hint === undefined ? undefined : `${id}-hint`} />
       <div>
         <label for={id}>{text}</label>
-        {hint !== undefined && (
-          <p class="hint" id={`${id}-hint`}>
-            {hint}
-          </p>
-        )}
+        <Notes id={id} hint={hint} />
       </div>
     </div>
   )

@@ -69,20 +69,33 @@ export function Field(parts: FieldProps) {
       ) : (
         text
       )}
-      {hint !== undefined && (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
-      {error !== undefined && (
-        <p class="error" id={`${id}-error`}>
-          {error}
-        </p>
-      )}
+      <Notes id={id} hint={hint} error={error} />
       {kind !== 'checkbox' && control}
     </div>
   )
 }
+
+interface NotesProps {
+  readonly id: string
+  readonly hint?: string | undefined
+  readonly error?: string | undefined
+}
+
+/** The hint and the error of a field or a group; `aria-describedby` names them. */
+export const Notes = ({ id, hint, error }: NotesProps) => (
+  <>
+    {hint !== undefined && (
+      <p class="hint" id={`${id}-hint`}>
+        {hint}
+      </p>
+    )}
+    {error !== undefined && (
+      <p class="error" id={`${id}-error`}>
+        {error}
+      </p>
+    )}
+  </>
+)
 
 interface ControlProps {
   readonly parts: FieldProps

@@ -4,7 +4,7 @@
  */
 import { type Database, isDuplicate, type Reads, type Statement } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
-import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import { ignoreUnavailable } from '../../shared/platform/problems/errors.ts'
 import type { CommandKey, CommitResult, DealRepository, Loaded } from '../commands/ports.ts'
 import type { Deal } from '../domain/deal.ts'
 import { uniqueFields } from '../domain/deal-fields.ts'
@@ -60,7 +60,7 @@ export function createDealRepository(database: Database, onCommit: () => void = 
   const slice = () => database.write(sliceStatement)
   const sums = createDealSums(database)
   return {
-    list: (list) => listDeals(database, list, () => slice().catch(unlessAway)),
+    list: (list) => listDeals(database, list, () => slice().catch(ignoreUnavailable)),
     count: sums.count,
     summarize: sums.summarize,
     listCommands: (...given) => listCommands(database, ...given),
@@ -77,11 +77,6 @@ export function createDealRepository(database: Database, onCommit: () => void = 
     },
     loadText: (dealId) => readText(dealId),
   }
-}
-
-/** While nothing can be written, cursors are long. */
-function unlessAway(error: unknown): void {
-  if (!(error instanceof Unavailable)) throw error
 }
 
 interface LoadItem {

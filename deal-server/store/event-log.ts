@@ -2,7 +2,7 @@
 import type { Database } from '../../shared/platform/database/database.ts'
 import type { JsonRow } from '../../shared/platform/database/statement.ts'
 import { type History, requirePrimary } from '../../shared/platform/history/history.ts'
-import { Unavailable } from '../../shared/platform/problems/errors.ts'
+import { ignoreUnavailable } from '../../shared/platform/problems/errors.ts'
 import type { Owned } from '../domain/own-deals.ts'
 import type { EventLog, EventPage, LoggedEvent, LogState, ReadOptions } from '../events/event-log.ts'
 import { beginning, isBefore, type LogHistory, type Place } from '../events/position.ts'
@@ -63,7 +63,7 @@ export function createEventLog(database: Database): EventLog {
   }
   return {
     takeSnapshot: async (position) => {
-      await slice().catch(unlessAway)
+      await slice().catch(ignoreUnavailable)
       const row = requireRow(await database.query<SnapshotRow>(...snapshotStatement({ position: position ?? null })))
       const { runId, history } = runOf(row)
       const last = { ...(row.last ?? beginning), history }
@@ -72,7 +72,7 @@ export function createEventLog(database: Database): EventLog {
     read: async (after, options) => {
       const page = await readPage(database, after, options)
       if (!page.isLast || !page.isIncomplete) return page
-      const state = await slice().catch(unlessAway)
+      const state = await slice().catch(ignoreUnavailable)
       return state === undefined ? page : { ...(await readPage(database, after, options)), isIncomplete: false }
     },
     findLast: async (places) => {
@@ -126,11 +126,6 @@ function runOf({ run, history: found }: RunRow): { runId: string; history: Histo
 function requireRow<Row>([row]: readonly Row[]): Row {
   if (row === undefined) throw new TypeError('a read of the event log returned no row')
   return row
-}
-
-/** While nothing can be written, what is in slices can be read all the same. */
-function unlessAway(error: unknown): undefined {
-  if (!(error instanceof Unavailable)) throw error
 }
 
 /** The event of a row, read from this history. */

@@ -1,3 +1,5 @@
+import type { z } from 'zod'
+
 /** An object of a JSON text has the same member twice. */
 export class DoubledMember extends SyntaxError {
   override readonly name = 'DoubledMember'
@@ -40,4 +42,13 @@ function membersOf(value: unknown): number {
     for (const part of parts) waiting.push(part)
   }
   return count
+}
+
+/** What a text of our own, such as an entry of the cache, holds; undefined when it has not the form of the schema. */
+export function readStored<Stored>(schema: z.ZodType<Stored>, text: string): Stored | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
 }

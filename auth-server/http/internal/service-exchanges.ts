@@ -4,6 +4,7 @@ import type { Clock } from '../../../shared/platform/clock.ts'
 import { openInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../../shared/platform/http/response.ts'
+import { readStored } from '../../../shared/platform/json.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { maxSignatureTtlSeconds } from '../../../shared/protocol/authentication/signature-parameters.ts'
 import { clockToleranceSeconds } from '../../../shared/protocol/clock-tolerance.ts'
@@ -56,17 +57,9 @@ function receivedIn(
   }
   const secrets = proven?.service.secrets.map(({ secret }) => secret) ?? []
   const opened = openInternally(body.sealed, { secrets, purpose: verifyRequestPurpose })
-  const received = receivedRequestSchema.safeParse(opened === undefined ? undefined : parseJson(opened))
-  if (received.success) return received.data
+  const received = opened === undefined ? undefined : readStored(receivedRequestSchema, opened)
+  if (received) return received
   throw new ProblemError('invalid-body', 'The request is not sealed as it should be, or lacks something.')
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 async function verdictOn(

@@ -68,3 +68,8 @@ export class Unavailable extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds ?? 1
   }
 }
+
+/** For `catch`, where the work can do without the dependency. @throws every other error */
+export function ignoreUnavailable(error: unknown): undefined {
+  if (!(error instanceof Unavailable)) throw error
+}

@@ -4,7 +4,9 @@
  * the change feed announces it as it announces a change of a user: however many users have a role, a change of the role
  * is one record.
  */
+
 import * as z from 'zod'
+import { readStored } from '../../platform/json.ts'
 import type { StoredPrincipal } from './record.ts'
 
 /** The name of the catalogue among the principals. */
@@ -46,13 +48,7 @@ export const catalogueSchema = z.object({
 export type Catalogue = z.infer<typeof catalogueSchema>
 
 /** Reads a catalogue from its JSON text; undefined when this version of the software does not know its form. */
-export function parseCatalogue(text: string): Catalogue | undefined {
-  try {
-    return catalogueSchema.parse(JSON.parse(text))
-  } catch {
-    return undefined
-  }
-}
+export const parseCatalogue = (text: string): Catalogue | undefined => readStored(catalogueSchema, text)
 
 /** What a user has been given, and the version of the user's record. */
 export type Grants = Pick<StoredPrincipal, 'roles' | 'directRights' | 'version'>

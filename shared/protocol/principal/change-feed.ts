@@ -82,12 +82,3 @@ export const feedPartSchema = z.object({
 
 /** One part of a series. Where none with `end` follows, it says nothing but its changes. */
 export type FeedPart = z.infer<typeof feedPartSchema>
-
-/** Reads a message from its text; undefined when it has another form. */
-export function parseMessage<Message>(schema: z.ZodType<Message>, text: string): Message | undefined {
-  try {
-    return schema.parse(JSON.parse(text))
-  } catch {
-    return undefined
-  }
-}

@@ -3,7 +3,9 @@
  * (docs/contract/callers.md#principal-record). Only the auth server writes it. Other servers read it from memory, the
  * cache or the auth server. It is stored with roles and direct rights; the catalogue makes effective rights of them.
  */
+
 import * as z from 'zod'
+import { readStored } from '../../platform/json.ts'
 import { instanceKey } from './instance-id.ts'
 
 /** The form of the record in the cache and on the wire. */
@@ -94,10 +96,5 @@ export const principalKey = (instanceId: string, username: string): string =>
   instanceKey(instanceId, `principal2:${foldUsername(username)}`)
 
 /** Reads a stored record from its JSON text; undefined when this version of the software does not know its form. */
-export function parseStoredPrincipal(text: string): StoredPrincipal | undefined {
-  try {
-    return storedPrincipalSchema.parse(JSON.parse(text))
-  } catch {
-    return undefined
-  }
-}
+export const parseStoredPrincipal = (text: string): StoredPrincipal | undefined =>
+  readStored(storedPrincipalSchema, text)

@@ -7,7 +7,7 @@ import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
 import { type Cache, cacheKey } from '../../platform/cache/cache.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { deriveKey } from '../../platform/crypto/derive-key.ts'
-import { Unavailable } from '../../platform/problems/errors.ts'
+import { ignoreUnavailable } from '../../platform/problems/errors.ts'
 import { foldUsername } from '../../protocol/principal/record.ts'
 
 /** The systems that locks use. */
@@ -82,9 +82,4 @@ export function createAccountLocks({ cache, clock, secrets, ...options }: Accoun
       return until > clock.now() ? until : undefined
     },
   }
-}
-
-/** Without the cache, each process knows the locks that it has noted itself. */
-function ignoreUnavailable(error: unknown): undefined {
-  if (!(error instanceof Unavailable)) throw error
 }

@@ -9,7 +9,7 @@ import type { AttemptVerdict, Cache, LimitedKey } from '../../platform/cache/cac
 import type { Clock } from '../../platform/clock.ts'
 import { KeyedQueue } from '../../platform/concurrency/keyed-queue.ts'
 import type { IdSource } from '../../platform/ids.ts'
-import { ProblemError, Unavailable } from '../../platform/problems/errors.ts'
+import { ignoreUnavailable, ProblemError, Unavailable } from '../../platform/problems/errors.ts'
 import type { Attempt, LoginThrottle } from '../../protocol/authentication/login-throttle.ts'
 import { isUsername } from '../../protocol/principal/record.ts'
 import { type AccountLocks, type AccountLocksOptions, createAccountLocks } from './account-locks.ts'
@@ -184,11 +184,6 @@ function createWaiting({ clock }: LoginThrottleOptions) {
       waiting -= 1
     }
   }
-}
-
-/** Without the cache, only this process counts. */
-function ignoreUnavailable(error: unknown): undefined {
-  if (!(error instanceof Unavailable)) throw error
 }
 
 /** How long a refusal for too many failures says to wait, in milliseconds; undefined for other errors. */

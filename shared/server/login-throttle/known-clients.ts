@@ -6,7 +6,7 @@
 import { createBoundedCache } from '../../platform/cache/bounded-cache.ts'
 import type { Cache } from '../../platform/cache/cache.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { Unavailable } from '../../platform/problems/errors.ts'
+import { ignoreUnavailable } from '../../platform/problems/errors.ts'
 import type { AttemptKeys } from './attempt-keys.ts'
 
 interface KnownClientsOptions {
@@ -55,9 +55,4 @@ export function createKnownClients({ cache, clock }: KnownClientsOptions) {
       return write(successes)
     },
   }
-}
-
-/** Without the cache, only this process knows the clients. */
-function ignoreUnavailable(error: unknown): undefined {
-  if (!(error instanceof Unavailable)) throw error
 }

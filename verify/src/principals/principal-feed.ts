@@ -11,10 +11,12 @@
  * over, everything known of the former instance is dropped. A deal server that reaches no auth server finds a note
  * about that in the cache (`succession.ts`).
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ZodType } from 'zod'
 import { createBoundedCache } from '../../../shared/platform/cache/bounded-cache.ts'
 import type { Listener } from '../../../shared/platform/cache/channel-listeners.ts'
+import { readStored } from '../../../shared/platform/json.ts'
 import type { FeedLine } from '../../../shared/protocol/internal-api/feed-stream.ts'
 import {
   type FeedMessage,
@@ -23,7 +25,6 @@ import {
   feedMaxAgeMs,
   feedMessageSchema,
   feedPartSchema,
-  parseMessage,
   seriesChannel,
 } from '../../../shared/protocol/principal/change-feed.ts'
 import { findSuccessor } from '../../../shared/protocol/principal/succession.ts'
@@ -286,7 +287,7 @@ export class PrincipalFeed {
   }
 
   #parse<Message>(schema: ZodType<Message>, text: string): Message | undefined {
-    const message = parseMessage(schema, text)
+    const message = readStored(schema, text)
     if (!message)
       this.#systems.log.error('A message on the change feed has another form; does another program use the channel?')
     return message
