@@ -12,7 +12,7 @@ import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
 import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
 import type { Systems } from '../shared/platform/systems/systems.ts'
 import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
-import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
+import { createCrossSiteRule, trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
 import { questionOf } from '../shared/protocol/internal-api/exchange.ts'
 import { webhookPausesExchange } from '../shared/protocol/internal-api/webhook-pauses.ts'
 import { observeAuthentications } from '../shared/server/metrics/authentication-metrics.ts'
@@ -109,11 +109,7 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
     noteWebhookChange: changeReports.note,
     cursors: createCursors(serviceSecrets.map(cursorKeyOf)),
     findUserId: createFindUserId(principals),
-    cors: createCors(
-      trustedOrigins(config),
-      corsFields,
-      (_request, origin) => config.tokenOrigins.has('*') || config.tokenOrigins.has(origin),
-    ),
+    ...rulesForPages(config),
     console: resources.console,
   })
   return {
@@ -129,6 +125,17 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
       const parts = [webhooks, rightsDeclaration, refusalReports, changeReports, wakeUps, housekeeping, authentication]
       for (const part of parts) await part.stop()
     },
+  }
+}
+
+/** What pages of other origins may do: those of TOKEN_ORIGINS call with tokens alone. */
+function rulesForPages(config: DealConfig) {
+  const [trusted, isOpenToAll] = [trustedOrigins(config), config.tokenOrigins.has('*')]
+  return {
+    cors: createCors(trusted, corsFields, (_request, origin) => isOpenToAll || config.tokenOrigins.has(origin)),
+    refuseForeignPage: isOpenToAll
+      ? () => undefined
+      : createCrossSiteRule(new Set([...trusted, ...config.tokenOrigins])),
   }
 }
 

@@ -175,7 +175,8 @@ export interface LookUp {
 
 /**
  * The scopes of OpenID Connect that are asked for, and the rights of the tokens, as in `AuthorizationRequest`. OpenID
- * Connect Core §3.1.2.1 wants unknown scopes to be ignored. @throws what `refuse` makes; Unavailable
+ * Connect Core §3.1.2.1 wants unknown scopes to be ignored. Rights beyond those of the client are left out (RFC 6749
+ * §3.3): assistants ask for all that a resource server names. @throws what `refuse` makes; Unavailable
  */
 export async function scopesOf(text: string | undefined, client: KnownClient, { known, refuse }: LookUp) {
   if ((text?.length ?? 0) > maxScopeLength)
@@ -187,9 +188,10 @@ export async function scopesOf(text: string | undefined, client: KnownClient, { 
   const named = others.filter((name) => names.has(name))
   if (named.length < others.length && !scopes.includes('openid'))
     throw refuse('invalid_scope', 'scope: openid, profile, email, roles, offline_access and names of rights.')
-  if (!named.every((name) => client.rights?.includes(name) ?? true))
-    throw refuse('invalid_scope', 'scope: names a right that tokens of this client may not have.')
-  const rights = named.length > 0 ? named : client.firstParty ? client.rights && [...client.rights] : []
+  const within = rightsWithin(named, client) ?? []
+  if (named.length > 0 && within.length === 0)
+    throw refuse('invalid_scope', 'scope: names only rights that tokens of this client may not have.')
+  const rights = within.length > 0 ? within : client.firstParty ? client.rights && [...client.rights] : []
   return { scopes, rights }
 }
 

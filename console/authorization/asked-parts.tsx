@@ -8,12 +8,22 @@ export function MayDo({ rights, scopes }: Pick<AskedRequest, 'rights' | 'scopes'
     <>
       <p>{rights?.length === 0 ? 'It can do nothing in your name.' : 'It may, as far as you may:'}</p>
       <ul>
-        {rights === null ? <li>everything</li> : rights.map(({ description, name }) => <li>{description || name}</li>)}
+        {rights === null ? (
+          <li>everything</li>
+        ) : (
+          widest(rights).map(({ description, name }) => <li>{description || name}</li>)
+        )}
       </ul>
       <p>It learns who you are{learns.length > 0 && `: ${learns.join(', ')}`}.</p>
     </>
   )
 }
+
+type Rights = NonNullable<AskedRequest['rights']>
+
+/** Without rights on own deals that are asked for on all deals, too. */
+const widest = (rights: Rights): Rights =>
+  rights.filter(({ name }) => !rights.some((other) => name === `${other.name}:own`))
 
 interface DecisionProps {
   /** The route of the API. */

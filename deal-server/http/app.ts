@@ -43,6 +43,8 @@ export function createDealApp(settings: DealAppSettings, services: DealServices)
   const ofStyles = styleRoutes(commands, {
     requirePrecondition: settings.requirePrecondition,
     lists,
+    publicOrigin: settings.publicOrigin,
+    refuseForeignPage: services.refuseForeignPage,
     describeFailure: createDescribeFailure({
       problems,
       origin: settings.publicOrigin,

@@ -40,16 +40,24 @@ export function createPipeline(services: DealServices): Pipeline {
     else await request.readBody() // limits: 413
     requireSecureTransport(request.peer) // transport: 403
     const caller = await services.authenticate(request) // find, verify, principal record: 400, 401, 429; cross-site: 403
+    route.requireCaller?.(caller) // kind of credential: 401
     markDryRun(request)
     const received = { request, caller, route }
     if (route.readsBodyLate) return batches.answer(received, () => decode(services, received)) // limits: 413, 429
     const invocation = await decode(services, received) // parse and schema: 400, 415, 422
-    if (invocation.kind === 'batch') throw new TypeError('A batch reads its body late')
-    if (invocation.kind === 'stream') return openStream(services, caller, invocation)
-    if (invocation.kind === 'query') return await answerQuery(services, caller, invocation)
-    requireAnyWidth(caller, invocation.bound.rights) // right: 403
-    return await runCommand(services, received, invocation)
+    return await answer(services, received, invocation)
   }
+}
+
+async function answer(services: DealServices, received: Received, invocation: Invocation): Promise<HttpResponse> {
+  const { caller } = received
+  if (invocation.kind === 'batch') throw new TypeError('A batch reads its body late')
+  if (invocation.kind === 'tools')
+    return invocation.answer({ ...received, run: (one) => answer(services, received, one) })
+  if (invocation.kind === 'stream') return openStream(services, caller, invocation)
+  if (invocation.kind === 'query') return answerQuery(services, caller, invocation)
+  requireAnyWidth(caller, invocation.bound.rights) // right: 403
+  return runCommand(services, received, invocation)
 }
 
 /** Authenticates a request whose outcome is not stored: a reused signature is refused. */

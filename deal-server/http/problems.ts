@@ -7,6 +7,7 @@ import type { DealRefusalCode } from '../domain/refusal.ts'
 type DealProblemCode =
   | DealRefusalCode
   | 'ambiguous-update'
+  | 'application-token-required'
   | 'batch-too-large'
   | 'precondition-required'
   | 'unknown-command'

@@ -3,8 +3,9 @@ import { cacheableResponse } from '../../shared/platform/http/cacheable.ts'
 import type { Operation } from '../../shared/platform/http/operation.ts'
 import type { Route } from '../../shared/platform/http/server/routes.ts'
 import { resourceMetadataPath } from '../../shared/protocol/authentication/bearer/resource-metadata-url.ts'
-import { dealHistoryQuery, dealQuery } from '../queries/queries.ts'
-import { commands } from '../use-cases/index.ts'
+import { ownWidth } from '../domain/own-deals.ts'
+import { assignedTaskQuery, dealHistoryQuery, dealQuery } from '../queries/queries.ts'
+import { rightsOfCommands } from '../use-cases/index.ts'
 
 interface ResourceMetadataSettings {
   /** The origin that clients see: the identifier of the resource. */
@@ -40,7 +41,12 @@ const metadataOf = ({ publicOrigin, issuer }: ResourceMetadataSettings) => ({
   resource_documentation: `${publicOrigin}/rest/docs`,
 })
 
-const scopes = [...new Set([dealQuery.right, dealHistoryQuery.right, ...commands.map(({ right }) => right)])]
+/** In both widths: a user whose right is for own deals alone can give no more. */
+const scopes = [
+  ...[dealQuery, dealHistoryQuery].flatMap(({ right }) => [right, ownWidth(right)]),
+  assignedTaskQuery.right,
+  ...rightsOfCommands.map(({ name }) => name),
+]
 
 const texts = { type: 'array', items: { type: 'string' } } as const
 

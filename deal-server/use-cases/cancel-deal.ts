@@ -35,6 +35,7 @@ export const cancelDeal = defineDealCommand({
     hint: 'Open tasks are dropped, and a hold ends.',
   },
   events: [cancelled, penaltyCharged, taskDropped],
+  isDestructive: true,
   refusals: ['deal-closed', 'penalty-limit'],
   params: z.strictObject({ penaltyAmount: amount, reason: reasonText }),
   attributes: { penaltyAmount: 'cancelPenalty', reason: 'cancelReason' },

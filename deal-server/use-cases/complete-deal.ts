@@ -38,6 +38,7 @@ export const completeDeal = defineDealCommand({
   stateName: 'completed',
   words: { title: 'Complete', done: 'The deal is completed.', pageTitle: 'Complete the deal' },
   events: [completed, taskDropped],
+  isDestructive: true,
   refusals: ['deal-closed', 'deal-held', 'open-tasks', 'date-out-of-range'],
   params,
   attributes: {

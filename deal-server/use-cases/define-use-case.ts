@@ -75,6 +75,8 @@ interface CommandBase<Verb extends string> {
   readonly stateName: string
   /** The parameter with the id of a new task. A PUT needs this parameter or a command id, to be repeatable. */
   readonly makes?: string
+  /** True when it ends or removes something, for programs that ask people before they do that. */
+  readonly isDestructive?: boolean
   /** The refusals by the deal's state or the facts, for the documentation. Values out of bounds are not listed. */
   readonly refusals: readonly DealRefusalCode[]
 }

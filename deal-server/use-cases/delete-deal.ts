@@ -31,6 +31,7 @@ export const deleteDeal = defineDealCommand({
     hint: 'Readers no longer see the deal. It can be restored for 30 days.',
   },
   events: [deleted],
+  isDestructive: true,
   refusals: ['deal-completed'],
   params: z.strictObject({}),
   guard: requireNotCompleted,

@@ -47,6 +47,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     'deal-server/webhooks',
     'shared',
     'zod',
+    '@modelcontextprotocol/server',
   ],
   'deal-server/config.ts': ['deal-server/domain', 'deal-server/webhooks/back-off.ts', 'shared', '*'],
   'deal-server/wiring': ['deal-server', 'verify/src', 'shared', '*'],

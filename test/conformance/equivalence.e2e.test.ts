@@ -73,6 +73,18 @@ async function expectAnswer(client: StyleClient, reply: Reply, ran: { row: Table
   if (client.form === 'nothing') {
     expect({ status: reply.status, text: reply.text }).toEqual({ status: 200, text: '' })
     expect(reply.headers.get('location')).toBe(`/rest/v1/deals/${deal.id}`)
+  } else if (client.form === 'call') {
+    const isShown = deal.deletedAt === null
+    expect({ status: reply.status, body: reply.body }).toEqual({
+      status: 200,
+      body: {
+        dealId: deal.id,
+        etag: `"${deal.version}"`,
+        changed: cell !== 'unchanged',
+        useCases: cell === 'unchanged' ? [] : [row.useCase],
+        ...(isShown && { deal: JSON.parse(JSON.stringify(representDeal(deal))) }),
+      },
+    })
   } else if (client.form === 'command') {
     expect(reply.status).toBe(201)
     expect(reply.headers.get('location')).toMatch(/\/commands\/[^/]+$/)

@@ -104,7 +104,8 @@ describeOnce('options of commands', (openBackend) => {
       })
     })
 
-    it('validateOnly marks every response, also a replay', async () => {
+    // Another body than that of a call is no call.
+    it.runIf(client.form !== 'call')('validateOnly marks every response, also a replay', async () => {
       const twin = await makeTwin(send, 'OPEN')
       const request = changing(client, twin)
       const keyed = client.namesCommands ? request : withHeaders(request, { 'idempotency-key': randomUUID() })

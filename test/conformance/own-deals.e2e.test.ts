@@ -61,14 +61,16 @@ const requestBy = (client: StyleClient, { useCase, params }: TableRow, twin: Twi
   return request
 }
 
-/** Each use case by each style; the schemes take turns, because what a user sees does not hang on them. */
+/**
+ * Each use case by each style; the schemes take turns, because what a user sees does not hang on them. Tools take access
+ * tokens alone.
+ */
 const cells = matrixOf({ style: styleClients, row: transitionTable }, ({ style, row }) => covers(style, row.useCase))
-const matrix = isEverything
-  ? cells.flatMap((cell) => schemeClients.map((scheme) => ({ ...cell, scheme })))
-  : cells.map((cell, index) => ({
-      ...cell,
-      scheme: schemeClients[index % schemeClients.length] ?? expect.unreachable(),
-    }))
+const matrix = cells.flatMap((cell, index) => {
+  const turn = cell.style.style === 'mcp' ? 0 : index % schemeClients.length
+  const schemes = isEverything && cell.style.style !== 'mcp' ? schemeClients : schemeClients.slice(turn, turn + 1)
+  return schemes.map((scheme) => ({ ...cell, scheme }))
+})
 
 const fitting: Readonly<Record<string, DealState>> = {
   CreateDeal: 'ABSENT',

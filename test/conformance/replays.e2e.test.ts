@@ -79,6 +79,8 @@ async function expectReplayInFormOf(second: StyleClient, named: Named, first: Re
   expect(again.headers.get('deal-changed'), title).toBe('true')
   expect(again.status, title).toBe(second.form === 'command' ? 201 : 200)
   if (second.form === 'nothing') expect(again.text, title).toBe('')
+  else if (second.form === 'call')
+    expect(again.body, title).toMatchObject({ deal: { id: named.twin.dealId, held: true, version: 4 } })
   else if (second.form === 'deal')
     expect(again.body, title).toMatchObject({ id: named.twin.dealId, held: true, version: 4 })
   else expect(again.body, title).toMatchObject({ id: named.commandId, action: 'HoldDeal', state: 'succeeded' })

@@ -26,8 +26,10 @@ function fittingState({ useCase, cells: ofRow }: TableRow) {
   return state
 }
 
-const matrix = matrixOf({ scheme: schemeClients, style: styleClients, row: transitionTable }, ({ style, row }) =>
-  covers(style, row.useCase),
+const matrix = matrixOf(
+  { scheme: schemeClients, style: styleClients, row: transitionTable },
+  // Tools take access tokens alone.
+  ({ scheme, style, row }) => covers(style, row.useCase) && (style.style !== 'mcp' || scheme.name === 'bearer'),
 )
 
 /** What a style makes of a command. */

@@ -5,6 +5,7 @@
 import { Agent, request } from 'node:http'
 import type { Endpoint } from '../../shared/server/endpoints/endpoint.ts'
 import { membersOf } from './clients/http-client.ts'
+import { toolPath } from './clients/tool-calls.ts'
 import { commandRows } from './worlds/rights-alone.ts'
 
 /** One route, with requests that nothing but the refusal under test keeps from being carried out. */
@@ -197,7 +198,8 @@ export function rowOfOther(route: string): Row {
  */
 export function rowOfStyle(route: string): Row {
   const [method = '', path = ''] = route.split(' ')
-  const takes = method === 'GET' ? undefined : 'json'
+  // Tools take tokens of applications alone, and say that before they read a body.
+  const takes = method === 'GET' || path === toolPath ? undefined : 'json'
   return {
     route,
     method,
@@ -206,7 +208,7 @@ export function rowOfStyle(route: string): Row {
     isForm: false,
     takes,
     // The commands of a batch are refused one by one.
-    needs: path === '/commands' ? undefined : 'right',
+    needs: ['/commands', toolPath].includes(path) ? undefined : 'right',
     body: takes && method !== 'DELETE' ? JSON.stringify(commandBody(method, path)) : undefined,
     headers: takes && method !== 'DELETE' ? { 'content-type': 'application/json' } : {},
   }

@@ -1,5 +1,6 @@
 /** The schemas of commands in requests: their parameters, and bodies that name a command. */
 
+import type { z } from 'zod'
 import { ndjson } from '../../../shared/platform/http/content/json-items.ts'
 import type { DescribedBody, JsonSchema } from '../../../shared/platform/http/operation.ts'
 import { jsonSchemaOf, ref } from '../../../shared/platform/openapi/json-schema.ts'
@@ -74,6 +75,17 @@ export function controllerArguments(command: Command): JsonSchema {
   if (command.target === 'collection') return { ...withId(), examples: [example] }
   const forms = ['id', 'deal'].map((id) => ({ title: `${command.name} by ${id}`, ...withId(id) }))
   return { anyOf: forms, examples: [{ id: firstExample(dealId), ...example }] }
+}
+
+/** The arguments of a tool: the parameters, `id` for the deal, and the options of a call. */
+export function toolArguments(command: Command, options: z.ZodType): JsonSchema {
+  const { properties, required = [], ...schema } = parametersOf(command)
+  const ofDeal = command.target === 'deal' ? { id: dealId } : {}
+  return {
+    ...schema,
+    properties: { ...ofDeal, ...properties, ...Object(jsonSchemaOf(options).properties) },
+    required: [...Object.keys(ofDeal), ...required],
+  }
 }
 
 /** A kind of body `{action, params}`, with the members that may name the deal beside them. */

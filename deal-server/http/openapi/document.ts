@@ -19,6 +19,7 @@ const styleTags = {
   'command-batch': 'Many commands in one request.',
   'command-controller': 'Each command by its name; the response has no body.',
   'query-controller': 'Records by their kind; the response is a list.',
+  mcp: 'Use cases and queries as tools of assistants.',
 }
 
 /** In the order in which one wants them: use cases, reading, styles. A reader finds an operation under two of them. */

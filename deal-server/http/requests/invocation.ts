@@ -19,6 +19,8 @@ export interface StyleRoute extends Pick<Route, 'maxBodyBytes' | 'readsBodyLate'
   readonly path: string
   /** The description for the OpenAPI document. */
   readonly describe: Describe
+  /** Refuses callers by other credentials than the route takes. @throws ProblemError 401 */
+  requireCaller?(caller: Caller): void
   /** Decodes a request. @throws ProblemError 400, 404, 415, 422 */
   decode(request: HttpRequest): Promise<Invocation> | Invocation
 }
@@ -31,7 +33,7 @@ export interface Received {
 }
 
 /** A decoded request. */
-export type Invocation = CommandInvocation | BatchInvocation | QueryInvocation | StreamInvocation
+export type Invocation = CommandInvocation | BatchInvocation | QueryInvocation | StreamInvocation | ToolInvocation
 
 /** A command with its parameters and options. */
 export interface BoundInvocation extends CommandOptions {
@@ -58,6 +60,19 @@ export interface RunLine {
   decode<Decoded>(decode: () => Decoded): Decoded
   execute(invocation: BoundInvocation): Promise<ShownCommand>
   readonly requestId: string
+}
+
+/** A message that may call a tool. */
+export interface ToolInvocation {
+  readonly kind: 'tools'
+  /** @throws ProblemError for what is no refusal of a tool */
+  answer(one: RunOne): Promise<HttpResponse>
+}
+
+/** Runs what a tool stands for, in the same order of checks as a request of its own. */
+export interface RunOne extends Omit<Received, 'route'> {
+  /** @throws ProblemError, Unavailable */
+  run(invocation: Invocation): Promise<HttpResponse>
 }
 
 /** A command with its parameters, and the encoder of its style. */

@@ -30,6 +30,8 @@ export interface DealServices extends Systems, Authentication {
   /** Routes without authentication. */
   readonly openRoutes: readonly Route[]
   readonly refuseCrossSite: RefuseCrossSite
+  /** Refuses pages whose scripts may not call at all, with whichever credential. */
+  readonly refuseForeignPage: RefuseCrossSite
   readonly cursors: Cursors
   /** Called for every request after its response. */
   readonly observe: NonNullable<AppOptions['observe']>

@@ -1,5 +1,7 @@
 /** All styles for all commands. Each style has every command exactly once, and no two commands share a path. */
+
 import type { Command } from '../../use-cases/define-use-case.ts'
+import { type ToolOptions, toolRoute } from '../mcp/route.ts'
 import type { StyleRoute } from '../requests/invocation.ts'
 import { actionSubResourceRoutes } from './action-sub-resource.ts'
 import { dealUpdateRoutes } from './attribute-update.ts'
@@ -11,7 +13,7 @@ import { liveEventRoutes } from './live-events.ts'
 import { resourceRoutes } from './resource.ts'
 import { stateNamedSubResourceRoutes } from './state-named-sub-resource.ts'
 
-interface StyleOptions extends CommandReadOptions, BatchOptions {
+interface StyleOptions extends CommandReadOptions, BatchOptions, ToolOptions {
   /** The setting REQUIRE_PRECONDITION. */
   readonly requirePrecondition: boolean
 }
@@ -26,7 +28,7 @@ export function styleRoutes(commands: readonly Command[], options: StyleOptions)
     commands.map(({ name }) => name),
   )
   requireDistinct('segment', [...reservedSegments, ...commands.flatMap(({ verb, stateName }) => [verb, stateName])])
-  const routes = [
+  const plain = [
     ...resourceRoutes(options.lists),
     ...liveEventRoutes,
     ...actionSubResourceRoutes(commands),
@@ -36,6 +38,7 @@ export function styleRoutes(commands: readonly Command[], options: StyleOptions)
     ...commandBatchRoutes(options),
     ...controllerRoutes(options.lists),
   ]
+  const routes = [...plain, toolRoute(commands, plain, options)]
   requireDistinct(
     'route',
     routes.flatMap(({ methods, path }) => methods.map((method) => `${method} ${path}`)),

@@ -13,7 +13,14 @@ import type { Caller } from '../../../shared/protocol/authentication/authenticat
 import { isOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
 import type { FindUserId } from '../../commands/find-assignable-users.ts'
 import type { DealFilter, DealReader, DealSort } from '../../queries/ports.ts'
-import { assignedTaskQuery, dealHistoryQuery, dealQuery, dealsQuery, dealTextQuery } from '../../queries/queries.ts'
+import {
+  assignedTaskQuery,
+  dealHistoryQuery,
+  dealQuery,
+  dealsQuery,
+  dealTextQuery,
+  type Query,
+} from '../../queries/queries.ts'
 import { mayReadPast, requirePresent } from '../../queries/read-past.ts'
 import { isSameUser } from '../../use-cases/assignable-users.ts'
 import { username, uuid } from '../../use-cases/parameters.ts'
@@ -35,7 +42,7 @@ type TaggedResponse = HttpResponse & { readonly headers: { readonly etag: string
 
 /** A kind of record and its query. */
 interface QueryController {
-  readonly summary: string
+  readonly query: Pick<Query<never, never>, 'summary' | 'right'>
   /** The name of the path parameter in the documentation, and its schema. */
   readonly parameter: string
   readonly schema: JsonSchema
@@ -55,14 +62,11 @@ const selections: Readonly<Record<string, DealFilter>> = {
 
 /** `{dto_name}` → the query. */
 export const queryControllers: ReadonlyMap<string, QueryController> = new Map<string, QueryController>([
-  [
-    'Deal',
-    { summary: dealQuery.summary, parameter: 'id', schema: idOfDeal, record: 'Deal', isList: false, open: deal },
-  ],
+  ['Deal', { query: dealQuery, parameter: 'id', schema: idOfDeal, record: 'Deal', isList: false, open: deal }],
   [
     'Deals',
     {
-      summary: dealsQuery.summary,
+      query: dealsQuery,
       parameter: 'selection',
       schema: { enum: Object.keys(selections) },
       record: 'ListedDeal',
@@ -73,7 +77,7 @@ export const queryControllers: ReadonlyMap<string, QueryController> = new Map<st
   [
     'AssignedTask',
     {
-      summary: assignedTaskQuery.summary,
+      query: assignedTaskQuery,
       parameter: 'username',
       schema: { type: 'string' },
       record: 'AssignedTask',
@@ -84,7 +88,7 @@ export const queryControllers: ReadonlyMap<string, QueryController> = new Map<st
   [
     'DealHistory',
     {
-      summary: dealHistoryQuery.summary,
+      query: dealHistoryQuery,
       parameter: 'id',
       schema: idOfDeal,
       record: 'Event',
@@ -96,12 +100,14 @@ export const queryControllers: ReadonlyMap<string, QueryController> = new Map<st
 
 /** In the OpenAPI document, each kind of record has its own path. */
 export function describeQueryController([dtoName, controller]: readonly [string, QueryController]): Operation {
-  const { summary, parameter, schema, record, isList } = controller
+  const { query, parameter, schema, record, isList } = controller
+  const { summary, right } = query
   const describe = isList ? describeList : describeRead
   return describe({
     isTagged: true,
     path: `/query/${dtoName}/{${parameter}}`,
     id: `query${dtoName}`,
+    right,
     summary,
     description:
       'The same records as in the other styles, as a list. Nothing found is 404, because the list is never empty.',

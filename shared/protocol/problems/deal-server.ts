@@ -13,6 +13,14 @@ const callProblems = {
       'of both.',
     remedy: 'Send either action and params alone, or the attributes alone.',
   },
+  'application-token-required': {
+    status: 401,
+    title: 'Only access tokens of applications are accepted here',
+    meaning:
+      'Assistants act with a token that a user has let an application have, and can take back. Passwords, sessions, ' +
+      'signed requests, API keys and tokens of a sign-in by password are not accepted.',
+    remedy: 'Register the application, sign in with it, and send the token that it gets.',
+  },
   'deal-mismatch': {
     status: 400,
     title: 'Two parts of the request name different deals',

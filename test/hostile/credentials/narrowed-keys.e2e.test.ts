@@ -42,6 +42,7 @@ function bodyOf(method: string, path: string, entry: Entry): object | undefined 
   if (method === 'GET' || method === 'DELETE' || 'open' in entry || 'reads' in entry) return undefined
   if ('batch' in entry) return [{ id: `batch-${randomUUID()}`, deal: dealId, action: 'UnholdDeal', params: {} }]
   if ('manages' in entry) return entry.json
+  if ('tools' in entry) return {}
   if ('names' in entry) {
     if (entry.names === 'attributes') return { ...commandRows.UnholdDeal?.attributes }
     const named = { action: 'UnholdDeal', params: {} }
@@ -82,7 +83,10 @@ describeEmbedded('a narrowed key on the deal server', (openBackend) => {
         const mayRead = 'open' in entry || ('reads' in entry && rights.includes(entry.reads))
         if (mayRead) expect({ route, status: reply.status }).toEqual({ route, status: 200 })
         else if ('batch' in entry) expect(reply.text).toMatch(/"status":403.*"code":"missing-right"/)
-        else expect({ route, code: reply.body.code }).toEqual({ route, code: 'missing-right' })
+        else {
+          const code = 'tools' in entry ? 'application-token-required' : 'missing-right'
+          expect({ route, code: reply.body.code }).toEqual({ route, code })
+        }
       }
       const { body } = await send('GET', `/rest/v1/deals/${dealId}`)
       expect(body).toMatchObject({ name: 'deal124', held: true, status: 'open', version: 4 })

@@ -8,6 +8,7 @@ import { type Document, describedIn } from '../../support/clients/openapi.ts'
 import { describeOnce } from '../../support/stores/backends.ts'
 import { commandRows, type Entry, plantedTask, routeTable } from '../../support/worlds/rights-alone.ts'
 import { openStack, type Stack } from '../../support/worlds/stack.ts'
+import { sendAs, styleCalled } from '../../support/worlds/twins.ts'
 
 /** In every text and every amount of a planted deal. Digits of a metric may be the same by chance, within a number. */
 const planted = /planted|(?<![\d.])7654321/i
@@ -121,6 +122,7 @@ async function walk(route: string, entry: Entry, right: string | undefined): Pro
   }
   if ('reads' in entry) return walkRead({ method, path }, entry, right)
   if ('batch' in entry) return walkBatch(right)
+  if ('tools' in entry) return walkTools(right)
   const { needs, json } = requestOf(entry, right, held)
   if (right === needs) {
     for (const reply of await tryCommand(method, path, entry, right)) {
@@ -159,6 +161,22 @@ async function walkBatch(right: string | undefined): Promise<void> {
   }
   expect(textOf(reply)).not.toMatch(planted)
   expect(textOf(reply)).not.toMatch(ofState)
+}
+
+/** A call of each command on each deal. */
+async function walkTools(right: string | undefined): Promise<void> {
+  for (const [useCase, { params, right: needs }] of Object.entries(commandRows))
+    for (const dealId of [held, closed, deleted]) {
+      const request = styleCalled('mcp').request({ useCase, params, dealId })
+      if (!request) throw new TypeError('tools cover everything')
+      const sent = { ...request.sent, headers: { 'if-match': '"999"' } }
+      const reply = await sendAs(stack.deal, dave)({ ...request, sent })
+      const isUnknown = right === 'deal.read' && useCase === 'CompleteTask' && dealId === deleted
+      const isMissing = reply.body.code === 'missing-right'
+      expect([useCase, reply.text, isMissing]).toEqual([useCase, reply.text, needs !== right && !isUnknown])
+      expect(textOf(reply)).not.toMatch(planted)
+      expect(textOf(reply)).not.toMatch(ofState)
+    }
 }
 
 async function walkRead(
@@ -243,7 +261,8 @@ describeOnce('a right alone', (openBackend) => {
   it.each(ownRights)('%s shows nothing of a foreign deal, and does not tell it from none', async (right) => {
     await giveDave(right)
     for (const [route, entry] of routeTable) {
-      if ('open' in entry || 'manages' in entry || 'batch' in entry || route === 'GET /rest/v1/events') continue
+      if (['open', 'manages', 'batch', 'tools'].some((kind) => kind in entry) || route === 'GET /rest/v1/events')
+        continue
       for (const id of [held, closed, deleted]) {
         const foreign = await askAbout(route, entry, { right, id })
         expect(textOf(foreign), route).not.toMatch(planted)

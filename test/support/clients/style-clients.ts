@@ -1,6 +1,7 @@
 /** How each style sends a command. A new style is one more entry in `styleClients`. */
 import { commandNamed } from '../../../deal-server/use-cases/index.ts'
 import type { Sent } from './http-client.ts'
+import { toolPath } from './tool-calls.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -20,8 +21,8 @@ export interface StyleRequest {
   readonly sent: Sent
 }
 
-/** What a success answers: the deal, the command, or header fields alone. */
-export type AnswerForm = 'deal' | 'command' | 'nothing'
+/** What a success answers: the deal, the command, header fields alone, or the result of a tool. */
+export type AnswerForm = 'deal' | 'command' | 'nothing' | 'call'
 
 export interface StyleClient {
   /** As events name it. */
@@ -189,7 +190,18 @@ export const styleClients: readonly StyleClient[] = [
       sent: { method: 'POST', json: { id, ...params }, ...keyed(commandId) },
     }),
   }),
+  client({
+    style: 'mcp',
+    form: 'call',
+    request: ({ useCase, dealId: id, params, commandId }) => ({
+      path: toolPath,
+      sent: { json: { name: toolOf(useCase), arguments: { id, ...params } }, ...keyed(commandId) },
+    }),
+  }),
 ]
+
+/** The tool of a use case: its name in snake case. */
+const toolOf = (useCase: string): string => useCase.replace(/(?<=.)[A-Z]/g, '_$&').toLowerCase()
 
 /** Whether a style has a form of the command. */
 export const covers = (style: StyleClient, useCase: string): boolean =>

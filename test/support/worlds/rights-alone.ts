@@ -120,6 +120,8 @@ export type Entry =
   | { readonly names: 'action' | 'attributes' }
   /** Each command of the body names its use case, and is refused by itself. */
   | { readonly batch: true }
+  /** Each call names its tool. */
+  | { readonly tools: true }
   /** `shows`: with the right, what was planted can be seen. */
   | { readonly reads: string; readonly shows: boolean }
   /** Needs all of these rights; with them, there is no such webhook. */
@@ -163,6 +165,7 @@ export const routeTable: ReadonlyMap<string, Entry> = new Map<string, Entry>([
   [`PATCH ${deal}`, { names: 'attributes' }],
   ['PUT /commands/{commandId}', { names: 'action' }],
   ['POST /commands', { batch: true }],
+  ['POST /mcp', { tools: true }],
   [`PUT ${deal}/commands/{commandId}`, { names: 'action' }],
   ['GET /rest/v1/deals', reads('deal.read')],
   [`GET ${deal}`, reads('deal.read')],

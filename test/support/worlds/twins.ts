@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import type { Reply } from '../clients/http-client.ts'
 import { type StyleClient, type StyleRequest, styleClients } from '../clients/style-clients.ts'
+import { callTool, toolPath } from '../clients/tool-calls.ts'
 import type { TestServer } from './stack.ts'
 import { type DealState, waysInto } from './transition-table.ts'
 
@@ -19,7 +20,7 @@ export type SendRequest = (request: StyleRequest) => Promise<Reply>
 export const sendAs =
   (server: TestServer, token: string): SendRequest =>
   ({ path, sent }) =>
-    server.send(path, { token, ...sent })
+    path.startsWith(toolPath) ? callTool(server, token, { path, sent }) : server.send(path, { token, ...sent })
 
 /** What somebody who has never read the deal would send. */
 const neverRead = { name: 'deal', price: 1, completionDate: null, ownerId: 'alice', status: 'open', held: false }
