@@ -62,8 +62,8 @@ const requestBy = (client: StyleClient, { useCase, params }: TableRow, twin: Twi
 }
 
 /**
- * Each use case by each style; the schemes take turns, because what a user sees does not hang on them. Tools take access
- * tokens alone.
+ * Each use case by each style; the schemes take turns, because what a user sees does not hang on them. Tools take
+ * access tokens alone.
  */
 const cells = matrixOf({ style: styleClients, row: transitionTable }, ({ style, row }) => covers(style, row.useCase))
 const matrix = cells.flatMap((cell, index) => {
