@@ -186,7 +186,7 @@ async function startClientLogin(
   await systems.makeRoom({ userId, username, login: { id, generation }, before: row.logins })
   const login = { id, username, generation, audience, clientId: client.id, endsAt: expiresAt }
   const proof = { at: unixSeconds(granted.authenticatedAt), factor }
-  const ofClient = { clientId: client.id, rights, scopes, sessionId: ownSessionId, person }
+  const ofClient = { clientId: client.id, name: client.name, rights, scopes, sessionId: ownSessionId, person }
   const refreshToken = issueRefreshToken(refreshTokens, login, { counter: 0, times })
   return tokenResponse(systems, login, { refreshToken, times, proof, client: ofClient, nonce: nonce ?? undefined })
 }

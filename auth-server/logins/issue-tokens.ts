@@ -55,6 +55,7 @@ export async function tokenResponse(
     loginId: login.id,
     generation: login.generation,
     clientId: login.clientId ?? loginClientId,
+    clientName: client?.name ?? undefined,
     audience: login.audience,
     rights: client?.rights ?? undefined,
     issuedAt,

@@ -69,7 +69,8 @@ const rightsSql = sql`(select case when ${l.rights} is null then ${f.rights} whe
 
 /** SQL for the `ClientLogin` of a family `f` of user `u`; null for a login at `/login`. */
 export const clientLoginSql = sql`case when ${f.clientId} is not null then json_build_object(
-  'clientId', ${clientIdSql(f.clientId)}, 'rights', to_json(${rightsSql}), 'scopes', to_json(${f.scopes}), 'sessionId', ${f.sessionId}, 'person', ${personSql}) end`
+  'clientId', ${clientIdSql(f.clientId)}, 'rights', to_json(${rightsSql}), 'scopes', to_json(${f.scopes}),
+  'name', (select ${l.name} from ${clients} ${l} where ${l.id} = ${f.clientId}), 'sessionId', ${f.sessionId}, 'person', ${personSql}) end`
 
 const given = parameters({ input: 'json', aliveSince: 'timestamptz' })
 /**

@@ -30,6 +30,8 @@ export interface AccessTokenSubject {
   /** The credential generation at the time of issue. */
   readonly generation: number
   readonly clientId: string
+  /** The name of an application; undefined for other clients. */
+  readonly clientName?: string | undefined
   /** The audience; null: that of the pair. */
   readonly audience: string | null
   /** `jti`. The token has that of a credential that it is made of, so that it is revoked with it; else a new one. */
@@ -66,6 +68,7 @@ export function createAccessTokenIssuer(ports: AccessTokenIssuerPorts): IssueAcc
     const { rights, proof } = subject
     const claims = {
       client_id: subject.clientId,
+      client_name: subject.clientName,
       sid: subject.loginId,
       gen: subject.generation,
       // JSON has no member whose value is undefined.

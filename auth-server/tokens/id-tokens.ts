@@ -26,6 +26,8 @@ export interface Person {
 /** The login of a client. */
 export interface ClientLogin {
   readonly clientId: string
+  /** The name of the client; null for one that is built in. */
+  readonly name: string | null
   /** The rights of its tokens, of those that the user has; null: all of them. */
   readonly rights: readonly string[] | null
   readonly scopes: readonly string[]

@@ -25,7 +25,8 @@ export function History({ events, tasks, reader }: HistoryProps) {
         return (
           <li>
             <p>
-              <strong>{event.actor}</strong> {phrase}{' '}
+              <strong>{event.actor}</strong>
+              {event.client && `, by ${event.client.name},`} {phrase}{' '}
               <span class="hint">
                 <Time time={event.time} reader={reader} />
               </span>

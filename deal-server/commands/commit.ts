@@ -1,6 +1,7 @@
 /** The commit of a command: writes events, state and command record in one statement. */
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { applicationOf } from '../../shared/protocol/authentication/application.ts'
 import { uniqueFields } from '../domain/deal-fields.ts'
 import type { CommandContext, CommandResult } from './command-context.ts'
 import type { Decided } from './decide.ts'
@@ -43,7 +44,8 @@ async function writeSuccess(
   const { decided, outcome, command } = written
   const { before, events, at } = decided
   if (!outcome.changed) return command === undefined || (await repository.keepCommand(command)) === 'committed'
-  const context = { key, actor: caller.username, actorUserId: caller.userId, style, requestId, at }
+  const by = { actor: caller.username, actorUserId: caller.userId, client: applicationOf(caller.credential) }
+  const context = { key, ...by, style, requestId, at }
   const tasks = outcome.deal.tasks.filter((task) => !before?.tasks.includes(task))
   const commit = { before, deal: outcome.deal, tasks, events, context, command }
   const result = await repository.commit(commit)

@@ -2,6 +2,7 @@
  * The port of commands to the store: deals, and commands with a client's id. The reads of a load leave
  * together, a commit is one statement (`store/deals.ts`).
  */
+import type { Application } from '../../shared/protocol/authentication/application.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
 import type { Task } from '../domain/task.ts'
@@ -51,6 +52,8 @@ export interface CommitContext {
   readonly actor: string
   /** The immutable id of that user. */
   readonly actorUserId: string
+  /** The application by which that user sent the command; undefined for the user's own credentials. */
+  readonly client?: Application | undefined
   readonly style: string
   readonly requestId: string
   /** RFC 3339. */

@@ -4,6 +4,7 @@
  * `store/event-log.ts` implements it.
  */
 import type { History } from '../../shared/platform/history/history.ts'
+import type { Application } from '../../shared/protocol/authentication/application.ts'
 import type { Owned } from '../domain/own-deals.ts'
 import type { LogHistory, Place } from './position.ts'
 
@@ -21,6 +22,8 @@ export interface StoredEvent extends Place {
   readonly actor: string
   /** The immutable id of that user; null in old events. */
   readonly actorUserId: string | null
+  /** The application by which that user sent the command; absent or null for the user's own credentials. */
+  readonly client?: Application | null
   readonly useCase: string
   readonly style: string
   readonly commandId: string | null

@@ -142,6 +142,7 @@ export const eventOfRow = (row: EventRow, history: History): LoggedEvent => ({
   occurredAt: rfc3339OfRow(row.occurred_at),
   actor: row.actor,
   actorUserId: row.actor_user_id,
+  client: row.client,
   useCase: row.use_case,
   style: row.style,
   commandId: row.command_id,

@@ -157,6 +157,7 @@ export const rowsOfEvents = ({ deal, events, context, bucket }: PlacedCommit): N
     occurred_at: context.at,
     actor: context.actor,
     actor_user_id: context.actorUserId,
+    client: context.client ?? null,
     use_case: useCase,
     style: context.style,
     command_id: context.key?.commandId ?? null,

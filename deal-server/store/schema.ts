@@ -188,6 +188,8 @@ export const events = dealsSchema.table(
     schemaVersion: integer('schema_version').notNull().default(1),
     /** The actor's immutable id; null in old rows. */
     actorUserId: text('actor_user_id'),
+    /** The application by which the actor sent the command; null for the actor's own credentials. */
+    client: json('client').$type<{ readonly id: string; readonly name: string }>(),
     /** That of its deal. */
     bucket: bucket(),
     /** Counts the events of the bucket without a gap, those of release 0.2.0 up to 0, all later ones from 1. */

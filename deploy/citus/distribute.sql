@@ -90,10 +90,10 @@ begin
     upto := upto + 1;
     insert into deals.events (
       bucket, number, schema_version, id, deal_id, sequence, deal_version, type, data, currency, occurred_at, actor,
-      actor_user_id, use_case, style, command_id, correlation_id
+      actor_user_id, use_case, style, command_id, correlation_id, client
     ) values (
       e.bucket, upto, 1, e.id, e.deal_id, e.sequence, e.deal_version, e.type, e.data, e.currency, e.occurred_at,
-      e.actor, e.actor_user_id, e.use_case, e.style, e.command_id, e.correlation_id
+      e.actor, e.actor_user_id, e.use_case, e.style, e.command_id, e.correlation_id, e.client
     );
   end loop;
 

@@ -6,7 +6,7 @@ import * as z from 'zod'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import { loginClientId, proxyClientId } from '../../../shared/protocol/access-token/access-token.ts'
+import { applicationOf } from '../../../shared/protocol/authentication/application.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import { resourceMetadataUrl } from '../../../shared/protocol/authentication/bearer/resource-metadata-url.ts'
 import type { RefuseCrossSite } from '../../../shared/protocol/authentication/cross-site.ts'
@@ -84,17 +84,9 @@ async function resultOf(tool: Tool, values: Arguments, { request, run }: RunOne)
   return Array.isArray(value) ? { items: value } : Object(value)
 }
 
-/**
- * Requires an access token of an application: one that the user has let act, and can stop. An API key's token has the
- * key for its client.
- * @throws ProblemError `application-token-required`
- */
-function requireApplication(
-  { scheme, credential: { clientId, loginId } }: Caller,
-  { publicOrigin }: ToolOptions,
-): void {
-  const others = [undefined, loginClientId, proxyClientId, loginId]
-  if (scheme === 'bearer' && !others.includes(clientId)) return
+/** Requires an access token of an application. @throws ProblemError `application-token-required` */
+function requireApplication({ credential }: Caller, { publicOrigin }: ToolOptions): void {
+  if (applicationOf(credential)) return
   throw new ProblemError('application-token-required', 'Send the access token of an application that you let act.', {
     headers: { 'www-authenticate': [challengeOf(publicOrigin)] },
   })

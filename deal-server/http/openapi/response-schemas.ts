@@ -121,6 +121,10 @@ export const eventSchema = z
     correlationid: z.string(),
     actor: user,
     actorUserId: text.meta({ description: 'The immutable id of that user; null in old events.' }),
+    client: z
+      .object({ id: z.string(), name: z.string() })
+      .optional()
+      .meta({ description: 'The application by which the user acted; absent for credentials of the user.' }),
     useCase: z.string(),
     style: z.string(),
     data: z.record(z.string(), z.unknown()),

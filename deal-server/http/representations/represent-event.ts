@@ -28,6 +28,7 @@ const whole = (event: StoredEvent) => ({
   correlationid: event.correlationId,
   actor: event.actor,
   actorUserId: event.actorUserId,
+  ...(event.client && { client: event.client }),
   useCase: event.useCase,
   style: event.style,
 })

@@ -57,10 +57,10 @@ BEGIN
   logged AS (
     INSERT INTO deals.events (
       id, deal_id, sequence, deal_version, type, data, currency, occurred_at, actor, actor_user_id, use_case, style,
-      command_id, correlation_id, bucket, number
+      command_id, correlation_id, client, bucket, number
     )
     SELECT e.id, e.deal_id, e.sequence, e.deal_version, e.type, e.data, e.currency, e.occurred_at, e.actor,
-      e.actor_user_id, e.use_case, e.style, e.command_id, e.correlation_id, c.bucket, n.number
+      e.actor_user_id, e.use_case, e.style, e.command_id, e.correlation_id, e.client, c.bucket, n.number
     FROM happening e JOIN counted c ON c.bucket = e.bucket, LATERAL (SELECT c.before + e.nth AS number) n
     ORDER BY c.bucket, n.number
   )

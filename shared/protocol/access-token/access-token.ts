@@ -63,6 +63,8 @@ export const accessTokenClaimsSchema = z.object({
   nbf: numericDate.optional(),
   jti: shortText,
   client_id: shortText,
+  /** The name of an application, for people. Absent in other tokens. */
+  client_name: shortText.optional(),
   /** The id of the login or of the API key. */
   sid: shortText,
   /** The credential generation of the user when the token was issued. */

@@ -43,6 +43,8 @@ export interface VerifiedCredential {
   readonly tokenId?: string | undefined
   /** The client that it was issued to, where it tells that. */
   readonly clientId?: string | undefined
+  /** The name of that client, where it tells that. */
+  readonly clientName?: string | undefined
   /** Its expiry, in milliseconds since the epoch; undefined for a credential without one. */
   readonly expiresAt: number | undefined
   /** The rights that it is narrowed to; undefined: all rights of its user. */

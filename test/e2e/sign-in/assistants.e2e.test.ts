@@ -120,7 +120,12 @@ describeBackends('assistants', (openBackend) => {
     const found = await mcp.callTool({ name: 'list_deals', arguments: { held: true, id: dealId, limit: 5 } })
     expect(found.structuredContent).toMatchObject({ items: [{ id: dealId, heldBy: 'carol' }] })
     const { items } = (await alice({ path: `${path}/history`, sent: {} })).body as { items: object[] }
-    expect(items.at(-1)).toMatchObject({ type: 'deal.held', actor: 'carol', style: 'mcp' })
+    expect(items.at(-1)).toMatchObject({
+      type: 'deal.held',
+      actor: 'carol',
+      style: 'mcp',
+      client: { name: 'Clerk & Co' },
+    })
     expect(items.length).toBe(4)
     const { access } = await stack.logIn('carol')
     const withdrawn = await stack.auth.send(`/consents/${assistant.id}`, { method: 'DELETE', token: access })

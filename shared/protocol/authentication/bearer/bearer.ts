@@ -63,11 +63,13 @@ function credentialOf(verdict: AccessTokenVerdict, { headers, recheck }: Outcome
       scope,
       amr,
       client_id: clientId,
+      client_name: clientName,
     } = verdict.claims
     const rights = scope?.split(' ')
     const isForwarded = clientId === proxyClientId
     const expiresAt = exp * 1000
-    return { username, generation, loginId, audience, tokenId, clientId, expiresAt, rights, amr, isForwarded, recheck }
+    const client = { clientId, clientName, isForwarded }
+    return { username, generation, loginId, audience, tokenId, ...client, expiresAt, rights, amr, recheck }
   }
   if (verdict.problem === 'token-expired') {
     throw new ProblemError('token-expired', 'The access token has expired. Get a new one with the refresh token.', {

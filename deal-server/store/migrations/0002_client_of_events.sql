@@ -1,0 +1,1 @@
+ALTER TABLE "deals"."events" ADD COLUMN "client" json;
