@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, it } from 'vitest'
+import { asApplication, sendMessage } from '../../support/clients/tool-calls.ts'
 import { answering, startScript } from '../../support/processes/child-server.ts'
 import { freePort } from '../../support/processes/free-port.ts'
 import { preparedKeysDir } from '../../support/processes/prepared-keys.ts'
-import { testServer } from '../../support/worlds/stack.ts'
+import { passwordOf, testServer } from '../../support/worlds/stack.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const folder = mkdtempSync(join(tmpdir(), 'keyhold-new-use-case-'))
@@ -46,6 +47,10 @@ it('leads to a use case that is granted, called and in the history', { timeout: 
     expect(lines.map((line) => line.slice(-3))).toEqual(['201', '200', '201', '200', '200'])
     expect(lines[3]).toContain('"stampReason":"S-17"')
     expect(lines[4]).toContain('"type":"deal.stamped"')
+    const admin = { username: 'admin', password: passwordOf('admin') }
+    const { body } = await auth.send('/login', { json: admin })
+    const listed = await sendMessage(deal, await asApplication(String(body.access_token)), 'tools/list')
+    expect(listed.text).toContain('"name":"stamp_deal"')
   } finally {
     await child.end('SIGTERM')
   }
