@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isEverything } from '../../../support/campaign.ts'
-import { describeEmbedded } from '../../../support/stores/backends.ts'
+import { describeOnce } from '../../../support/stores/backends.ts'
 import { openStack, type Stack } from '../../../support/worlds/stack.ts'
 import { openWorld, type World } from './flow.ts'
 import { basicModules } from './modules.ts'
@@ -18,7 +18,7 @@ const failsWithoutPkce = 'oidcc-ensure-request-without-nonce-succeeds-for-code-f
 /** Modules about the code and what it is bound by; `npm run test:all` asks all of them without PKCE too. */
 const differWithoutPkce = ['oidcc-server', 'oidcc-codereuse', 'oidcc-ensure-request-with-valid-pkce-succeeds']
 
-describeEmbedded('the conformance suite asks', (openBackend) => {
+describeOnce('the conformance suite asks', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend)
     await stack.database.write(`update auth.users set display_name = 'Alice', email = 'alice@example.com'
