@@ -17,7 +17,9 @@ const copy = join(folder, 'project')
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const left = new Set(['.git', 'node_modules', 'data', 'dist', 'coverage'])
-const bash = (script: string) => promisify(execFile)('bash', ['-euc', script], { cwd: copy })
+/** As a newcomer runs it: without the settings of the run that this test is part of. */
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TEST_')))
+const bash = (script: string) => promisify(execFile)('bash', ['-euc', script], { cwd: copy, env })
 
 it('leads to a use case that is granted, called and in the history', { timeout: 300_000 }, async () => {
   cpSync(root, copy, { recursive: true, filter: (source) => !left.has(relative(root, source)) })

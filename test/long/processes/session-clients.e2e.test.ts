@@ -13,6 +13,7 @@ import {
 } from '../../support/clients/pages/browser.ts'
 import { freePort } from '../../support/processes/free-port.ts'
 import { openEmbedded } from '../../support/stores/backends.ts'
+import { signInOnPage } from '../../support/worlds/console-world.ts'
 import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
 
 const run = promisify(execFile)
@@ -72,7 +73,7 @@ describe('curl with a cookie jar', () => {
   })
 })
 
-describeInBrowser('the forms of the documentation', () => {
+describeInBrowser('a session in a browser', () => {
   let browser: TestBrowser
   let observed: ObservedPage
   beforeAll(async () => {
@@ -91,13 +92,11 @@ describeInBrowser('the forms of the documentation', () => {
       `fetch('${url}', { credentials: 'include' }).then(async (answer) => (await answer.text()) && answer.status)`,
     )
 
-  it('sign in and out of a session that no script sees and both servers know', async () => {
+  it('is seen by no script, and known to both servers until its user signs out', async () => {
     const { page } = observed
-    await page.goto(`${stack.deal.url}/docs`)
-    await page.getByLabel('User name').fill('carol')
-    await page.getByLabel('Password').fill(passwordOf('carol'))
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.waitForURL(`${stack.deal.url}/docs#signed-in`)
+    await page.goto(`${stack.auth.url}/account`)
+    await signInOnPage(page, 'carol')
+    await page.waitForURL(`${stack.auth.url}/account`)
     const [cookie, ...others] = await page.context().cookies()
     expect(others).toEqual([])
     expect(cookie).toMatchObject({
@@ -111,31 +110,19 @@ describeInBrowser('the forms of the documentation', () => {
     })
     rememberSecret(cookie?.value ?? '')
     expect(await page.evaluate('document.cookie')).toBe('')
-    expect(await call('/rest/v1/deals')).toBe(200)
-    await page.goto(`${stack.auth.url}/docs`)
     expect(await call('/me')).toBe(200)
-    await page.getByRole('button', { name: 'Sign out' }).click()
-    await page.waitForURL(`${stack.auth.url}/docs#signed-out`)
+    await page.goto(`${stack.deal.url}/problems/`)
+    expect(await call('/rest/v1/deals')).toBe(200)
+    await page.goto(`${stack.auth.url}/account`)
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await page.waitForURL((url) => url.pathname === '/account/sign-in')
     expect(await page.context().cookies()).toEqual([])
     expect(await call('/me')).toBe(401)
     // A 401 stands in the console of every browser; nothing else may.
     expect(observed.complaints.filter((complaint) => !complaint.includes('401'))).toEqual([])
   })
 
-  it('show what is wrong with a password, and set nothing', async () => {
-    const { page } = observed
-    await page.goto(`${stack.auth.url}/docs`)
-    await page.getByLabel('User name').fill('carol')
-    await page.getByLabel('Password').fill('a wrong password')
-    const [response] = await Promise.all([
-      page.waitForResponse(`${stack.auth.url}/sessions`),
-      page.getByRole('button', { name: 'Sign in' }).click(),
-    ])
-    expect(response.status()).toBe(401)
-    expect(await page.context().cookies()).toEqual([])
-  })
-
-  it('are of no use to a page of another site', async () => {
+  it('does not begin by a form of another site', async () => {
     const { page } = await browser.newPage()
     await page.route('http://evil.test/', (route) =>
       route.fulfill({
