@@ -4,6 +4,7 @@
  */
 import * as z from 'zod'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
+import { noParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { applicationOf } from '../../../shared/protocol/authentication/application.ts'
@@ -43,6 +44,8 @@ export function toolRoute(
     requireCaller: (caller) => requireApplication(caller, options),
     decode: async (request) => {
       options.refuseForeignPage(request)
+      // Options of a call are arguments: in the URL they would be lost.
+      readQuery(request, noParameters)
       const message = await readJson(request, quoteOddAmounts)
       if (Array.isArray(message)) throw new ProblemError('invalid-body', 'Send one message in one request.')
       known ??= toolsOf(commands, routes)
@@ -52,7 +55,8 @@ export function toolRoute(
         answer: async (one) => {
           let lack: ProblemError | undefined
           const call = async (name: string): Promise<CallResult | undefined> => {
-            const [tool, values] = [tools.get(name), argumentsIn(message)]
+            const tool = tools.get(name)
+            const values = argumentsIn(message)
             try {
               return tool && { value: await resultOf(tool, values, one), isError: false }
             } catch (error) {
@@ -73,7 +77,7 @@ export function toolRoute(
   }
 }
 
-const callSchema = z.object({ params: z.object({ arguments: z.unknown() }) })
+const callSchema = z.object({ params: z.object({ arguments: z.unknown().optional() }) })
 
 /** Unchanged: a copy would omit a member `__proto__`, which must be refused like any unknown member. */
 const argumentsIn = (message: unknown): Arguments => Object(callSchema.parse(message).params.arguments ?? {})
@@ -131,6 +135,13 @@ way. One JSON-RPC message in a request. Only access tokens of applications are a
     200: { description: 'The response of JSON-RPC.', schema: { type: 'object' }, alternatives: ['text/event-stream'] },
     202: { description: 'A notification was taken.' },
   },
-  problems: ['application-token-required', 'invalid-body', 'missing-right', 'unsupported-media-type', 'cross-site'],
+  problems: [
+    'application-token-required',
+    'invalid-body',
+    'invalid-parameter',
+    'missing-right',
+    'unsupported-media-type',
+    'cross-site',
+  ],
   security: ['bearer'],
 }

@@ -129,7 +129,11 @@ function readings(routes: readonly StyleRoute[]): Reading[] {
 }
 
 /** In the query of a request every value is a text. */
-const textValues = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String))
+const textValues = z.record(
+  z.string(),
+  // Half a pair of surrogates is no text that a path can have.
+  z.union([z.string().regex(/^\P{Surrogate}*$/u), z.number(), z.boolean()]).transform(String),
+)
 
 function toolOfReading({ route, operation }: Reading): Tool {
   const { id, summary, description, right, query, pathParameters = {} } = operation

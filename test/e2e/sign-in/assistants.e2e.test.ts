@@ -208,6 +208,8 @@ describeBackends('assistants', (openBackend) => {
       const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
       const post = (sent: object) => stack.deal.send('/mcp', { token: one, method: 'POST', ...sent })
       expectProblem(await post({ json: [message, message] }), 400, 'invalid-body')
+      const dry = await stack.deal.send('/mcp?validateOnly=true', { token: one, method: 'POST', json: message })
+      expectProblem(dry, 400, 'invalid-parameter')
       expectProblem(await post({ body: '{', headers: { 'content-type': 'application/json' } }), 400, 'invalid-body')
       expectProblem(
         await post({ body: '{}', headers: { 'content-type': 'text/plain' } }),
@@ -229,6 +231,8 @@ describeBackends('assistants', (openBackend) => {
         ).toBeLessThan(500)
       const { body } = await sendMessage(stack.deal, one, 'tools/call', { name: 'no_such_tool', arguments: {} })
       expect(body).toMatchObject({ error: { code: -32602 } })
+      const { body: listed } = await sendMessage(stack.deal, one, 'tools/call', { name: 'list_deals' })
+      expect(listed).toMatchObject({ result: { structuredContent: { items: expect.any(Array) }, isError: false } })
       const bad: [string, object, number, string][] = [
         ['hold_deal', { id: randomUUID(), reason: 'x', surprise: 1 }, 400, 'invalid-body'],
         ['hold_deal', { reason: 'x' }, 400, 'invalid-body'],
@@ -241,6 +245,7 @@ describeBackends('assistants', (openBackend) => {
         ['list_deals', { id: [randomUUID()] }, 400, 'invalid-body'],
         ['get_deal', { id: '../../mcp' }, 404, 'not-found'],
         ['get_deal', {}, 404, 'not-found'],
+        ['get_deal', { id: '\ud800' }, 422, 'invalid-value'],
         ['query_assigned_task', { username: 'no body' }, 404, 'not-found'],
       ]
       for (const [name, values, status, code] of bad) {

@@ -111,7 +111,7 @@ describeInBrowser('a session in a browser', () => {
     rememberSecret(cookie?.value ?? '')
     expect(await page.evaluate('document.cookie')).toBe('')
     expect(await call('/me')).toBe(200)
-    await page.goto(`${stack.deal.url}/problems/`)
+    await page.goto(`${stack.deal.url}/docs`)
     expect(await call('/rest/v1/deals')).toBe(200)
     await page.goto(`${stack.auth.url}/account`)
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()

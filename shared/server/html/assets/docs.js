@@ -69,7 +69,7 @@ async function offerSignIn() {
   signOutForm.onformdata = ({ formData }) => formData.set('id_token_hint', tokens.id_token)
   if (!answer.has('state')) return
   if (answer.get('state') !== state) say('This page did not ask for what came from the auth server. Sign in again.')
-  else if (!answer.has('code')) say(`Nobody is signed in: ${answer.get('error_description')}`)
+  else if (!answer.has('code')) say(`Nobody is signed in: ${answer.get('error_description') ?? answer.get('error')}`)
   else {
     const { page } = signInButton.dataset
     const form = { code: answer.get('code'), redirect_uri: page, code_verifier: verifier }
