@@ -2,12 +2,11 @@
  * Signed requests by HTTP Message Signatures (RFC 9421): one signature in `Signature-Input` and `Signature` that covers
  * the parts which every request must bind.
  */
-
-import { createHash } from 'node:crypto'
 import { type Dictionary, parseDictionary } from 'structured-headers'
 import type { HttpRequest } from '../../../platform/http/request.ts'
 import { ProblemError } from '../../../platform/problems/errors.ts'
 import { audiencesOf, falseClaim } from '../request-claims.ts'
+import { verifyContentDigest } from './content-digest.ts'
 import {
   bodyHashRequired,
   hasBody,
@@ -106,26 +105,3 @@ function kindOf(algorithm: unknown): ReceivedSignature['kind'] {
 
 const secondsOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined
-
-const hashOfAlgorithm = { 'sha-256': 'sha256', 'sha-512': 'sha512' } as const
-
-/** True when `Content-Digest` (RFC 9530 §2) has a digest by SHA-256 or SHA-512, and each such digest is the body's. */
-async function verifyContentDigest(request: HttpRequest): Promise<boolean> {
-  const body = await request.readBody()
-  const digests = parse(request.headerLines('content-digest').join(', '))
-  const results = Object.entries(hashOfAlgorithm).flatMap(([algorithm, hash]) => {
-    const item = digests?.get(algorithm)
-    if (!item) return []
-    const [value] = item
-    return value instanceof ArrayBuffer && createHash(hash).update(body).digest().equals(Buffer.from(value))
-  })
-  return results.length > 0 && results.every(Boolean)
-}
-
-function parse(field: string): Dictionary | undefined {
-  try {
-    return parseDictionary(field)
-  } catch {
-    return undefined
-  }
-}
