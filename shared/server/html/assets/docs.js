@@ -5,6 +5,7 @@ const signInButton = document.getElementById('sign-in')
 const signOutForm = document.getElementById('sign-out')
 const isElsewhere = root.dataset.origin !== location.origin
 let tokens
+let refreshing
 
 // Nobody reads a code in the address, or in the history, afterwards.
 const answer = new URLSearchParams(location.search)
@@ -110,7 +111,11 @@ async function withFreshToken(request) {
   request.credentials = 'omit'
   const isOurs = tokens && request.headers.Authorization === `Bearer ${tokens.access_token}`
   if (isOurs && Date.now() > tokens.staleAt) {
-    await ask({ grant_type: 'refresh_token', refresh_token: tokens.refresh_token })
+    // Requests that find the token stale together wait for one refresh: each refresh token is used once.
+    refreshing ??= ask({ grant_type: 'refresh_token', refresh_token: tokens.refresh_token }).finally(() => {
+      refreshing = undefined
+    })
+    await refreshing
     if (tokens) request.headers.Authorization = `Bearer ${tokens.access_token}`
   }
   return request
