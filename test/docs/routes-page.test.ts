@@ -65,7 +65,7 @@ const open = '**no credential**'
 function demandOf(endpoint: Endpoint): string {
   if (endpoint.caller === 'none') return open
   const { caller, right, account, grants } = endpoint
-  if (caller !== 'required') return credentials[caller.kind]
+  if (caller) return credentials[caller.kind]
   if (right === undefined) return 'any caller'
   if (right === 'own-account') return 'any caller, for the own account'
   return `\`${right}\`${grants ? ', and the rights that it passes on' : ''}${account ? ', or the own account' : ''}`

@@ -164,12 +164,12 @@ export function rowOfEndpoint(endpoint: Endpoint): Row {
   const { caller, right, body: reader } = endpoint
   const body = reader && bodies[id]
   if (reader && body === undefined) throw new Error(`no example of a body for ${id}`)
-  const kind = caller === 'required' ? 'caller' : caller.kind
+  const kind = caller?.kind ?? 'caller'
   const takes = reader && (reader.describe().mediaTypes?.includes(formType) ? 'form' : 'json')
   return {
     ...common,
     kind,
-    isForm: caller !== 'required' && caller.isSentByBrowsers === true,
+    isForm: caller?.isSentByBrowsers === true,
     takes,
     needs:
       right === undefined

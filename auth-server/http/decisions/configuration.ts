@@ -13,7 +13,6 @@ export const authzenConfigurationEndpoint = (origin: string) =>
     summary: 'Read where decisions are made',
     description: 'AuthZEN 1.0 §9.',
     tag: 'services',
-    status: 200,
     ...cacheable,
     success: { description: 'The document.', headers: ['ETag'] },
     response: component(

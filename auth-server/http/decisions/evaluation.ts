@@ -70,9 +70,10 @@ const service = ({ serviceOf }: DecisionPorts) =>
     security: ['basic', 'bearer'],
   }) satisfies OwnCredential<string>
 
-const ofDecisions = { method: 'POST', tag: 'services', status: 200 } as const
+const ofDecisions = { method: 'POST', tag: 'services' } as const
 
-const evaluation = (ports: DecisionPorts) =>
+/** Creates the endpoints of decisions. */
+export const decisionEndpoints = (ports: DecisionPorts) => [
   defineCredentialEndpoint({
     ...ofDecisions,
     path: '/access/v1/evaluation',
@@ -89,9 +90,7 @@ const evaluation = (ports: DecisionPorts) =>
       body: await decide(ports, body, caller),
       headers: sentIdOf(request),
     }),
-  })
-
-const evaluations = (ports: DecisionPorts) =>
+  }),
   defineCredentialEndpoint({
     ...ofDecisions,
     path: '/access/v1/evaluations',
@@ -118,7 +117,8 @@ const evaluations = (ports: DecisionPorts) =>
       const decisions = await Promise.all(checked.map((one) => decide(ports, one, caller)))
       return { body: { evaluations: upTo(decisions, body.options?.evaluations_semantic) }, headers }
     },
-  })
+  }),
+]
 
 /** The request identifier that the caller sent comes back (AuthZEN 1.0 §10.1.3). */
 function sentIdOf(request: HttpRequest): { readonly 'x-request-id'?: string } {
@@ -145,9 +145,6 @@ async function decide(
   const decision = isAllowed(await inCatalogue(id), { right, resourceServer })
   return decision ? { decision } : { decision, context: { missingRight: right } }
 }
-
-/** Creates the endpoints of decisions. */
-export const decisionEndpoints = (ports: DecisionPorts) => [evaluation(ports), evaluations(ports)]
 
 /** True when the user is enabled and has this right of this resource server; one of another server counts as none. */
 const isAllowed = (

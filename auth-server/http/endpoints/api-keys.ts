@@ -28,7 +28,8 @@ const listParameters = pageParameters.extend({
     .meta({ description: 'The keys of this user; needs `api-key.manage` for another.' }),
 })
 
-const createApiKey = ({ apiKeys, requireRecentProof, clock }: AuthServices) =>
+/** Creates the endpoints of API keys. */
+export const apiKeysEndpoints = ({ apiKeys, requireRecentProof, clock, lists }: AuthServices) => [
   defineEndpoint({
     method: 'POST',
     path: '/api-keys',
@@ -39,7 +40,6 @@ const createApiKey = ({ apiKeys, requireRecentProof, clock }: AuthServices) =>
       'Needs your password or a login younger than five minutes. ' +
       'A key for another user carries no right that you lack.',
     tag,
-    caller: 'required',
     body: jsonBody(creationSchema),
     right,
     account: ({ caller, body: { username = caller.username } }) => username,
@@ -62,21 +62,7 @@ const createApiKey = ({ apiKeys, requireRecentProof, clock }: AuthServices) =>
         headers: { location: `/api-keys/${key.id}` },
       }
     },
-  })
-
-function requestedKey(
-  caller: Caller,
-  { expiresAt, password: _, code: __, ...sent }: z.output<typeof creationSchema>,
-): ApiKeyRequest {
-  const { username = caller.username } = sent
-  return { ...sent, username, expiresAt: expiresAt === undefined ? undefined : Date.parse(expiresAt) }
-}
-
-/** The owner of the listed keys. Without a name, holders of the right list the keys of all users, others their own. */
-const listedOwner = (caller: Caller, username: string | undefined): string | undefined =>
-  username ?? (caller.rights.has(right) ? undefined : caller.username)
-
-const listApiKeys = ({ apiKeys, lists, clock }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'GET',
     path: '/api-keys',
@@ -84,11 +70,9 @@ const listApiKeys = ({ apiKeys, lists, clock }: AuthServices) =>
     summary: 'List your API keys, or with the right to, those of others',
     description: 'Holders of `api-key.manage` get everybody’s, unless they name a user.',
     tag,
-    caller: 'required',
     query: listParameters,
     right,
     account: ({ caller, query: { username = caller.username } }) => username,
-    status: 200,
     success: { description: 'API keys, oldest first.', headers: ['Link'] },
     response: component('ApiKeyPage', pageOf(apiKeySchema)),
     problems: ['invalid-cursor'],
@@ -102,36 +86,20 @@ const listApiKeys = ({ apiKeys, lists, clock }: AuthServices) =>
       const page = await apiKeys.list({ ...list.page, username })
       return list.reply(page, (key) => representApiKey(key, clock.now()))
     },
-  })
-
-/** Common members of the routes of one key. Without the right, the keys of other users do not exist for a caller. */
-const ofOneKey = {
-  path: '/api-keys/:id',
-  tag,
-  caller: 'required',
-  right,
-  account: ({ caller }: { readonly caller: Caller }) => caller.username,
-} as const
-
-const reachOf = ({ rights, username }: Caller): OfOwner => (rights.has(right) ? {} : { username })
-
-const getApiKey = ({ apiKeys, clock }: AuthServices) =>
+  }),
   defineEndpoint({
     ...ofOneKey,
     method: 'GET',
     id: 'getApiKey',
     summary: 'Read an API key',
     description: 'Without its secret. Your own keys; those of others need the right `api-key.manage`.',
-    status: 200,
     success: { description: 'The key.' },
     response: apiKeyComponent,
     problems: ['not-found'],
     handle: async ({ caller, path }) => ({
       body: representApiKey(await apiKeys.read(path.id.toLowerCase(), reachOf(caller)), clock.now()),
     }),
-  })
-
-const rotateApiKey = ({ apiKeys, requireRecentProof, clock }: AuthServices) =>
+  }),
   defineEndpoint({
     ...ofOneKey,
     method: 'POST',
@@ -143,7 +111,6 @@ const rotateApiKey = ({ apiKeys, requireRecentProof, clock }: AuthServices) =>
       'unless you say otherwise, so that programs can change over. Another rotation ends that. A secret that others ' +
       'have seen needs `overlapSeconds: 0`, or better a new key: tokens made with it live on.',
     body: jsonBody(rotationSchema),
-    status: 200,
     success: { description: 'The key with its new secret or private key, which is shown only now.' },
     response: newApiKeyComponent,
     problems: [...proofProblems, 'not-found', 'too-many-key-pairs'],
@@ -157,9 +124,7 @@ const rotateApiKey = ({ apiKeys, requireRecentProof, clock }: AuthServices) =>
       const { key, ...shownOnce } = await apiKeys.rotate(path.id.toLowerCase(), rotation, by)
       return { body: { ...representApiKey(key, clock.now()), ...shownOnce } }
     },
-  })
-
-const confirmApiKey = ({ apiKeys, requireRecentProof, clock }: AuthServices) =>
+  }),
   defineEndpoint({
     ...ofOneKey,
     method: 'POST',
@@ -170,7 +135,6 @@ const confirmApiKey = ({ apiKeys, requireRecentProof, clock }: AuthServices) =>
       'A key that was made without a second factor is suspended while its owner has or needs one. Needs a login with ' +
       'the factor, or your password and a one-time code. Do not confirm a key that you do not know: revoke it.',
     body: jsonBody(proofSchema, { required: false }),
-    status: 200,
     success: { description: 'The key, which is good again.' },
     response: apiKeyComponent,
     problems: [...proofProblems, 'not-found'],
@@ -181,28 +145,38 @@ const confirmApiKey = ({ apiKeys, requireRecentProof, clock }: AuthServices) =>
       const key = await apiKeys.confirm(path.id.toLowerCase(), { owner: reachOf(caller), grantor: caller })
       return { body: representApiKey(key, clock.now()) }
     },
-  })
-
-const revokeApiKey = ({ apiKeys }: AuthServices) =>
+  }),
   defineEndpoint({
     ...ofOneKey,
     method: 'DELETE',
     id: 'revokeApiKey',
     summary: 'Revoke an API key',
     description: 'It signs nothing any more, and the tokens made with it die.',
-    status: 204,
     success: { description: 'The key is revoked.' },
     problems: ['not-found'],
     audit: ({ path }) => ({ action: 'api-key.revoked', target: path.id.toLowerCase() }),
     handle: ({ caller, path }) => apiKeys.revoke(path.id.toLowerCase(), reachOf(caller)),
-  })
-
-/** Creates the endpoints of API keys. */
-export const apiKeysEndpoints = (services: AuthServices) => [
-  createApiKey(services),
-  listApiKeys(services),
-  getApiKey(services),
-  rotateApiKey(services),
-  confirmApiKey(services),
-  revokeApiKey(services),
+  }),
 ]
+
+function requestedKey(
+  caller: Caller,
+  { expiresAt, password: _, code: __, ...sent }: z.output<typeof creationSchema>,
+): ApiKeyRequest {
+  const { username = caller.username } = sent
+  return { ...sent, username, expiresAt: expiresAt === undefined ? undefined : Date.parse(expiresAt) }
+}
+
+/** The owner of the listed keys. Without a name, holders of the right list the keys of all users, others their own. */
+const listedOwner = (caller: Caller, username: string | undefined): string | undefined =>
+  username ?? (caller.rights.has(right) ? undefined : caller.username)
+
+/** Common members of the routes of one key. Without the right, the keys of other users do not exist for a caller. */
+const ofOneKey = {
+  path: '/api-keys/:id',
+  tag,
+  right,
+  account: ({ caller }: { readonly caller: Caller }) => caller.username,
+} as const
+
+const reachOf = ({ rights, username }: Caller): OfOwner => (rights.has(right) ? {} : { username })

@@ -88,10 +88,8 @@ export const auditEndpoint = ({ origin, readEntries }: AuthServices) =>
       'Needs the right `audit.read`. All filters together must hold. Oldest first: ask again behind the last entry for ' +
       'what has been added since.',
     tag: 'operation',
-    caller: 'required',
     query: parameters,
     right: 'audit.read',
-    status: 200,
     success: { description: 'Entries.', headers: ['Link'] },
     response: component('AuditPage', pageOf(entrySchema)),
     handle: async ({ query: { limit, after, cursor = after, order, ...filter } }) => {

@@ -83,14 +83,15 @@ const represent = (client: Client, now: number) => ({
 })
 
 /** Common members of all these routes. */
-const ofClients = { tag: 'clients', caller: 'required', right: 'client.manage' } as const
+const ofClients = { tag: 'clients', right: 'client.manage' } as const
 
 /** Common members of the routes of one client. */
 const ofOneClient = { ...ofClients, path: '/clients/:id' } as const
 
 const valueProblems = [...proofProblems, 'client-exists']
 
-const createClient = ({ clients, requireRecentProof, clock }: AuthServices) =>
+/** Creates the endpoints of clients. */
+export const clientsEndpoints = ({ clients, requireRecentProof, clock, lists }: AuthServices) => [
   defineEndpoint({
     ...ofClients,
     method: 'POST',
@@ -113,9 +114,7 @@ const createClient = ({ clients, requireRecentProof, clock }: AuthServices) =>
       const headers = { location: `/clients/${client.id}` }
       return { body: { ...represent(client, clock.now()), secret }, headers }
     },
-  })
-
-const listClients = ({ clients, lists, clock }: AuthServices) =>
+  }),
   defineEndpoint({
     ...ofClients,
     method: 'GET',
@@ -124,30 +123,24 @@ const listClients = ({ clients, lists, clock }: AuthServices) =>
     summary: 'List the clients',
     description: 'Without their secrets.',
     query: pageParameters,
-    status: 200,
     success: { description: 'Clients, oldest first.', headers: ['Link'] },
     response: component('ClientPage', pageOf(clientSchema)),
     problems: ['invalid-cursor'],
     check: ({ request, query }) => lists.open(request, { list: 'clients', query: {} }, query),
     handle: async ({ checked: list }) =>
       list.reply(await clients.list(list.page), (client) => represent(client, clock.now())),
-  })
-
-const getClient = ({ clients, clock }: AuthServices) =>
+  }),
   defineEndpoint({
     ...ofOneClient,
     method: 'GET',
     id: 'getClient',
     summary: 'Read a client',
     description: 'Without its secret.',
-    status: 200,
     success: { description: 'The client.' },
     response: clientComponent,
     problems: ['not-found'],
     handle: async ({ path }) => ({ body: represent(await clients.read(path.id), clock.now()) }),
-  })
-
-const patchClient = ({ clients, requireRecentProof, clock }: AuthServices) =>
+  }),
   defineEndpoint({
     ...ofOneClient,
     method: 'PATCH',
@@ -157,7 +150,6 @@ const patchClient = ({ clients, requireRecentProof, clock }: AuthServices) =>
       'Each member that is present replaces the stored value. What was issued before keeps its rights until it is ' +
       'refreshed.',
     body: jsonBody(patchSchema),
-    status: 200,
     success: { description: 'The client.' },
     response: clientComponent,
     problems: [...valueProblems, 'not-found'],
@@ -169,9 +161,7 @@ const patchClient = ({ clients, requireRecentProof, clock }: AuthServices) =>
       const patch = sent as Partial<ClientValues>
       return { body: represent(await clients.patch(path.id, { patch, grantor: caller }), clock.now()) }
     },
-  })
-
-const rotateClient = ({ clients, requireRecentProof, clock }: AuthServices) =>
+  }),
   defineEndpoint({
     ...ofOneClient,
     method: 'POST',
@@ -182,7 +172,6 @@ const rotateClient = ({ clients, requireRecentProof, clock }: AuthServices) =>
       'The id stays. The former secret is accepted too, for a day unless you say otherwise. Another rotation ends ' +
       'that. A secret that others have seen needs `overlapSeconds: 0`.',
     body: jsonBody(secretRotationSchema),
-    status: 200,
     success: { description: 'The client with its new secret, which is shown only now.' },
     response: newClientComponent,
     problems: [...proofProblems, 'not-found', 'client-without-secret'],
@@ -193,28 +182,16 @@ const rotateClient = ({ clients, requireRecentProof, clock }: AuthServices) =>
       const { client, secret } = await clients.rotate(path.id, { overlapSeconds, grantor: caller })
       return { body: { ...represent(client, clock.now()), secret } }
     },
-  })
-
-const deleteClient = ({ clients }: AuthServices) =>
+  }),
   defineEndpoint({
     ...ofOneClient,
     method: 'DELETE',
     id: 'deleteClient',
     summary: 'Delete a client',
     description: 'Its secret and its refresh tokens are refused at once, and its access tokens within a second.',
-    status: 204,
     success: { description: 'There is no such client any more.' },
     problems: ['not-found'],
     audit: ({ path }) => ({ action: 'client.deleted', target: path.id.toLowerCase() }),
     handle: ({ path }) => clients.delete(path.id),
-  })
-
-/** Creates the endpoints of clients. */
-export const clientsEndpoints = (services: AuthServices) => [
-  createClient(services),
-  listClients(services),
-  getClient(services),
-  patchClient(services),
-  rotateClient(services),
-  deleteClient(services),
+  }),
 ]

@@ -20,7 +20,8 @@ const consentList = component(
   }),
 )
 
-const listConsents = ({ consents }: AuthServices) =>
+/** Creates the endpoints of consents. */
+export const consentsEndpoints = ({ consents }: AuthServices) => [
   defineEndpoint({
     method: 'GET',
     path: '/consents',
@@ -29,18 +30,14 @@ const listConsents = ({ consents }: AuthServices) =>
     summary: 'List what one has let applications do',
     description: 'The consents of the caller, by the names of the clients.',
     tag: 'clients',
-    caller: 'required',
     right: 'own-account',
-    status: 200,
     success: { description: 'Consents.' },
     response: consentList,
     handle: async ({ caller }) => {
       const items = await consents.list(caller.userId)
       return { body: { items: items.map((one) => ({ ...one, grantedAt: rfc3339(one.grantedAt) })) } }
     },
-  })
-
-const withdrawConsent = ({ consents }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'DELETE',
     path: '/consents/:clientId',
@@ -48,14 +45,10 @@ const withdrawConsent = ({ consents }: AuthServices) =>
     summary: 'Take back what one has let an application do',
     description: 'All logins of the caller and this client end within a second at every server.',
     tag: 'clients',
-    caller: 'required',
     right: 'own-account',
-    status: 204,
     success: { description: 'The application can do nothing any more.' },
     problems: ['not-found'],
     audit: ({ path }) => ({ action: 'consent.withdrawn', target: path.clientId.toLowerCase() }),
     handle: ({ caller, path }) => consents.withdraw(caller, path.clientId),
-  })
-
-/** Creates the endpoints of consents. */
-export const consentsEndpoints = (services: AuthServices) => [listConsents(services), withdrawConsent(services)]
+  }),
+]

@@ -25,11 +25,9 @@ export const digestSecretEndpoint = ({ digestSecrets, requireRecentProof }: Auth
       'Generated, shown only now; the one before no longer works. ' +
       'Needs your password or a login younger than five minutes; for another user every right of that user.',
     tag: 'users',
-    caller: 'required',
     body: jsonBody(proofSchema, { required: false }),
     right: 'user.manage',
     account: ({ path }) => path.username,
-    status: 200,
     success: { description: 'The secret.' },
     response,
     problems: [...proofProblems, 'not-found', 'reserved-user'],

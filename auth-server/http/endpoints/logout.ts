@@ -16,7 +16,6 @@ export const logoutEndpoint = ({ logOut, revokeToken }: AuthServices) =>
     tag: 'tokens',
     caller: token,
     security: ['bearer', 'refreshToken'],
-    status: 204,
     success: { description: 'None of its tokens works any more.' },
     problems: ['invalid-token', 'narrowed-credential', 'too-many-logins'],
     handle: async ({ caller }) => {

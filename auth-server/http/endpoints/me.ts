@@ -34,8 +34,6 @@ export const meEndpoint = ({ secondFactors, users }: AuthServices) =>
     summary: 'Read who the caller is',
     description: 'The name, the rights in force, and by which scheme and credential the caller came.',
     tag: 'users',
-    caller: 'required',
-    status: 200,
     success: { description: 'The caller.' },
     response,
     handle: async ({ caller: { username, userId, roles, rights, scheme, credential } }) => {

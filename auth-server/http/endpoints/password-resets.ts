@@ -26,7 +26,16 @@ const resetComponent = component(
   }),
 )
 
-const createReset = ({ passwordResets, origin }: AuthServices) =>
+/** The code of a link in the body. `handle` checks it. */
+const resetCode: OwnCredential<undefined> = {
+  kind: 'password',
+  find: () => undefined,
+  problems: ['invalid-reset-code', 'too-many-attempts'],
+  security: [],
+}
+
+/** Creates the endpoints of links for forgotten passwords. */
+export const passwordResetEndpoints = (services: AuthServices) => [
   defineEndpoint({
     method: 'POST',
     path: '/users/:username/password-reset',
@@ -36,7 +45,6 @@ const createReset = ({ passwordResets, origin }: AuthServices) =>
       'For another user, and you need every right of that user. The link is accepted once within an hour. A new link, ' +
       'a new password, disabling and logging out the user end it.',
     tag: 'users',
-    caller: 'required',
     right: 'user.manage',
     status: 201,
     success: { description: 'The link, which is shown only now.' },
@@ -44,20 +52,10 @@ const createReset = ({ passwordResets, origin }: AuthServices) =>
     problems: ['not-found', 'reserved-user', 'user-disabled', 'wrong-password'],
     audit: ({ path }) => ({ action: 'user.password-reset-made', target: path.username }),
     handle: async ({ caller, path }) => {
-      const { code, expiresAt } = await passwordResets.create(path.username, caller)
-      return { body: { link: `${origin}${resetPagePath}#${code}`, code, expiresAt: rfc3339(expiresAt) } }
+      const { code, expiresAt } = await services.passwordResets.create(path.username, caller)
+      return { body: { link: `${services.origin}${resetPagePath}#${code}`, code, expiresAt: rfc3339(expiresAt) } }
     },
-  })
-
-/** The code of a link in the body. `handle` checks it. */
-const resetCode: OwnCredential<undefined> = {
-  kind: 'password',
-  find: () => undefined,
-  problems: ['invalid-reset-code', 'too-many-attempts'],
-  security: [],
-}
-
-const useReset = (services: AuthServices) =>
+  }),
   defineCredentialEndpoint({
     method: 'POST',
     path: '/password-resets',
@@ -67,12 +65,12 @@ const useReset = (services: AuthServices) =>
     tag: 'users',
     caller: resetCode,
     body: jsonBody(z.strictObject({ code: z.string(), newPassword: z.string() })),
-    status: 204,
     success: { description: 'The password is changed.' },
     handle: async ({ request, body }) => {
       await usePasswordReset(services, request, body)
     },
-  })
+  }),
+]
 
 /**
  * Uses a link and writes the audit entry, before which the user is not known. Pages use it too.
@@ -86,6 +84,3 @@ export async function usePasswordReset(
   const work = () => passwordResets.use({ ...use, clientAddress: request.peer.address })
   await audit.during(originOf(request), { action: 'user.password-reset' }, work)
 }
-
-/** Creates the endpoints of links for forgotten passwords. */
-export const passwordResetEndpoints = (services: AuthServices) => [createReset(services), useReset(services)]

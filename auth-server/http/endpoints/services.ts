@@ -45,12 +45,13 @@ const represent = ({ createdAt, formerUntil, lastUsedAt, ...service }: Service, 
 })
 
 /** Common members of all these routes. */
-const ofServices = { tag: 'services', caller: 'required', right: 'resource-server.manage' } as const
+const ofServices = { tag: 'services', right: 'resource-server.manage' } as const
 
 /** Common members of the routes of one service. */
 const ofOneService = { ...ofServices, path: '/services/:id' } as const
 
-const createService = ({ services, requireRecentProof, clock }: AuthServices) =>
+/** Creates the endpoints of services. */
+export const servicesEndpoints = ({ services, requireRecentProof, clock, lists }: AuthServices) => [
   defineEndpoint({
     ...ofServices,
     method: 'POST',
@@ -73,9 +74,7 @@ const createService = ({ services, requireRecentProof, clock }: AuthServices) =>
       const headers = { location: `/services/${service.id}` }
       return { body: { ...represent(service, clock.now()), secret }, headers }
     },
-  })
-
-const listServices = ({ services, lists, clock }: AuthServices) =>
+  }),
   defineEndpoint({
     ...ofServices,
     method: 'GET',
@@ -86,7 +85,6 @@ const listServices = ({ services, lists, clock }: AuthServices) =>
     query: pageParameters.extend({
       resourceServer: resourceServerId.optional().meta({ description: 'The services of this resource server alone.' }),
     }),
-    status: 200,
     success: { description: 'Services, oldest first.', headers: ['Link'] },
     response: component('ServicePage', pageOf(serviceSchema)),
     problems: ['invalid-cursor'],
@@ -96,25 +94,20 @@ const listServices = ({ services, lists, clock }: AuthServices) =>
       const page = await services.list({ ...list.page, resourceServer })
       return list.reply(page, (service) => represent(service, clock.now()))
     },
-  })
-
-const getService = ({ services, clock }: AuthServices) =>
+  }),
   defineEndpoint({
     ...ofOneService,
     method: 'GET',
     id: 'getService',
     summary: 'Read a service',
     description: 'Without its secret.',
-    status: 200,
     success: { description: 'The service.' },
     response: serviceComponent,
     problems: ['not-found'],
     handle: async ({ path }) => ({
       body: represent(await services.read(path.id.toLowerCase()), clock.now()),
     }),
-  })
-
-const rotateService = ({ services, requireRecentProof, clock }: AuthServices) =>
+  }),
   defineEndpoint({
     ...ofOneService,
     method: 'POST',
@@ -125,7 +118,6 @@ const rotateService = ({ services, requireRecentProof, clock }: AuthServices) =>
       'The id stays. The former secret is accepted too, for a day unless you say otherwise, so that the service can ' +
       'change over. Another rotation ends that. A secret that others have seen needs `overlapSeconds: 0`.',
     body: jsonBody(secretRotationSchema),
-    status: 200,
     success: { description: 'The service with its new secret, which is shown only now.' },
     response: newServiceComponent,
     problems: [...proofProblems, 'not-found'],
@@ -135,27 +127,16 @@ const rotateService = ({ services, requireRecentProof, clock }: AuthServices) =>
       const { service, secret } = await services.rotate(path.id.toLowerCase(), body.overlapSeconds)
       return { body: { ...represent(service, clock.now()), secret } }
     },
-  })
-
-const deleteService = ({ services }: AuthServices) =>
+  }),
   defineEndpoint({
     ...ofOneService,
     method: 'DELETE',
     id: 'deleteService',
     summary: 'Delete a service',
     description: 'Within a second its secret and its tokens are refused, and its streams end.',
-    status: 204,
     success: { description: 'There is no such service any more.' },
     problems: ['not-found'],
     audit: ({ path }) => ({ action: 'service.deleted', target: path.id.toLowerCase() }),
     handle: ({ path }) => services.delete(path.id.toLowerCase()),
-  })
-
-/** Creates the endpoints of services. */
-export const servicesEndpoints = (services: AuthServices) => [
-  createService(services),
-  listServices(services),
-  getService(services),
-  rotateService(services),
-  deleteService(services),
+  }),
 ]

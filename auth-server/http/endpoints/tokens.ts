@@ -7,7 +7,6 @@ export const noCache = { pragma: 'no-cache' } as const
 
 /** The success of endpoints that issue a pair. */
 export const tokenPair = {
-  status: 200,
   success: { description: 'A pair of tokens.' },
   response: component(
     'Tokens',

@@ -21,11 +21,9 @@ export const userPasswordEndpoint = ({ passwords }: AuthServices) =>
     summary: "Change one's own password, or with the right to, another user's",
     description: "Ends that user's other logins. For another user you need every right of that user.",
     tag: 'users',
-    caller: 'required',
     body: jsonBody(schema),
     right: 'user.manage',
     account: ({ path }) => path.username,
-    status: 204,
     success: { description: 'The password is changed.' },
     problems: [
       'not-found',

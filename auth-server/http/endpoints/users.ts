@@ -12,7 +12,7 @@ import type { AuthServices } from '../services/auth-services.ts'
 import { nameOfRole } from './access/roles.ts'
 
 /** Common members of all these routes. */
-const ofUsers = { tag: 'users', caller: 'required', right: 'user.manage' } as const
+const ofUsers = { tag: 'users', right: 'user.manage' } as const
 const names = z.array(z.string()).max(100)
 
 /** An address as `user@example.org` or `user@localhost`: no quotes, no comments, a domain in ASCII. */
@@ -65,7 +65,8 @@ const logoutParameters = z.strictObject({
   }),
 })
 
-const listUsers = ({ users, lists }: AuthServices) =>
+/** Creates the endpoints for the administration of users. */
+export const usersEndpoints = ({ users, lists }: AuthServices) => [
   defineEndpoint({
     method: 'GET',
     path: '/users',
@@ -74,7 +75,6 @@ const listUsers = ({ users, lists }: AuthServices) =>
     description: 'Needs the right `user.manage`. In the order of their names. All filters together must hold.',
     ...ofUsers,
     query: listParameters,
-    status: 200,
     success: { description: 'Users.', headers: ['Link'] },
     response: component('UserPage', pageOf(userComponent.schema)),
     problems: ['invalid-cursor'],
@@ -84,9 +84,7 @@ const listUsers = ({ users, lists }: AuthServices) =>
     },
     handle: async ({ query: { q, role, enabled }, checked: list }) =>
       list.reply(await users.list({ ...list.page, q, role, enabled }), representUser),
-  })
-
-const createUser = ({ users }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'POST',
     path: '/users',
@@ -106,9 +104,7 @@ const createUser = ({ users }: AuthServices) =>
       const user = await users.create(body, caller)
       return { body: representUser(user), headers: { location: `/users/${encodeURIComponent(user.username)}` } }
     },
-  })
-
-const getUser = ({ users }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'GET',
     path: '/users/:username',
@@ -116,14 +112,11 @@ const getUser = ({ users }: AuthServices) =>
     summary: 'Read a user',
     description: 'Needs the right `user.manage`. With roles, direct rights, and whether the user is enabled.',
     ...ofUsers,
-    status: 200,
     success: { description: 'The user.', headers: ['ETag'] },
     response: userComponent,
     problems: ['not-found'],
     handle: async ({ path }) => tagged(representUser(await users.read(path.username))),
-  })
-
-const patchUser = ({ users }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'PATCH',
     path: '/users/:username',
@@ -134,7 +127,6 @@ const patchUser = ({ users }: AuthServices) =>
       'You can disable every user. An address that changes is not verified, unless `emailVerified` is there too.',
     ...ofUsers,
     body: jsonBody(patchSchema, { required: false }),
-    status: 200,
     success: { description: 'The user.', headers: ['ETag'] },
     response: userComponent,
     requestHeaders: ['IfMatch'],
@@ -145,9 +137,7 @@ const patchUser = ({ users }: AuthServices) =>
       const requires = (now: User) => requireMatch(request, representUser(now))
       return tagged(representUser(await users.patch(path.username, { ...body, requires }, caller)))
     },
-  })
-
-const deleteUser = ({ users }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'DELETE',
     path: '/users/:username',
@@ -156,7 +146,6 @@ const deleteUser = ({ users }: AuthServices) =>
     description:
       'Needs every right of that user. All credentials of the user end within a second. The last administrator stays.',
     ...ofUsers,
-    status: 204,
     success: { description: 'There is no such user any more.' },
     requestHeaders: ['IfMatch'],
     problems: ['not-found', 'last-admin', 'reserved-user', 'precondition-failed'],
@@ -164,9 +153,7 @@ const deleteUser = ({ users }: AuthServices) =>
     handle: async ({ request, path, caller }) => {
       await users.delete(path.username, caller, (now) => requireMatch(request, representUser(now)))
     },
-  })
-
-const logOutUser = ({ users }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'POST',
     path: '/users/:username/logout',
@@ -176,7 +163,6 @@ const logOutUser = ({ users }: AuthServices) =>
       'Ends tokens, key-signed tokens and sessions; with `everything=true` API keys and the Digest secret as well.',
     ...ofUsers,
     query: logoutParameters,
-    status: 204,
     success: { description: 'None of the tokens of that user works any more.' },
     problems: ['not-found'],
     audit: ({ path, query }) => ({
@@ -184,7 +170,35 @@ const logOutUser = ({ users }: AuthServices) =>
       target: path.username,
     }),
     handle: ({ path, query }) => users.logOutEverywhere(path.username, { everything: query.everything === 'true' }),
-  })
+  }),
+  defineEndpoint({
+    method: 'GET',
+    path: '/users/:username/lock',
+    id: 'getUserLock',
+    summary: 'Read until when a user is locked out by failed attempts',
+    description: 'Needs the right `user.manage`. A lock is known from the first attempt that is refused.',
+    ...ofUsers,
+    success: { description: 'The end of the lock.' },
+    response: lockComponent,
+    problems: ['not-found'],
+    handle: async ({ path }) => {
+      const until = await users.lockedUntil(path.username)
+      return { body: { lockedUntil: until === undefined ? null : rfc3339(until) } }
+    },
+  }),
+  defineEndpoint({
+    method: 'DELETE',
+    path: '/users/:username/lock',
+    id: 'unlockUser',
+    summary: 'Unlock a user who is locked out by failed attempts',
+    description: 'Needs every right of that user. Failures of the account count from zero; its logins go on.',
+    ...ofUsers,
+    success: { description: 'The user is not locked.' },
+    problems: ['not-found'],
+    audit: ({ path }) => ({ action: 'user.unlocked', target: path.username }),
+    handle: ({ path, caller }) => users.unlock(path.username, caller),
+  }),
+]
 
 const lockComponent = component(
   'UserLock',
@@ -194,51 +208,6 @@ const lockComponent = component(
     }),
   }),
 )
-
-const getUserLock = ({ users }: AuthServices) =>
-  defineEndpoint({
-    method: 'GET',
-    path: '/users/:username/lock',
-    id: 'getUserLock',
-    summary: 'Read until when a user is locked out by failed attempts',
-    description: 'Needs the right `user.manage`. A lock is known from the first attempt that is refused.',
-    ...ofUsers,
-    status: 200,
-    success: { description: 'The end of the lock.' },
-    response: lockComponent,
-    problems: ['not-found'],
-    handle: async ({ path }) => {
-      const until = await users.lockedUntil(path.username)
-      return { body: { lockedUntil: until === undefined ? null : rfc3339(until) } }
-    },
-  })
-
-const unlockUser = ({ users }: AuthServices) =>
-  defineEndpoint({
-    method: 'DELETE',
-    path: '/users/:username/lock',
-    id: 'unlockUser',
-    summary: 'Unlock a user who is locked out by failed attempts',
-    description: 'Needs every right of that user. Failures of the account count from zero; its logins go on.',
-    ...ofUsers,
-    status: 204,
-    success: { description: 'The user is not locked.' },
-    problems: ['not-found'],
-    audit: ({ path }) => ({ action: 'user.unlocked', target: path.username }),
-    handle: ({ path, caller }) => users.unlock(path.username, caller),
-  })
-
-/** Creates the endpoints for the administration of users. */
-export const usersEndpoints = (services: AuthServices) => [
-  listUsers(services),
-  createUser(services),
-  getUser(services),
-  patchUser(services),
-  deleteUser(services),
-  logOutUser(services),
-  getUserLock(services),
-  unlockUser(services),
-]
 
 /** A user as administrators see it. */
 const userComponent = component(

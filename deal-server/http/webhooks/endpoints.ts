@@ -34,7 +34,7 @@ narrowed rights makes it. It is paused when its responsible user is logged out o
 const proofProblems = ['narrowed-credential', 'recent-login-required']
 const bodyProblems = ['invalid-body', 'invalid-value', 'unsupported-media-type']
 
-const common = { tag: 'webhooks', caller: 'required', right: managingRight, query: noParameters } as const
+const common = { tag: 'webhooks', right: managingRight, query: noParameters } as const
 
 const ofOne = {
   ...common,
@@ -56,7 +56,8 @@ const withSecret = {
   schema: component('WebhookWithSecret', webhookWithSecretSchema),
 }
 
-const createWebhook = (services: DealServices) =>
+/** Creates all endpoints. The console takes the types of its calls from the inferred type. */
+export const webhookEndpoints = (services: DealServices, lists: Lists) => [
   defineEndpoint({
     ...common,
     method: 'POST',
@@ -77,9 +78,7 @@ sent as long as the caller has these rights. The secret is shown once. ${proves}
       note(services, { request, caller }, { action: 'webhook.created', id: made.webhook.id, after: made.webhook })
       return replyWithSecret(made, services)
     },
-  })
-
-const listWebhooks = ({ webhooks, clock }: DealServices, lists: Lists) =>
+  }),
   defineEndpoint({
     ...common,
     tag: ['webhooks', 'reading'],
@@ -89,18 +88,17 @@ const listWebhooks = ({ webhooks, clock }: DealServices, lists: Lists) =>
     summary: 'List webhooks',
     description: 'Those of all users, the oldest first. Needs the right `webhook.manage`.',
     query: pageParameters,
-    status: 200,
     success: { description: 'Webhooks.', headers: ['Link'] },
     response: component('WebhookPage', pageOf(webhookSchema)),
     problems: ['invalid-parameter', 'not-found', 'invalid-cursor', 'outdated-cursor'],
     check: ({ request, query }) => lists.open(request, { list: 'webhooks' }, query),
     handle: async ({ checked: list }) => {
-      const { body, headers } = list.reply(await webhooks.list(list.page), (one) => representWebhook(one, clock))
+      const { body, headers } = list.reply(await services.webhooks.list(list.page), (one) =>
+        representWebhook(one, services.clock),
+      )
       return { body, headers: { ...privateHeaders, ...headers } }
     },
-  })
-
-const getWebhook = ({ webhooks, clock }: DealServices) =>
+  }),
   defineEndpoint({
     ...ofOne,
     ...webhook,
@@ -110,12 +108,9 @@ const getWebhook = ({ webhooks, clock }: DealServices) =>
     id: 'getWebhook',
     summary: 'Read a webhook and how its deliveries go',
     description: 'With the last success and failure, what waits, and why it is paused. Needs `webhook.manage`.',
-    status: 200,
     problems: ['invalid-parameter', 'not-found'],
-    handle: async ({ checked: id }) => reply(await webhooks.find(id), clock),
-  })
-
-const changeWebhook = (services: DealServices) =>
+    handle: async ({ checked: id }) => reply(await services.webhooks.find(id), services.clock),
+  }),
   defineEndpoint({
     ...ofOne,
     ...webhook,
@@ -127,7 +122,6 @@ const changeWebhook = (services: DealServices) =>
 goes on where it was paused, and tries at once what waits. ${needs} ${proves}`,
     body: jsonBody(patch, { mediaTypes: ['application/json', 'application/merge-patch+json'] }),
     grants: () => lentRights,
-    status: 200,
     problems: ['invalid-parameter', 'not-found', ...bodyProblems, ...proofProblems],
     handle: async ({ request, caller, checked: id, body: { password, code, ...change } }) => {
       await requireProof(services, { request, caller }, { password, code })
@@ -136,9 +130,7 @@ goes on where it was paused, and tries at once what waits. ${needs} ${proves}`,
       note(services, { request, caller }, { action: 'webhook.changed', id, before, after })
       return reply(after, services.clock)
     },
-  })
-
-const deleteWebhook = (services: DealServices) =>
+  }),
   defineEndpoint({
     ...ofOne,
     method: 'DELETE',
@@ -146,7 +138,6 @@ const deleteWebhook = (services: DealServices) =>
     id: 'deleteWebhook',
     summary: 'Delete a webhook',
     description: 'Nothing more is sent, from within a second on. Needs the right `webhook.manage`.',
-    status: 204,
     success: { description: 'It is deleted.' },
     problems: ['invalid-parameter', 'not-found', 'invalid-body'],
     handle: async ({ request, caller, checked: id }) => {
@@ -154,9 +145,7 @@ const deleteWebhook = (services: DealServices) =>
       await services.webhooks.remove(id)
       note(services, { request, caller }, { action: 'webhook.deleted', id, before })
     },
-  })
-
-const rotateWebhookSecret = (services: DealServices) =>
+  }),
   defineEndpoint({
     ...ofOneWithoutMembers,
     method: 'POST',
@@ -164,7 +153,6 @@ const rotateWebhookSecret = (services: DealServices) =>
     id: 'rotateWebhookSecret',
     summary: 'Replace the secret of a webhook',
     description: 'For 24 hours the former secret signs too, as a second signature. Needs the right `webhook.manage`.',
-    status: 200,
     success: { description: withSecret.description },
     response: withSecret.schema,
     problems: ['invalid-parameter', 'not-found', 'invalid-body'],
@@ -173,9 +161,7 @@ const rotateWebhookSecret = (services: DealServices) =>
       note(services, { request, caller }, { action: 'webhook.secret-rotated', id })
       return replyWithSecret(rotated, services)
     },
-  })
-
-const redeliverEvents = (services: DealServices) =>
+  }),
   defineEndpoint({
     ...ofOne,
     ...webhook,
@@ -187,16 +173,13 @@ const redeliverEvents = (services: DealServices) =>
 webhook has not reached yet changes nothing. ${needs}`,
     body: jsonBody(redelivery),
     grants: () => lentRights,
-    status: 200,
     problems: ['invalid-parameter', 'not-found', ...bodyProblems, 'outdated-cursor'],
     handle: async ({ request, caller, checked: id, body: { after } }) => {
       const redelivered = await services.webhooks.redeliver(id, after)
       note(services, { request, caller }, { action: 'webhook.redelivered', id })
       return reply(redelivered, services.clock)
     },
-  })
-
-const testWebhook = (services: DealServices) =>
+  }),
   defineEndpoint({
     ...ofOneWithoutMembers,
     method: 'POST',
@@ -205,7 +188,6 @@ const testWebhook = (services: DealServices) =>
     summary: 'Send a test event',
     description:
       'Sends an event of the type `webhook.test` once, also while paused, and answers with what happened to it.',
-    status: 200,
     success: { description: 'The attempt.' },
     response: component('WebhookAttempt', attemptSchema),
     problems: ['invalid-parameter', 'not-found', 'invalid-body', 'invalid-value'],
@@ -214,9 +196,7 @@ const testWebhook = (services: DealServices) =>
       note(services, { request, caller }, { action: 'webhook.tested', id })
       return { body: representAttempt(attempt), headers: noStore }
     },
-  })
-
-const listWebhookDeliveries = ({ webhooks }: DealServices, lists: Lists) =>
+  }),
   defineEndpoint({
     ...ofOne,
     tag: ['webhooks', 'reading'],
@@ -226,7 +206,6 @@ const listWebhookDeliveries = ({ webhooks }: DealServices, lists: Lists) =>
     summary: 'List the last attempts of a webhook',
     description: 'The newest first: about 200 of them, for 30 days at most. Needs the right `webhook.manage`.',
     query: pageParameters,
-    status: 200,
     success: { description: 'Attempts.', headers: ['Link'] },
     response: component('WebhookAttemptPage', pageOf(attemptSchema)),
     problems: ['invalid-parameter', 'not-found', 'invalid-cursor', 'outdated-cursor'],
@@ -235,22 +214,10 @@ const listWebhookDeliveries = ({ webhooks }: DealServices, lists: Lists) =>
       return { id, list: lists.open(request, { list: 'webhook deliveries', query: { id } }, query) }
     },
     handle: async ({ caller, checked: { id, list } }) => {
-      const { body, headers } = list.reply(await webhooks.attempts(id, list.page, caller), representAttempt)
+      const { body, headers } = list.reply(await services.webhooks.attempts(id, list.page, caller), representAttempt)
       return { body, headers: { ...privateHeaders, ...headers } }
     },
-  })
-
-/** Creates all endpoints. The console takes the types of its calls from the inferred type. */
-export const webhookEndpoints = (services: DealServices, lists: Lists) => [
-  createWebhook(services),
-  listWebhooks(services, lists),
-  getWebhook(services),
-  changeWebhook(services),
-  deleteWebhook(services),
-  rotateWebhookSecret(services),
-  redeliverEvents(services),
-  testWebhook(services),
-  listWebhookDeliveries(services, lists),
+  }),
 ]
 
 /** @throws ProblemError `not-found` */

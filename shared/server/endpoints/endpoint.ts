@@ -36,8 +36,8 @@ export interface Description<Response extends Schema> extends Pick<Operation, 'p
   readonly tag: string | readonly string[]
   /** The path in OpenAPI's syntax, where it differs from the path of the route. */
   readonly documentedPath?: string
-  /** The status of success. */
-  readonly status: number
+  /** The status of success; when left out, 200 with a `response` and 204 without. */
+  readonly status?: number
   /** The response with this status. */
   readonly success: DescribedResponse
   /** The body of that response. The type of `handle` follows from it. */
@@ -178,7 +178,6 @@ interface Steps<Path extends string, Found, Body, Query, Checked, Response exten
 /** An endpoint for callers of every scheme. */
 export interface CallerEndpoint<Path extends string, Body, Query, Checked, Response extends Schema>
   extends Steps<Path, Caller, Body, Query, Checked, Response> {
-  readonly caller: 'required'
   /** The right that the caller needs. `own-account` needs no right, but refuses narrowed credentials. */
   readonly right?: `${string}.${string}` | 'own-account'
   /** The user whose account the request is about. Callers need no right for their own account. */
@@ -210,7 +209,8 @@ type AnyCallerEndpoint = CallerEndpoint<string, unknown, unknown, unknown, Schem
 export interface ClosedEndpoint
   extends Steps<string, unknown, unknown, unknown, unknown, Schema>,
     Pick<AnyCallerEndpoint, 'right' | 'account' | 'grants'> {
-  readonly caller: 'required' | OwnCredential<unknown>
+  /** Undefined for an endpoint for callers of every scheme. */
+  readonly caller?: OwnCredential<unknown>
 }
 
 /** Any endpoint. */
@@ -230,6 +230,10 @@ interface Inferred<Verb extends Method, Body, Sent> {
   readonly method: Verb
   readonly body?: BodyReader<Body, Sent>
 }
+
+/** The status of success. */
+export const statusOf = ({ status, response }: Pick<Endpoint, 'status' | 'response'>): number =>
+  status ?? (response ? 200 : 204)
 
 /** Defines an endpoint for callers of every scheme. The types of its request come from `path`, `body` and `query`. */
 export const defineEndpoint = <

@@ -12,7 +12,7 @@ import type { Authenticate, Caller } from '../../protocol/authentication/authent
 import type { RefuseCrossSite } from '../../protocol/authentication/cross-site.ts'
 import { isOwnAccount, requireOwnAccount } from '../../protocol/authentication/own-account.ts'
 import { type ChangeEntry, type EntryOrigin, originOf } from '../../protocol/entry-changes.ts'
-import type { ClosedEndpoint, EndpointInput } from './endpoint.ts'
+import { type ClosedEndpoint, type EndpointInput, statusOf } from './endpoint.ts'
 
 /** The parts of a server that the steps use. */
 export interface EndpointPipelinePorts {
@@ -70,7 +70,7 @@ async function identify(
   endpoint: ClosedEndpoint,
   ports: EndpointPipelinePorts,
 ): Promise<Identity> {
-  if (endpoint.caller === 'required') {
+  if (!endpoint.caller) {
     const caller = await ports.authenticate(request)
     return { found: caller, caller }
   }
@@ -121,7 +121,7 @@ function withEntries<Result>(
 type AnyReply = Awaited<ReturnType<ClosedEndpoint['handle']>>
 
 function responseOf(endpoint: ClosedEndpoint, reply: AnyReply, ports: EndpointPipelinePorts): HttpResponse {
-  const { status = endpoint.status } = reply ?? {}
+  const { status = statusOf(endpoint) } = reply ?? {}
   const headers = { ...ports.headers, ...reply?.headers }
   return reply && 'body' in reply ? jsonResponse(status, reply.body, headers) : emptyResponse(status, headers)
 }
@@ -132,9 +132,9 @@ function responseOf(endpoint: ClosedEndpoint, reply: AnyReply, ports: EndpointPi
  * @throws the refusal otherwise, with the challenge of the credential
  */
 function responseToRefusal(request: HttpRequest, { caller }: ClosedEndpoint, error: unknown): HttpResponse {
-  const response = caller === 'required' ? undefined : caller.refusal?.(request, error)
+  const response = caller?.refusal?.(request, error)
   if (response) return response
-  const challenge = caller !== 'required' && error instanceof ProblemError && caller.challenges?.[error.code]
+  const challenge = error instanceof ProblemError && caller?.challenges?.[error.code]
   if (!challenge) throw error
   const { code, message, members, retryAfterSeconds, cause } = error
   throw new ProblemError(code, message, { headers: challenge, members, retryAfterSeconds, cause })

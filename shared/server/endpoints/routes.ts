@@ -4,7 +4,7 @@ import type { Operation } from '../../platform/http/operation.ts'
 import { maxOpenBodyBytes } from '../../platform/http/request.ts'
 import type { Route } from '../../platform/http/server/routes.ts'
 import { jsonSchemaOf, ref } from '../../platform/openapi/json-schema.ts'
-import type { ClosedEndpoint, Component, Endpoint, PublicEndpoint } from './endpoint.ts'
+import { type ClosedEndpoint, type Component, type Endpoint, type PublicEndpoint, statusOf } from './endpoint.ts'
 import type { RunEndpoint } from './pipeline.ts'
 
 /** The route that serves an endpoint. */
@@ -29,12 +29,12 @@ const publicRoute = (endpoint: PublicEndpoint): Route => ({
 })
 
 const maxBodyBytesOf = ({ maxBodyBytes, caller }: ClosedEndpoint): number | undefined =>
-  maxBodyBytes ?? (caller === 'required' ? undefined : maxOpenBodyBytes)
+  maxBodyBytes ?? (caller && maxOpenBodyBytes)
 
 /** The operation of an endpoint in the OpenAPI document. */
 export function operationOf(endpoint: Endpoint): Operation {
   const { id, summary, description, tag, documentedPath, pathParameters } = endpoint
-  const { status, success, response, requestHeaders } = endpoint
+  const { success, response, requestHeaders } = endpoint
   const security = securityOf(endpoint)
   return {
     id,
@@ -46,7 +46,7 @@ export function operationOf(endpoint: Endpoint): Operation {
     ...(requestHeaders && { headers: requestHeaders }),
     ...requestOf(endpoint),
     responses: {
-      [status]: response ? { ...success, schema: schemaOf(response) } : success,
+      [statusOf(endpoint)]: response ? { ...success, schema: schemaOf(response) } : success,
       ...endpoint.otherResponses,
     },
     problems: [...new Set([...problemsOf(endpoint), ...(endpoint.problems ?? [])])],
@@ -71,7 +71,7 @@ function requestOf(endpoint: Endpoint): Pick<Operation, 'query' | 'body'> {
 const securityOf = ({ security, caller }: Endpoint): readonly string[] | undefined => {
   if (security) return security
   if (caller === 'none') return []
-  return caller === 'required' ? undefined : caller.security
+  return caller?.security
 }
 
 /** The problem codes of the caller and the right, which a client of this endpoint should know. */
@@ -79,7 +79,7 @@ function problemsOf(endpoint: Endpoint): readonly string[] {
   if (endpoint.caller === 'none') return []
   const { caller, right } = endpoint
   return [
-    ...(caller === 'required' ? [] : caller.problems),
+    ...(caller?.problems ?? []),
     ...(right === undefined ? [] : [right === 'own-account' ? 'narrowed-credential' : 'missing-right']),
   ]
 }

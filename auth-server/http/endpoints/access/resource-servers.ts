@@ -8,7 +8,7 @@ import { lineText } from '../../request-parts/line-text.ts'
 import type { AuthServices } from '../../services/auth-services.ts'
 
 /** Common members of all these routes. */
-const ofServers = { tag: 'access', caller: 'required', right: 'resource-server.manage' } as const
+const ofServers = { tag: 'access', right: 'resource-server.manage' } as const
 
 /** RFC 8707 §2: an absolute URI without a fragment. */
 const audienceSchema = z
@@ -63,7 +63,8 @@ const represent = ({ id, audience, name, rights, createdAt, updatedAt }: Resourc
   updatedAt: rfc3339(updatedAt),
 })
 
-const listServers = ({ resourceServers }: AuthServices) =>
+/** Creates the endpoints for resource servers. */
+export const resourceServersEndpoints = ({ resourceServers }: AuthServices) => [
   defineEndpoint({
     method: 'GET',
     path: '/resource-servers',
@@ -71,13 +72,10 @@ const listServers = ({ resourceServers }: AuthServices) =>
     summary: 'List resource servers',
     description: 'All of them, with their rights, in the order of their ids. The pair itself is `deals`.',
     ...ofServers,
-    status: 200,
     success: { description: 'Resource servers.' },
     response: component('ResourceServerList', z.object({ items: z.array(serverComponent.schema) })),
     handle: async () => ({ body: { items: (await resourceServers.list()).map(represent) } }),
-  })
-
-const createServer = ({ resourceServers }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'POST',
     path: '/resource-servers',
@@ -96,9 +94,7 @@ const createServer = ({ resourceServers }: AuthServices) =>
       body: represent(await resourceServers.create(body)),
       headers: { location: `/resource-servers/${body.id}` },
     }),
-  })
-
-const getServer = ({ resourceServers }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'GET',
     path: '/resource-servers/:id',
@@ -106,14 +102,11 @@ const getServer = ({ resourceServers }: AuthServices) =>
     summary: 'Read a resource server',
     description: 'Needs the right `resource-server.manage`. With its rights.',
     ...ofServers,
-    status: 200,
     success: { description: 'The resource server.', headers: ['ETag'] },
     response: serverComponent,
     problems: ['not-found'],
     handle: async ({ path }) => tagged(represent(await resourceServers.read(path.id))),
-  })
-
-const patchServer = ({ resourceServers }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'PATCH',
     path: '/resource-servers/:id',
@@ -124,7 +117,6 @@ const patchServer = ({ resourceServers }: AuthServices) =>
       'yourself. Tokens for a former audience are refused.',
     ...ofServers,
     body: jsonBody(patchSchema, { required: false }),
-    status: 200,
     success: { description: 'The resource server.', headers: ['ETag'] },
     response: serverComponent,
     problems: [
@@ -141,9 +133,7 @@ const patchServer = ({ resourceServers }: AuthServices) =>
       const requires = (now: ResourceServer) => requireMatch(request, represent(now))
       return tagged(represent(await resourceServers.patch(path.id, { ...body, requires }, caller)))
     },
-  })
-
-const deleteServer = ({ resourceServers }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'DELETE',
     path: '/resource-servers/:id',
@@ -151,7 +141,6 @@ const deleteServer = ({ resourceServers }: AuthServices) =>
     summary: 'Delete a resource server',
     description: 'Its rights and the credentials of its services end within a second. You need its rights yourself.',
     ...ofServers,
-    status: 204,
     success: { description: 'There is no such resource server any more.' },
     requestHeaders: ['IfMatch'],
     problems: ['not-found', 'reserved-resource-server', 'precondition-failed'],
@@ -159,13 +148,5 @@ const deleteServer = ({ resourceServers }: AuthServices) =>
     handle: async ({ request, path, caller }) => {
       await resourceServers.delete(path.id, caller, (now) => requireMatch(request, represent(now)))
     },
-  })
-
-/** Creates the endpoints for resource servers. */
-export const resourceServersEndpoints = (services: AuthServices) => [
-  listServers(services),
-  createServer(services),
-  getServer(services),
-  patchServer(services),
-  deleteServer(services),
+  }),
 ]

@@ -8,7 +8,7 @@ import { lineText } from '../../request-parts/line-text.ts'
 import type { AuthServices } from '../../services/auth-services.ts'
 
 /** Common members of all these routes. */
-const ofRoles = { tag: 'access', caller: 'required', right: 'user.manage' } as const
+const ofRoles = { tag: 'access', right: 'user.manage' } as const
 
 const valuesSchema = z.strictObject({
   description: lineText(0, 500).default(''),
@@ -41,7 +41,8 @@ const represent = ({ name, description, rights, createdAt, updatedAt }: Role) =>
   updatedAt: rfc3339(updatedAt),
 })
 
-const listRoles = ({ roles }: AuthServices) =>
+/** Creates the endpoints for roles. */
+export const rolesEndpoints = ({ roles }: AuthServices) => [
   defineEndpoint({
     method: 'GET',
     path: '/roles',
@@ -49,13 +50,10 @@ const listRoles = ({ roles }: AuthServices) =>
     summary: 'List roles',
     description: 'All of them, in the order in which they were made.',
     ...ofRoles,
-    status: 200,
     success: { description: 'Roles.' },
     response: component('RoleList', z.object({ items: z.array(roleComponent.schema) })),
     handle: async () => ({ body: { items: (await roles.list()).map(represent) } }),
-  })
-
-const createRole = ({ roles }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'POST',
     path: '/roles',
@@ -73,9 +71,7 @@ const createRole = ({ roles }: AuthServices) =>
       const role = await roles.create(name, { description, rights }, caller)
       return { body: represent(role), headers: { location: `/roles/${encodeURIComponent(name)}` } }
     },
-  })
-
-const getRole = ({ roles }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'GET',
     path: '/roles/:name',
@@ -83,14 +79,11 @@ const getRole = ({ roles }: AuthServices) =>
     summary: 'Read a role',
     description: 'Needs the right `user.manage`. With its rights.',
     ...ofRoles,
-    status: 200,
     success: { description: 'The role.', headers: ['ETag'] },
     response: roleComponent,
     problems: ['not-found'],
     handle: async ({ path }) => tagged(represent(await roles.read(path.name))),
-  })
-
-const replaceRole = ({ roles }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'PUT',
     path: '/roles/:name',
@@ -101,7 +94,6 @@ const replaceRole = ({ roles }: AuthServices) =>
       'yourself. The role `admin` always has all rights.',
     ...ofRoles,
     body: jsonBody(valuesSchema),
-    status: 200,
     success: { description: 'The role.', headers: ['ETag'] },
     response: roleComponent,
     requestHeaders: ['IfMatch'],
@@ -111,9 +103,7 @@ const replaceRole = ({ roles }: AuthServices) =>
       const requires = (now: Role) => requireMatch(request, represent(now))
       return tagged(represent(await roles.replace(path.name, { ...body, requires }, caller)))
     },
-  })
-
-const deleteRole = ({ roles }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'DELETE',
     path: '/roles/:name',
@@ -123,7 +113,6 @@ const deleteRole = ({ roles }: AuthServices) =>
       'All who have the role lose it, and its rights, within a second. You need these rights yourself. A later role of ' +
       'the same name is another one. The role `admin` and the roles of SECOND_FACTOR_ROLES stay.',
     ...ofRoles,
-    status: 204,
     success: { description: 'There is no such role any more.' },
     requestHeaders: ['IfMatch'],
     problems: ['not-found', 'reserved-role', 'precondition-failed'],
@@ -131,13 +120,5 @@ const deleteRole = ({ roles }: AuthServices) =>
     handle: async ({ request, path, caller }) => {
       await roles.delete(path.name, caller, (now) => requireMatch(request, represent(now)))
     },
-  })
-
-/** Creates the endpoints for roles. */
-export const rolesEndpoints = (services: AuthServices) => [
-  listRoles(services),
-  createRole(services),
-  getRole(services),
-  replaceRole(services),
-  deleteRole(services),
+  }),
 ]

@@ -44,7 +44,7 @@ const proof = jsonBody(proofSchema, { required: false })
 const withProof = 'Needs your password or a login younger than five minutes.'
 
 /** Common members of all endpoints. */
-const own = { tag: 'users', caller: 'required', right: 'own-account' } as const
+const own = { tag: 'users', right: 'own-account' } as const
 
 const added = {
   status: 201,
@@ -59,21 +59,13 @@ const audited =
 
 const ownerOf = (caller: Caller) => ({ userId: caller.userId, username: caller.username, login: loginOf(caller) })
 
-/** Creates the endpoints. */
-export const ownSecondFactorsEndpoints = (services: AuthServices) => [
-  readEndpoint(services),
-  ...totpEndpoints(services),
-  ...passkeyEndpoints(services),
-  removeEndpoint(services),
-  recoveryCodesEndpoint(services),
-]
-
 const prove = (
   { requireRecentProof }: AuthServices,
   { request, caller, body }: { request: HttpRequest; caller: Caller; body: z.output<typeof proofSchema> },
 ) => requireRecentProof(caller, proofOf(request, body))
 
-const readEndpoint = ({ secondFactors }: AuthServices) =>
+/** Creates the endpoints. */
+export const ownSecondFactorsEndpoints = (services: AuthServices) => [
   defineEndpoint({
     ...own,
     method: 'GET',
@@ -81,13 +73,10 @@ const readEndpoint = ({ secondFactors }: AuthServices) =>
     id: 'getOwnSecondFactors',
     summary: "Read one's own second factors",
     description: 'What is set up, without any secret.',
-    status: 200,
     success: { description: 'The factors.' },
     response: factorsComponent,
-    handle: async ({ caller }) => ({ body: represent(await secondFactors.read(ownerOf(caller))) }),
-  })
-
-const totpEndpoints = (services: AuthServices) => [
+    handle: async ({ caller }) => ({ body: represent(await services.secondFactors.read(ownerOf(caller))) }),
+  }),
   defineEndpoint({
     ...own,
     method: 'POST',
@@ -96,7 +85,6 @@ const totpEndpoints = (services: AuthServices) => [
     summary: 'Begin to set one-time codes up',
     description: `Gives a new secret for an authenticator app (RFC 6238). Nothing is stored before the first code. ${withProof}`,
     body: proof,
-    status: 200,
     success: { description: 'The secret, shown only now.' },
     response: component(
       'TotpSetUp',
@@ -126,9 +114,6 @@ const totpEndpoints = (services: AuthServices) => [
       body: represent(await services.secondFactors.confirmTotp(ownerOf(caller), body)),
     }),
   }),
-]
-
-const passkeyEndpoints = (services: AuthServices) => [
   defineEndpoint({
     ...own,
     method: 'POST',
@@ -137,7 +122,6 @@ const passkeyEndpoints = (services: AuthServices) => [
     summary: 'Begin to set a passkey up',
     description: `Gives options for \`PublicKeyCredential.parseCreationOptionsFromJSON\`. Nothing is stored. ${withProof}`,
     body: proof,
-    status: 200,
     success: { description: 'The options.' },
     response: component(
       'PasskeySetUp',
@@ -167,9 +151,6 @@ const passkeyEndpoints = (services: AuthServices) => [
       body: represent(await services.secondFactors.confirmPasskey(ownerOf(caller), body)),
     }),
   }),
-]
-
-const removeEndpoint = (services: AuthServices) =>
   defineEndpoint({
     ...own,
     method: 'DELETE',
@@ -178,7 +159,6 @@ const removeEndpoint = (services: AuthServices) =>
     summary: "Remove one of one's own second factors",
     description: `With the last one, the recovery codes go too. ${withProof}`,
     body: proof,
-    status: 204,
     success: { description: 'It is removed.' },
     problems: [...proofProblems, 'not-found'],
     audit: audited('removed'),
@@ -186,9 +166,7 @@ const removeEndpoint = (services: AuthServices) =>
       await prove(services, input)
       await services.secondFactors.remove(ownerOf(input.caller), input.path.id)
     },
-  })
-
-const recoveryCodesEndpoint = (services: AuthServices) =>
+  }),
   defineEndpoint({
     ...own,
     method: 'POST',
@@ -206,4 +184,5 @@ const recoveryCodesEndpoint = (services: AuthServices) =>
       await prove(services, input)
       return { body: { codes: await services.secondFactors.renewRecoveryCodes(ownerOf(input.caller)) } }
     },
-  })
+  }),
+]

@@ -15,10 +15,8 @@ export const resetSecondFactorsEndpoint = ({ secondFactors, requireRecentProof }
       "For a user who has lost them. Ends that user's logins. You need every right of that user, and your password " +
       'or a login younger than five minutes.',
     tag: 'users',
-    caller: 'required',
     right: 'user.manage',
     body: jsonBody(proofSchema, { required: false }),
-    status: 204,
     success: { description: 'They are removed.' },
     problems: [...proofProblems, 'not-found'],
     audit: ({ path }) => ({ action: 'user.second-factors-reset', target: path.username }),

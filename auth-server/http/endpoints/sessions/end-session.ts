@@ -38,7 +38,6 @@ const ending = (services: AuthServices) =>
   ({
     path: '/sessions/:key',
     tag: 'sessions',
-    status: 204,
     success: { description: 'It has ended.', headers: ['Set-Cookie'] },
     otherResponses: { 303: redirected },
     check: ({ caller: target }: { readonly caller: Target }) => {

@@ -25,7 +25,6 @@ export const loginComponent = component('Login', loginSchema)
 
 /** The success of endpoints that list logins. */
 export const loginPage = {
-  status: 200,
   success: { description: 'Logins, the newest first.', headers: ['Link'] },
   response: component('LoginPage', pageOf(loginSchema)),
 } as const

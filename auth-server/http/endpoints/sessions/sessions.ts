@@ -71,7 +71,6 @@ export const ownLoginsEndpoint = ({ loginLists, lists }: AuthServices) =>
     summary: "List one's own sessions and token logins",
     description: 'Each with the time and the address of its last use, so that a user can recognise and end the others.',
     tag,
-    caller: 'required',
     query: pageParameters,
     right: 'own-account',
     ...loginPage,

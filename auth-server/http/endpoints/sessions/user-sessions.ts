@@ -8,7 +8,8 @@ import { loginComponent, loginPage, noSuchLogin, representLogin } from './login-
 const right = 'session.manage'
 const tag = 'sessions'
 
-const listLogins = ({ users, loginLists, lists }: AuthServices) =>
+/** Creates the endpoints for the administration of a user's logins. */
+export const userSessionsEndpoints = ({ users, loginLists, lists, revokeAllLogins, revokeLogin }: AuthServices) => [
   defineEndpoint({
     method: 'GET',
     path: '/users/:username/sessions',
@@ -16,7 +17,6 @@ const listLogins = ({ users, loginLists, lists }: AuthServices) =>
     summary: 'List the sessions and token logins of a user',
     description: 'Needs the right `session.manage`. The newest first.',
     tag,
-    caller: 'required',
     query: pageParameters,
     right,
     ...loginPage,
@@ -27,9 +27,7 @@ const listLogins = ({ users, loginLists, lists }: AuthServices) =>
       const list = lists.open(request, { list: 'logins', query: { userId } }, query)
       return list.reply(await loginLists.list(userId, list.page), representLogin(caller.credential.loginId))
     },
-  })
-
-const endLogins = ({ revokeAllLogins }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'DELETE',
     path: '/users/:username/sessions',
@@ -37,16 +35,12 @@ const endLogins = ({ revokeAllLogins }: AuthServices) =>
     summary: 'End all sessions and token logins of a user',
     description: 'Needs the right `session.manage`. Deal servers refuse them within a second.',
     tag,
-    caller: 'required',
     right,
-    status: 204,
     success: { description: 'They have ended.' },
     problems: ['not-found'],
     audit: ({ path }) => ({ action: 'user.logins-ended', target: path.username }),
     handle: ({ path }) => revokeAllLogins({ username: path.username, reason: 'administrator' }),
-  })
-
-const getLogin = ({ users, loginLists }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'GET',
     path: '/users/:username/sessions/:id',
@@ -54,9 +48,7 @@ const getLogin = ({ users, loginLists }: AuthServices) =>
     summary: 'Read a session or token login of a user',
     description: 'Needs the right `session.manage`.',
     tag,
-    caller: 'required',
     right,
-    status: 200,
     success: { description: 'The login.' },
     response: loginComponent,
     problems: ['not-found'],
@@ -66,9 +58,7 @@ const getLogin = ({ users, loginLists }: AuthServices) =>
       if (!login) throw noSuchLogin('of this user')
       return { body: representLogin(caller.credential.loginId)(login) }
     },
-  })
-
-const endLogin = ({ revokeLogin }: AuthServices) =>
+  }),
   defineEndpoint({
     method: 'DELETE',
     path: '/users/:username/sessions/:id',
@@ -76,21 +66,12 @@ const endLogin = ({ revokeLogin }: AuthServices) =>
     summary: 'End a session or token login of a user',
     description: 'Needs the right `session.manage`. Deal servers refuse it within a second.',
     tag,
-    caller: 'required',
     right,
-    status: 204,
     success: { description: 'It has ended.' },
     problems: ['not-found'],
     handle: async ({ path: { username, id } }) => {
       const was = await revokeLogin({ username, id, reason: 'administrator' })
       if (was === undefined) throw noSuchLogin('of this user')
     },
-  })
-
-/** Creates the endpoints for the administration of a user's logins. */
-export const userSessionsEndpoints = (services: AuthServices) => [
-  listLogins(services),
-  endLogins(services),
-  getLogin(services),
-  endLogin(services),
+  }),
 ]
