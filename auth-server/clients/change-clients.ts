@@ -159,6 +159,7 @@ const valuesOf = (client: ClientValues) => ({
   resourceServers: distinct(client.resourceServers),
   needsRight: client.needsRight,
   requirePkce: client.requirePkce,
+  mode: client.mode,
   publicKeyPem: client.publicKeyPem === null ? null : spkiPemOf(client.publicKeyPem),
 })
 

@@ -31,7 +31,7 @@ const readSql = read.statement(sql`select json_build_object('id', ${l.id}, 'name
     'firstParty', ${l.firstParty}, 'redirectUris', to_json(${l.redirectUris}),
     'postLogoutRedirectUris', to_json(${l.postLogoutRedirectUris}), 'rights', to_json(${l.rights}),
     'resourceServers', to_json(${l.resourceServers}), 'needsRight', ${l.needsRight},
-    'requirePkce', ${l.requirePkce}, 'publicKeyPem', ${l.publicKeyPem}) as client, ${l.secretSealed} as sealed,
+    'requirePkce', ${l.requirePkce}, 'mode', ${l.mode}, 'publicKeyPem', ${l.publicKeyPem}) as client, ${l.secretSealed} as sealed,
     case when ${l.formerUntil} > ${read.now} then json_build_object('sealed', ${l.formerSecretSealed},
       'until', round(extract(epoch from ${l.formerUntil}) * 1000)::bigint) end as former
   from json_array_elements_text(${read.ids}) as i(id)
@@ -55,6 +55,7 @@ const builtInClient = (id: string, redirectUris: string[]): KnownClient => ({
   resourceServers: [ownResourceServer],
   needsRight: null,
   requirePkce: true,
+  mode: 'run',
   publicKeyPem: null,
   secrets: undefined,
 })

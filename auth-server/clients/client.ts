@@ -20,6 +20,8 @@ export interface ClientValues {
   readonly needsRight: string | null
   /** False: an authorization request may come without PKCE when it has a `nonce`. */
   readonly requirePkce: boolean
+  /** `propose`: commands on deals that it sends wait until somebody approves them. */
+  readonly mode: 'run' | 'propose'
   /** The RSA key of `private_key_jwt`, as PEM; null: the client has a secret, or is public. */
   readonly publicKeyPem: string | null
 }
@@ -63,7 +65,7 @@ export interface KnownNames {
 
 /** The problems of the values of a client. */
 export function clientProblems(client: ClientRequest, known: KnownNames): MemberError[] {
-  const { kind, firstParty, rights, needsRight, resourceServers, requirePkce, publicKeyPem } = client
+  const { kind, firstParty, rights, needsRight, resourceServers, requirePkce, mode, publicKeyPem } = client
   const problems = [
     ...redirectProblems('redirectUris', client),
     ...redirectProblems('postLogoutRedirectUris', client),
@@ -73,6 +75,9 @@ export function clientProblems(client: ClientRequest, known: KnownNames): Member
   const add = (pointer: string, code: string, message: string) => problems.push({ pointer, code, message })
   if (!firstParty && rights === null)
     add('/rights', 'rights-missing', 'a client of another party needs a list of rights')
+  // With all rights, its tokens would act for the account of their user, and could make credentials that run commands.
+  else if (mode === 'propose' && rights === null)
+    add('/rights', 'rights-missing', 'a client that proposes needs a list of rights')
   if ((rights ?? []).join(' ').length > maxScopeLength)
     add('/rights', 'rights-length', `${maxScopeLength} characters in all: a token has no room for more`)
   if (needsRight !== null && !known.rights.has(needsRight)) add('/needsRight', 'unknown-right', 'is not a right')

@@ -14,7 +14,7 @@ const maxTtlSeconds = 60
  * with them lasts until its expiry, unless the user is logged out everywhere or disabled.
  *
  * A signature of a safe request can be repeated by anybody who has seen it. Its token has only rights that read, as the
- * request itself.
+ * request itself; so has the token for an application whose commands wait for approval: with it they would not wait.
  *
  * @throws ProblemError `token-expired`, `login-ended` when the credential has ended; Unavailable
  */
@@ -22,7 +22,7 @@ export function createProxyTokens(systems: OAuthSystems) {
   const { accessTokenTtlSeconds, sessionIdleTtlSeconds } = systems.settings
   const ttlSeconds = Math.min(maxTtlSeconds, accessTokenTtlSeconds, sessionIdleTtlSeconds)
   return async function issueProxyToken(caller: Caller, audience: string | null): Promise<string> {
-    const { username, scheme, generation, credential } = caller
+    const { username, scheme, generation, credential, proposes } = caller
     const isRepeatable = scheme === 'signed-request' && credential.signature === undefined
     const issuedAt = unixSeconds(systems.clock.now())
     const endsAt = credential.expiresAt === undefined ? Number.POSITIVE_INFINITY : unixSeconds(credential.expiresAt)
@@ -38,7 +38,7 @@ export function createProxyTokens(systems: OAuthSystems) {
       clientId: proxyClientId,
       tokenId: credential.tokenId,
       audience,
-      rights: isRepeatable ? await readingRights(caller, systems) : credential.rights,
+      rights: isRepeatable || proposes ? await readingRights(caller, systems) : credential.rights,
       issuedAt,
       expiresAt,
     })

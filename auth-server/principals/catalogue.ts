@@ -9,8 +9,8 @@ import type { Database, Drizzle } from '../../shared/platform/database/database.
 import { sqlTextOf } from '../../shared/platform/database/statement.ts'
 import { type Catalogue, catalogueName } from '../../shared/protocol/principal/catalogue.ts'
 import { accessRights, roles } from '../store/access-tables.ts'
-import { p } from '../store/aliases.ts'
-import { endedClients } from '../store/client-tables.ts'
+import { l, p } from '../store/aliases.ts'
+import { clients, endedClients } from '../store/client-tables.ts'
 import { principals } from '../store/schema.ts'
 import { adminRole } from './rights.ts'
 
@@ -32,7 +32,9 @@ export const catalogueSql: SQL = sql`json_build_object('schema', 1, 'version', $
       from ${accessRights} ${r}) else to_json(${o.rights}) end) order by ${o.position}) from ${roles} ${o}), '[]'),
   'endedClients', coalesce((select json_agg(json_build_object('id', ${e.id},
     'until', ceil(extract(epoch from ${e.expiresAt}))::bigint) order by ${e.id})
-    from ${endedClients} ${e} where ${e.expiresAt} > now()), '[]'))`
+    from ${endedClients} ${e} where ${e.expiresAt} > now()), '[]'),
+  'proposingClients', coalesce((select json_agg(${l.id} order by ${l.id})
+    from ${clients} ${l} where ${l.mode} = 'propose'), '[]'))`
 
 /** SQL for what a row `p` is stored as: the catalogue for its own row, else `facts`. */
 export const catalogueOr = (facts: SQL): SQL => sql`case when ${isCatalogueSql} then ${catalogueSql} else ${facts} end`

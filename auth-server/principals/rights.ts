@@ -43,6 +43,7 @@ type OwnForms<Names extends readonly string[]> = { readonly [Index in keyof Name
 export const builtInRights = [
   ...rightsOfDeals,
   'task.read-any',
+  'proposal.decide',
   ...administrationRights,
   ...(rightsOfDeals.map((right) => `${right}:own`) as unknown as OwnForms<typeof rightsOfDeals>),
 ] as const

@@ -27,6 +27,10 @@ export const clients = authSchema.table(
     /** The right that a user needs to sign in to it; null: none. */
     needsRight: text('needs_right'),
     requirePkce: boolean('require_pkce').notNull(),
+    /** `propose`: commands on deals that it sends wait until somebody approves them. The catalogue announces it. */
+    mode: text('mode', { enum: ['run', 'propose'] })
+      .notNull()
+      .default('run'),
     /** The secret, encrypted; null for a public client, and for one with a key. */
     secretSealed: text('secret_sealed'),
     /** The secret before the last rotation, which is accepted until `former_until`. */
@@ -47,6 +51,7 @@ export const clients = authSchema.table(
       sql`case ${table.kind} when 'public' then ${table.secretSealed} is null and ${table.publicKeyPem} is null else (${table.secretSealed} is null) <> (${table.publicKeyPem} is null) end`,
     ),
     check('clients_rights', sql`${table.firstParty} or ${table.rights} is not null`),
+    check('clients_mode', sql`${table.mode} in ('run', 'propose')`),
     check('clients_pkce', sql`${table.requirePkce} or ${table.kind} = 'confidential'`),
   ],
 )

@@ -2,7 +2,7 @@
 import type { AskedRequest } from './asked-request.ts'
 
 /** What an application may do, and what it learns. */
-export function MayDo({ rights, scopes }: Pick<AskedRequest, 'rights' | 'scopes'>) {
+export function MayDo({ client, rights, scopes }: Pick<AskedRequest, 'client' | 'rights' | 'scopes'>) {
   const learns = ['profile', 'email', 'roles'].filter((scope) => scopes.includes(scope)).map((scope) => words[scope])
   return (
     <>
@@ -14,6 +14,7 @@ export function MayDo({ rights, scopes }: Pick<AskedRequest, 'rights' | 'scopes'
           widest(rights).map(({ description, name }) => <li>{description || name}</li>)
         )}
       </ul>
+      {client.mode === 'propose' && <p>Its commands wait until somebody approves them.</p>}
       <p>It learns who you are{learns.length > 0 && `: ${learns.join(', ')}`}.</p>
     </>
   )

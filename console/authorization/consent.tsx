@@ -34,7 +34,7 @@ function consentForm({ asked: { client, target, rights, scopes }, username, hidd
           <strong>{client.name}</strong>, at <code>{target}</code>, asks to sign you in as <strong>{username}</strong>.
           {client.firstParty || ' It belongs to another party.'}
         </p>
-        <MayDo rights={rights} scopes={scopes} />
+        <MayDo client={client} rights={rights} scopes={scopes} />
         <p>
           {scopes.includes('offline_access')
             ? 'This holds until you withdraw it, also when you have signed out.'

@@ -89,7 +89,7 @@ function question({ asked, username, reader }: QuestionProps): ShownPage {
           <strong>Allow it only if you began this yourself, and the device before you shows this code.</strong> If
           somebody sent you the code or a link, refuse: they would use your account.
         </p>
-        <MayDo rights={rights} scopes={scopes} />
+        <MayDo client={client} rights={rights} scopes={scopes} />
         <p>This holds until you end it, also when you have signed out here.</p>
         <Decision action="/oauth/device/decision" hidden={{ user_code: userCode }} />
       </div>

@@ -24,6 +24,7 @@ const valuesIn = (form: Form) => ({
   resourceServers: linesIn(form, 'resourceServers'),
   needsRight: fieldTextOf(form, 'needsRight') ?? null,
   requirePkce: form.get('requirePkce') === 'true',
+  mode: (['run', 'propose'] as const).find((mode) => mode === form.get('mode')),
   publicKeyPem: fieldTextOf(form, 'publicKeyPem') ?? null,
   password: fieldTextOf(form, 'password'),
 })
@@ -40,6 +41,7 @@ const formOf = (client: Client): Form =>
     ['resourceServers', client.resourceServers.join('\n')],
     ['needsRight', client.needsRight ?? ''],
     ['requirePkce', String(client.requirePkce)],
+    ['mode', client.mode],
     ['publicKeyPem', client.publicKeyPem ?? ''],
   ])
 
@@ -48,6 +50,7 @@ const firstForm: Form = new Map([
   ['kind', 'confidential'],
   ['resourceServers', 'deals'],
   ['requirePkce', 'true'],
+  ['mode', 'run'],
 ])
 
 const textarea = { kind: 'textarea', maxLength: 20_000 } as const
@@ -135,6 +138,7 @@ const clients: Collection<Client> = {
     ...fieldsAbove,
     { name: 'reach', label: texts.reach },
     { name: 'rights', label: 'Rights' },
+    { name: 'mode', label: texts.mode },
     ...fieldsBelow,
     keyField,
     { name: 'password', label: proofLabel },
@@ -170,6 +174,13 @@ const clients: Collection<Client> = {
           chosen={chosenRights(values)}
           errors={errors}
           offered={new Set([...(thing?.rights ?? []), ...caller.rights])}
+        />
+        <Radios
+          name="mode"
+          legend={texts.mode}
+          choices={choicesOf(texts.modes)}
+          chosen={values.get('mode') ?? ''}
+          error={errors.mode}
         />
         {fieldsBelow.map(show)}
         {(!thing || thing.publicKeyPem !== null) && show(keyField)}

@@ -15,7 +15,7 @@ function groupOf(right: string): Group {
   if (right.endsWith(own)) return right.startsWith('deal.') ? 'ownDeals' : 'others'
   if (/\.read(-any)?$/.test(right) && /^(deal|task)\./.test(right)) return 'reading'
   if (/^(deal\.)?task\./.test(right)) return 'tasks'
-  if (right.startsWith('deal.')) return 'deals'
+  if (/^(deal|proposal)\./.test(right)) return 'deals'
   return Object.hasOwn(strings.rights, right) ? 'administration' : 'others'
 }
 

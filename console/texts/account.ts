@@ -5,6 +5,7 @@ const rights: Readonly<Record<string, string>> = {
   'deal.read': 'Read deals',
   'deal.history.read': 'Read the history of deals',
   'task.read-any': 'Read the tasks of everybody',
+  'proposal.decide': 'Decide on proposals of applications',
   'user.manage': 'Manage users and roles',
   'api-key.manage': 'Manage API keys of everybody',
   'session.manage': 'Manage sessions of everybody',
@@ -180,6 +181,14 @@ export const strings = {
       all: {
         text: 'Everything that the user may do',
         hint: 'Only for an application of your own. You need every right to choose it.',
+      },
+    },
+    mode: 'Commands on deals',
+    modes: {
+      run: { text: 'Commands run at once', hint: 'As when the user sends them.' },
+      propose: {
+        text: 'Commands wait for approval',
+        hint: 'Somebody with the right to decide on proposals runs them.',
       },
     },
   },

@@ -144,5 +144,6 @@ const callerOf = ({ username, userId }: UserIdentity): Caller => ({
   rights: new Set(['deal.read', ...commands.flatMap(({ right }) => right ?? []), 'deal.task.assign']),
   scheme: 'bearer',
   generation: 0,
+  proposes: false,
   credential: { username, generation: undefined, loginId: undefined, audience: undefined, expiresAt: undefined },
 })

@@ -144,7 +144,18 @@ describe('a client', () => {
     expectPage(page, 200, 'The client is registered.', 'com.example.app:/back')
     expect(page.text).toMatch(/name="rights\.deal\.read" value="true" checked/)
     expect(page.text).not.toContain('Give it a new secret')
-    const change = { ...form('clients'), action: 'change', name: 'phones', firstParty: 'true', reach: 'all' }
+    expect(page.text).toMatch(/name="mode" value="run" checked/)
+    const waiting = { ...form('clients'), action: 'change', name: 'phone', mode: 'propose' }
+    expect((await admin.postShown(path, waiting)).status).toBe(303)
+    expect((await admin.get(path)).text).toMatch(/name="mode" value="propose" checked/)
+    const change = {
+      ...form('clients'),
+      action: 'change',
+      name: 'phones',
+      firstParty: 'true',
+      reach: 'all',
+      mode: 'run',
+    }
     expect((await admin.postShown(path, change)).headers.get('location')).toBe(`${path}?done=client-changed`)
     const changed = await admin.get(path)
     expectPage(changed, 200, '<h1>phones</h1>')

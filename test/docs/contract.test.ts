@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { authSettings, operatorSettings } from '../../auth-server/config.ts'
@@ -192,12 +192,18 @@ describe('docs/deal-model.md', () => {
   })
 })
 
-/** The roles that a migration makes, with their rights; none for `admin`, which has all. */
+/** The roles that migrations make, with their rights; none for `admin`, which has all. */
 function rolesMade(): Map<string, string[]> {
   const folder = join(import.meta.dirname, '../../auth-server/store/migrations')
-  const migration = readFileSync(join(folder, '0000_baseline.sql'), 'utf8')
-  const rows = migration.matchAll(/\('([a-z]+)', '[^']+', ARRAY\[([^\]]*)\]/g)
-  return new Map(
+  const files = readdirSync(folder).filter((name) => name.endsWith('.sql'))
+  const migrations = files.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n')
+  const rows = migrations.matchAll(/\('([a-z]+)', '[^']+', ARRAY\[([^\]]*)\]/g)
+  const made = new Map<string, string[]>(
     [...rows].map(([, name = '', rights = '']) => [name, rights.match(/[a-z-]+(\.[a-z-]+)+(:own)?/g) ?? []]),
   )
+  for (const [, right = '', name = ''] of migrations.matchAll(
+    /array_append\("rights", '([^']+)'\)\s+WHERE "name" = '([a-z]+)'/g,
+  ))
+    made.set(name, [...(made.get(name) ?? []), right])
+  return made
 }

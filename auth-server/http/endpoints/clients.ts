@@ -17,6 +17,11 @@ import { secretRotationSchema } from './api-key-schemas.ts'
 const uri = z.string().min(1).max(1_000)
 const uris = z.array(uri).max(20)
 
+/** Whether commands of a client run at once. */
+export const clientMode = z.enum(['run', 'propose']).meta({
+  description: '`propose`: commands on deals that it sends wait until somebody approves them.',
+})
+
 const valuesSchema = z.strictObject({
   name: lineText(1, 100).meta({ description: 'Another one than that of each other client. Users see it.' }),
   redirectUris: uris.min(1).meta({
@@ -35,6 +40,7 @@ const valuesSchema = z.strictObject({
   requirePkce: z.boolean().meta({
     description: 'False: a confidential client may leave PKCE out when it sends `nonce`.',
   }),
+  mode: clientMode,
   publicKeyPem: z.string().max(10_000).nullable().meta({
     description: 'An RSA key for `private_key_jwt`, in place of a secret.',
   }),
@@ -50,6 +56,7 @@ const creationSchema = valuesSchema.extend({
   resourceServers: shape.resourceServers.default([ownResourceServer]),
   needsRight: shape.needsRight.default(null),
   requirePkce: shape.requirePkce.default(true),
+  mode: shape.mode.default('run'),
   publicKeyPem: shape.publicKeyPem.default(null),
   ...proofMembers,
 })

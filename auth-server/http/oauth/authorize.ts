@@ -10,7 +10,9 @@ import { checkValue } from '../../../shared/platform/problems/check-value.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { type BodyReader, component, defineCredentialEndpoint } from '../../../shared/server/endpoints/endpoint.ts'
 import { AuthorizationError } from '../../authorization/authorization-request.ts'
+import type { KnownClient } from '../../clients/client-secrets.ts'
 import { OAuthError } from '../../oauth/oauth-error.ts'
+import { clientMode } from '../endpoints/clients.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import { browserOf } from '../request-parts/own-credential.ts'
 import type { AuthServices } from '../services/auth-services.ts'
@@ -89,13 +91,20 @@ export const nobody = { kind: 'browser', find: () => undefined, problems: [], se
 
 /** Who asks a user, and for what. */
 export const askedMembers = {
-  client: z.object({ name: z.string(), firstParty: z.boolean() }),
+  client: z.object({ name: z.string(), firstParty: z.boolean(), mode: clientMode }),
   rights: z
     .array(z.object({ name: z.string(), description: z.string() }))
     .nullable()
     .meta({ description: 'Null: all that the user may do.' }),
   scopes: z.array(z.string()),
 }
+
+/** The client as `askedMembers` have it. */
+export const askingClient = ({ name, firstParty, mode }: Pick<KnownClient, 'name' | 'firstParty' | 'mode'>) => ({
+  name,
+  firstParty,
+  mode,
+})
 
 const askedConsent = component(
   'AskedConsent',
@@ -122,7 +131,7 @@ const describeRequest = ({ authorization }: AuthServices) =>
     problems: ['invalid-authorization-request'],
     handle: async ({ request }) => {
       const { client: of, target, rights, scopes, loginHint } = await authorization.describe(request.query)
-      return { body: { client: { name: of.name, firstParty: of.firstParty }, target, rights, scopes, loginHint } }
+      return { body: { client: askingClient(of), target, rights, scopes, loginHint } }
     },
   })
 

@@ -10,7 +10,7 @@ import { devicePath } from '../../../shared/server/pages/page-paths.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import { browserOf } from '../request-parts/own-credential.ts'
 import type { AuthServices } from '../services/auth-services.ts'
-import { askedMembers, redirectTo } from './authorize.ts'
+import { askedMembers, askingClient, redirectTo } from './authorize.ts'
 import { client, oauthBody, oauthDefaults, text } from './oauth-endpoint.ts'
 import { authenticateApplicationAt, readClientCredentials } from './read-client-credentials.ts'
 
@@ -88,9 +88,8 @@ const describeDevice = ({ deviceGrant, findCredentials }: AuthServices) =>
     handle: async ({ request, caller, query: { user_code: userCode } }) => {
       const asked = await deviceGrant.describe({ userCode, caller, address: request.peer.address })
       const { client: of, rights, scopes, address } = asked
-      const named = { name: of.name, firstParty: of.firstParty }
       const createdAt = rfc3339(asked.createdAt)
-      return { body: { userCode: asked.userCode, client: named, rights, scopes, address, createdAt } }
+      return { body: { userCode: asked.userCode, client: askingClient(of), rights, scopes, address, createdAt } }
     },
   })
 

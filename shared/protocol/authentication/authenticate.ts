@@ -34,6 +34,8 @@ export interface Caller {
   readonly credential: VerifiedCredential
   /** The credential generation in the record. */
   readonly generation: number
+  /** True when the commands of its application wait for approval. */
+  readonly proposes: boolean
 }
 
 /** The source of principal records. */
@@ -329,7 +331,18 @@ function callerOf(record: PrincipalRecord, credential: VerifiedCredential, schem
     rightsOf.set(record, rights)
   }
   const { username, userId, roles, generation } = record
-  return { username, userId, roles, rights: narrowed(rights, credential.rights), scheme, credential, generation }
+  const { clientId } = credential
+  const proposes = clientId !== undefined && record.proposingClients?.includes(clientId) === true
+  return {
+    username,
+    userId,
+    roles,
+    rights: narrowed(rights, credential.rights),
+    scheme,
+    credential,
+    generation,
+    proposes,
+  }
 }
 
 /** The rights of a user that a credential with the rights `to` has; undefined: all of them. */

@@ -42,6 +42,8 @@ export const catalogueSchema = z.object({
    * since the epoch. Servers of release 0.3.0 do not write it.
    */
   endedClients: z.array(z.object({ id: z.string(), until: z.number().int() })).optional(),
+  /** Ids of clients whose commands wait for approval. Servers of release 0.3.0 do not write it. */
+  proposingClients: z.array(z.string()).optional(),
 })
 
 /** A catalogue with the current layout. */

@@ -45,6 +45,8 @@ export interface PrincipalRecord extends Omit<StoredPrincipal, 'schema' | 'direc
   readonly rights: readonly string[]
   /** Ids of clients that were deleted; absent when there are none. */
   readonly endedClients?: readonly string[] | undefined
+  /** Ids of clients whose commands wait for approval; absent when there are none. */
+  readonly proposingClients?: readonly string[] | undefined
 }
 
 /**

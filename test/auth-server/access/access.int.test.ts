@@ -1,12 +1,13 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { storeSecondFactorRoles } from '../../../auth-server/access/change-catalogue.ts'
+import { createClients } from '../../../auth-server/clients/clients.ts'
 import { readCatalogue } from '../../../auth-server/principals/catalogue.ts'
 import { builtInRights } from '../../../auth-server/principals/rights.ts'
 import type { Grantor } from '../../../auth-server/users/granting-rights.ts'
 import { rightsOfCommands } from '../../../deal-server/use-cases/index.ts'
 import type { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { needsSecondFactor } from '../../../shared/protocol/principal/record.ts'
-import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
+import { type AuthCore, createAuthCore, createAuthSystems, goodPassword } from '../support/auth-core.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
@@ -65,6 +66,40 @@ describeOnDatabases('the catalogue of rights and roles', (open) => {
     expect(rights.map(({ name }) => name)).toEqual(builtInRights)
     expect(roles.map(({ name }) => name)).toEqual(['viewer', 'agent', 'manager', 'admin', 'seller'])
     expect(roles.find(({ name }) => name === 'admin')?.rights).toEqual(builtInRights)
+  })
+
+  it('announces clients whose commands wait for approval, in a new version at each change', async () => {
+    const clients = createClients(
+      { accessTokenTtlSeconds: 60 },
+      createAuthSystems({ database: opened.database, clock }),
+    )
+    const username = await newUser()
+    const made = await clients.create(
+      {
+        name: 'assistant',
+        kind: 'public',
+        firstParty: false,
+        redirectUris: ['https://app.example/callback'],
+        postLogoutRedirectUris: [],
+        rights: [],
+        resourceServers: ['deals'],
+        needsRight: null,
+        requirePkce: true,
+        mode: 'run',
+        publicKeyPem: null,
+      },
+      admin,
+    )
+    const { id } = made.client
+    for (const [mode, announced] of [
+      ['propose', [id]],
+      ['run', undefined],
+    ] as const) {
+      const { version } = await readCatalogue(opened.database)
+      await clients.patch(id, { patch: { mode }, grantor: admin })
+      expect((await readCatalogue(opened.database)).version).toBeGreaterThan(version)
+      expect((await core.record(username))?.proposingClients).toEqual(announced)
+    }
   })
 
   it('has rights that use cases of deals need at first, in the same words', async () => {

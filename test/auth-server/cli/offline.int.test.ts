@@ -42,6 +42,7 @@ const application: ClientRequest = {
   resourceServers: ['deals'],
   needsRight: null,
   requirePkce: true,
+  mode: 'run',
   publicKeyPem: null,
 }
 const grantor: Grantor = { userId: ids.uuid(), scheme: 'bearer', credential: {} as Grantor['credential'] }

@@ -65,6 +65,7 @@ function requestFor(deal: Deal, more: Partial<CommandRequest> = {}, rights = ['d
       rights: new Set(rights),
       scheme: 'bearer',
       generation: 0,
+      proposes: false,
       credential: {
         username: 'alice',
         generation: undefined,

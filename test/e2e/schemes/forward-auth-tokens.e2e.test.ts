@@ -6,7 +6,9 @@ import { expectProblem, type Reply } from '../../support/clients/http-client.ts'
 import { postForm } from '../../support/clients/oauth-requests.ts'
 import { signIn } from '../../support/clients/pages/sign-in.ts'
 import { keySignedHeaders, keySignedToken } from '../../support/clients/scheme-clients/key-signed.ts'
+import { registerClient } from '../../support/clients/sign-in/applications.ts'
 import { type ClientKey, makeKey, signUrl } from '../../support/clients/signing.ts'
+import { asApplication } from '../../support/clients/tool-calls.ts'
 import { freePort } from '../../support/processes/free-port.ts'
 import { describeOnce } from '../../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
@@ -53,6 +55,17 @@ describeOnce('the token for the service behind a proxy', (openBackend) => {
     expect((await atDeals(reading)).status).toBe(200)
     expectProblem(await deal(reading), 403, 'missing-right')
     expect((await deal(await tokenFor(signed(key, 'DELETE'), 'token=1&bodyLength=0'))).status).toBe(201)
+  })
+
+  it('only reads for an application whose commands wait for approval, until its mode changes', async () => {
+    const client = await registerClient(stack, { rights: ['deal.read', 'deal.create'], mode: 'propose' })
+    const access = await asApplication(token, { client_id: client.id, scope: 'deal.read deal.create' })
+    const scopeOf = async () => decodeJwt(await tokenFor({ headers: bearer(access) })).scope
+    expect(await scopeOf()).toBe('deal.read')
+    const { access: admin } = await stack.logIn('admin')
+    const patch = { method: 'PATCH', token: admin, json: { mode: 'run' } }
+    expect((await stack.auth.send(`/clients/${client.id}`, patch)).status).toBe(200)
+    expect(await scopeOf()).toBe('deal.read deal.create')
   })
 
   it('is in the audit log, those of a minute in one entry', async () => {

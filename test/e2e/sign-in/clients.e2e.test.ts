@@ -44,6 +44,7 @@ describeBackends('clients', (openBackend) => {
       resourceServers: ['deals'],
       needsRight: null,
       requirePkce: true,
+      mode: 'run',
       publicKeyPem: null,
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
       updatedAt: rest.createdAt,
@@ -78,6 +79,7 @@ describeBackends('clients', (openBackend) => {
       [{ redirectUris: [] }, '/redirectUris', 'too-small'],
       [{ postLogoutRedirectUris: ['x'] }, '/postLogoutRedirectUris/0', 'redirect-form'],
       [{ rights: null }, '/rights', 'rights-missing'],
+      [{ rights: null, firstParty: true, mode: 'propose' }, '/rights', 'rights-missing'],
       [{ rights: ['deal.read', 'no.right'] }, '/rights/1', 'unknown-right'],
       [{ needsRight: 'no.right' }, '/needsRight', 'unknown-right'],
       [{ resourceServers: ['none'] }, '/resourceServers/0', 'unknown-resource'],
@@ -109,6 +111,8 @@ describeBackends('clients', (openBackend) => {
     const { updatedAt } = changed.body
     expect(changed.body).toEqual({ ...shown, name: 'after', redirectUris: uris, needsRight: 'deal.read', updatedAt })
     expect((await send(path, { needsRight: null }, 'PATCH')).body.needsRight).toBeNull()
+    expect((await send(path, { mode: 'propose' }, 'PATCH')).body.mode).toBe('propose')
+    expectProblem(await send(path, { mode: 'wait' }, 'PATCH'), 422, 'invalid-value')
     expectProblem(await send(path, { kind: 'public' }, 'PATCH'), 400, 'invalid-body')
     expectProblem(await send(path, { name: 'taken' }, 'PATCH'), 409, 'client-exists')
     const keyed = await send(path, { publicKeyPem }, 'PATCH')

@@ -49,6 +49,7 @@ describeBackends('consent', (openBackend) => {
     expect(page.reply.text).toContain('Ledger &amp; Sons')
     expect(page.reply.text).toContain('Read deals')
     expect(page.reply.text).not.toContain('Hold deals')
+    expect(page.reply.text).not.toContain('until somebody approves them')
     const policy = page.reply.headers.get('content-security-policy')
     expect(policy).toContain("frame-ancestors 'none'")
     const { code = '' } = answerOf(await decide(browser, page, 'allow'))
@@ -65,6 +66,14 @@ describeBackends('consent', (openBackend) => {
     expect(answerOf(silent.page)).toMatchObject({ error: 'consent_required', state: 'the state' })
     const asked = await askFor(browser, { scope: 'openid deal.read', prompt: 'consent' })
     expect(asked.page.url).toContain('/account/authorize?')
+  })
+
+  it('says of an application that proposes that its commands wait', async () => {
+    const proposing = await registerClient(stack, { firstParty: false, rights: ['deal.hold'], mode: 'propose' })
+    const { challenge } = newVerifier()
+    const asked = requestOf(proposing, { code_challenge: challenge, scope: 'openid deal.hold' })
+    const { reply } = await (await signedInBrowser(stack, 'alice')).go(`/oauth/authorize?${asked}`)
+    expect(reply.text).toContain('Its commands wait until somebody approves them.')
   })
 
   it('that is refused is told to the client, and stored nowhere', async () => {

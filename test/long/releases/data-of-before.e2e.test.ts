@@ -25,7 +25,7 @@ const name = `data of servers of ${releasedVersion} that all have stopped`
 const webhooks = '/rest/v1/webhooks'
 
 /** Rights of this release: the role `admin` has them, and a resource server lists them. */
-const newRights = ['client.manage']
+const newRights = ['client.manage', 'proposal.decide']
 
 /** Takes these out of all lists of rights and of names of rights. */
 const withoutNewRights = (data: object): object =>
