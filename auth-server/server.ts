@@ -40,7 +40,7 @@ import type { KeyRing } from './key-ring/key-ring.ts'
 import { createLogins } from './logins/create-logins.ts'
 import { verifyBasic } from './logins/verify-password.ts'
 import { createOAuth, createOAuthSystems } from './oauth/oauth.ts'
-import { createPasswordHashing } from './passwords/password-hashing.ts'
+import { createPasswordHashing, type HashParameters } from './passwords/password-hashing.ts'
 import { createCatalogues } from './principals/catalogue.ts'
 import { FeedReader } from './principals/feed-reader.ts'
 import { PrincipalPublisher } from './principals/principal-publisher.ts'
@@ -71,6 +71,8 @@ export interface AuthResources extends Systems {
   readonly serviceSecrets: readonly string[]
   /** SECRETS_KEY: the first key encrypts, all keys decrypt. */
   readonly secretsKeys: readonly string[]
+  /** The cost of a password's hash; for tests alone. Production has the default, and no setting for it. */
+  readonly hashParameters?: HashParameters
 }
 
 /** An auth server. */
@@ -150,7 +152,7 @@ function createParts(config: AuthConfig, resources: AuthResources) {
   const { database, cache, clock, ids, keyRing, log, metrics } = resources
   const secretsKeys = parseSecretsKeys(resources.secretsKeys.join(','))
   const sealing = createSealing(secretsKeys)
-  const hashing = createPasswordHashing({ concurrency: config.hashConcurrency })
+  const hashing = createPasswordHashing({ concurrency: config.hashConcurrency, parameters: resources.hashParameters })
   const publisher = openPublisher(resources)
   const feedReader = new FeedReader({ database, cache, clock })
   publisher.onChange(() => feedReader.look())

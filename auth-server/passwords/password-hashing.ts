@@ -25,7 +25,7 @@ export type PasswordHashing = ReturnType<typeof createPasswordHashing>
  * Creates the hashing of one process. All logins of the process must share it. Every asynchronous function throws
  * Unavailable(`hashing`) when the queue is full.
  */
-export function createPasswordHashing(options: HashingBounds & { readonly parameters?: HashParameters }) {
+export function createPasswordHashing(options: HashingBounds & { readonly parameters?: HashParameters | undefined }) {
   const parameters = options.parameters ?? defaultHashParameters
   const { memoryKib, passes, lanes } = parameters
   const cost = { memoryCost: memoryKib, timeCost: passes, parallelism: lanes }

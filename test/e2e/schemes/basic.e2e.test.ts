@@ -19,6 +19,7 @@ describeBackends('Basic authentication', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, {
       dealServers: 2,
+      hashing: 'costly',
       environment: { LOGIN_FAILURES_PER_ACCOUNT: '5/600', LOGIN_FAILURES_PER_ADDRESS: '10000/60' },
     })
     admin = (await stack.logIn('admin')).access
@@ -146,6 +147,13 @@ describeBackends('Basic authentication', (openBackend) => {
     const url = `${stack.deal.url}/rest/v1/deals/${id}/hold`
     const held = await curl([...user, ...json, '-X', 'PUT', '-d', '{"reason":"curl says so"}', url])
     expect(held.status).toBe(200)
+  })
+
+  it('costs a hash as OWASP wants it at least', async () => {
+    await newUser()
+    const costs = await stack.database.query<{ cost: string }>(`
+      select distinct split_part(password_hash, '$', 4) as cost from auth.users where password_hash is not null`)
+    expect(costs).toEqual([{ cost: 'm=19456,t=2,p=1' }])
   })
 
   it('keeps bearer calls quick while wrong passwords keep the hashing busy', async () => {

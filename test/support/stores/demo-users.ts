@@ -10,13 +10,14 @@ interface DemoRows {
   readonly rows: string
 }
 
-/** By the keys that seal the Digest secrets among them. */
+/** By what decides on them. */
 const known = new Map<string, DemoRows>()
 
-/** A database with the tables of the auth server, and the keys of its secrets. */
+/** A database with the tables of the auth server. */
 export interface DemoPlace {
   readonly database: Pick<Database, 'query' | 'write'>
-  readonly secretsKeys: string
+  /** What decides on the rows: the keys that seal the Digest secrets among them, and the cost of hashes. */
+  readonly decidedBy: string
 }
 
 /** The steps of an auth server that has not started yet. */
@@ -31,9 +32,9 @@ export interface DemoSteps {
 
 /** Starts an auth server, and gives its database the demo's users. */
 export async function withDemoUsers(place: DemoPlace, { start, publish, create }: DemoSteps): Promise<void> {
-  const { database, secretsKeys } = place
+  const { database, decidedBy } = place
   const before = await counterWithoutUsers(database)
-  const prepared = known.get(secretsKeys)
+  const prepared = known.get(decidedBy)
   if (before !== undefined && before === prepared?.before) {
     await database.write(insertSql, [prepared.rows])
     start()
@@ -42,7 +43,7 @@ export async function withDemoUsers(place: DemoPlace, { start, publish, create }
   }
   start()
   await create()
-  if (before !== undefined) known.set(secretsKeys, { before, rows: await rowsOf(database) })
+  if (before !== undefined) known.set(decidedBy, { before, rows: await rowsOf(database) })
 }
 
 /** The number of the last change; undefined when somebody has created users. */

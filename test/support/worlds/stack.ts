@@ -6,7 +6,7 @@
 import { join } from 'node:path'
 import { readAuthConfig } from '../../../auth-server/config.ts'
 import { openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
-import { createAuthServer } from '../../../auth-server/server.ts'
+import { type AuthResources, createAuthServer } from '../../../auth-server/server.ts'
 import { ensureAnonymous } from '../../../auth-server/users/create-user.ts'
 import { createDemoUsers, demoPassword, newDemoUsers } from '../../../auth-server/wiring/bootstrap.ts'
 import { authConsole } from '../../../console/auth-console.ts'
@@ -94,6 +94,8 @@ export interface StackOptions {
   readonly logLevel?: 'trace' | 'silent'
   /** Requests by `send` do not go through sockets (`in-process.ts`). */
   readonly inProcess?: boolean
+  /** Hashes cost as much as in production, for suites about that. In all others they would only take time. */
+  readonly hashing?: 'costly'
   /** Times and sizes of event streams other than the usual ones. */
   readonly eventStreams?: Partial<EventStreamsOptions>
   /** Times and sizes of webhooks other than the usual ones. */
@@ -112,6 +114,7 @@ export interface Common {
   readonly eventStreams?: Partial<EventStreamsOptions>
   readonly webhooks?: WebhookTuning
   readonly inProcess?: boolean
+  readonly hashing?: Pick<AuthResources, 'hashParameters'>
 }
 
 /** A server that runs. */
@@ -130,6 +133,8 @@ const atOnce = { lastRequestMs: 0, graceMs: 1_000 }
 const root = join(import.meta.dirname, '../../..')
 const serviceSecret = 'service secret of the tests with 32 characters or more'
 const secretsKey = Buffer.alloc(32, 7).toString('base64url')
+
+const cheapHashing: Pick<AuthResources, 'hashParameters'> = { hashParameters: { memoryKib: 64, passes: 1, lanes: 1 } }
 
 /** The password of a demo user. */
 export const passwordOf = demoPassword
@@ -165,6 +170,7 @@ export async function openStack(openBackend: OpenBackend, options: StackOptions 
     eventStreams: options.eventStreams ?? {},
     webhooks: options.webhooks ?? {},
     inProcess: options.inProcess ?? false,
+    hashing: options.hashing === 'costly' ? {} : cheapHashing,
   }
   const database = backend.openDatabase()
   undo.push(() => database.close())
@@ -224,7 +230,7 @@ export interface StartedAuthServer extends StartedServer {
 
 /** Starts one auth server, and makes the demo's users when they are not there. */
 export async function startAuthServer(common: Common): Promise<StartedAuthServer> {
-  const { backend, clock, log, environment } = common
+  const { backend, clock, log, environment, hashing = cheapHashing } = common
   const { config, problems } = readAuthConfig(backend.mode, environment)
   if (problems.length > 0) throw new Error(JSON.stringify(problems))
   const keyRing = await openKeyRing({ directory: config.keysDir, passphrase: undefined }, log)
@@ -255,11 +261,12 @@ export async function startAuthServer(common: Common): Promise<StartedAuthServer
     keyRing,
     console: authConsole,
     ...secrets,
+    ...hashing,
   })
   await server.prepare()
   const users = newDemoUsers(ids).map((user) => ({ ...user, digestSecret: digestSecretOf(user.username) }))
   await withDemoUsers(
-    { database, secretsKeys: secrets.secretsKeys.join() },
+    { database, decidedBy: JSON.stringify([secrets.secretsKeys, hashing]) },
     {
       start: server.start,
       publish: () => server.digestSecrets.renew('dave', digestSecretOf('dave')),
