@@ -15,6 +15,7 @@ import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
 import { createSessionCookie } from '../shared/protocol/authentication/session/session-cookie.ts'
 import { reportUses } from '../shared/protocol/authentication/signed-request/report-uses.ts'
+import { problemsOf } from '../shared/protocol/problems/catalogue.ts'
 import { createLoginThrottle } from '../shared/server/login-throttle/count-attempts.ts'
 import { observeServer } from '../shared/server/metrics/server-metrics.ts'
 import type { AuthConsoleServer, Console } from '../shared/server/pages/console.ts'
@@ -34,7 +35,6 @@ import { createInternalRoutes } from './http/internal/index.ts'
 import { createInternalNonces } from './http/internal/nonces.ts'
 import { createServiceOf } from './http/internal/service-of.ts'
 import { isForScripts } from './http/oauth/index.ts'
-import { createAuthProblems } from './http/problems.ts'
 import type { AuthServices } from './http/services/auth-services.ts'
 import type { KeyRing } from './key-ring/key-ring.ts'
 import { createLogins } from './logins/create-logins.ts'
@@ -242,7 +242,7 @@ function internalRoutesOf(config: AuthConfig, resources: AuthResources, parts: P
   const { publisher, logins, audit, services } = parts
   const nonces = { cache: config.redisUrl === undefined ? undefined : cache, clock }
   const history = createKnownHistory(database)
-  const problems: ProblemTable = createAuthProblems(config.expiredTokenStatus)
+  const problems: ProblemTable = problemsOf('auth', config.expiredTokenStatus)
   return createInternalRoutes({
     ...parts,
     secrets,

@@ -18,6 +18,7 @@ import type { Log } from '../../shared/platform/log/log.ts'
 import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
 import { requireRights } from '../../shared/protocol/authentication/authenticate.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
+import { problemsOf } from '../../shared/protocol/problems/catalogue.ts'
 import { createEndpointPipeline, type EndpointPipelinePorts } from '../../shared/server/endpoints/pipeline.ts'
 import { routeOf } from '../../shared/server/endpoints/routes.ts'
 import type { AuthConsoleServer, Console } from '../../shared/server/pages/console.ts'
@@ -28,7 +29,6 @@ import { createEndpoints } from './endpoints/index.ts'
 import { oauthEndpoints } from './oauth/index.ts'
 import { oauthProblemForm } from './oauth/oauth-responses.ts'
 import { authOpenApiRoutes } from './openapi.ts'
-import { createAuthProblems } from './problems.ts'
 import type { AuthServices } from './services/auth-services.ts'
 
 /** The settings that the application reads. */
@@ -68,7 +68,7 @@ export function createAuthApp(settings: AuthAppSettings, ports: AuthAppPorts) {
   const { schemes, publicOrigin: origin, transport } = settings
   // Caches must not store responses: many carry a credential (RFC 6749 §5.1).
   const run = createEndpointPipeline({ ...ports.pipeline, requireRights, headers: noStore })
-  const problems = createAuthProblems(settings.expiredTokenStatus)
+  const problems = problemsOf('auth', settings.expiredTokenStatus)
   const serves = { keySigned: schemes.includes('key-signed'), session: schemes.includes('session') }
   const endpoints = [
     ...createEndpoints(serves, ports.services),

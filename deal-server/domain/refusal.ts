@@ -1,6 +1,6 @@
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 
-/** The reasons why a deal does not allow a use case. `http/problems.ts` has the HTTP status of each code. */
+/** The reasons why a deal does not allow a use case. `shared/protocol/problems` has the HTTP status of each code. */
 export type DealRefusalCode =
   | 'date-out-of-range'
   | 'deal-closed'

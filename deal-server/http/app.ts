@@ -7,18 +7,23 @@ import { createLists } from '../../shared/platform/http/pagination/lists.ts'
 import { createAnswerByRoute, createApp, type Route } from '../../shared/platform/http/server/routes.ts'
 import type { TransportSettings } from '../../shared/platform/http/transport.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
-import { problemDocument } from '../../shared/platform/problems/problem-document.ts'
+import {
+  type ProblemEntry,
+  type ProblemTable,
+  problemDocument,
+} from '../../shared/platform/problems/problem-document.ts'
 import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
+import { problemsOf } from '../../shared/protocol/problems/catalogue.ts'
 import { createEndpointPipeline } from '../../shared/server/endpoints/pipeline.ts'
 import { routeOf } from '../../shared/server/endpoints/routes.ts'
 import type { ConsoleServer } from '../../shared/server/pages/console.ts'
 import { refuseElsewhere } from '../../shared/server/pages/elsewhere.ts'
 import { requireAnyWidth } from '../commands/require-any-width.ts'
+import type { DealRefusalCode } from '../domain/refusal.ts'
 import { commands } from '../use-cases/index.ts'
 import { dealOpenApiRoutes } from './openapi/document.ts'
 import { authenticateOnce, createPipeline } from './pipeline.ts'
-import { createDealProblems } from './problems.ts'
 import { createDescribeFailure } from './representations/line-problems.ts'
 import type { DealServices } from './services/deal-services.ts'
 import { styleRoutes } from './styles/index.ts'
@@ -38,7 +43,8 @@ interface DealAppSettings {
 export function createDealApp(settings: DealAppSettings, services: DealServices) {
   const { clock, ids, log, openRoutes, authenticate, refuseCrossSite, observe, cors, tracing } = services
   const pipeline = createPipeline(services)
-  const problems = createDealProblems(settings.expiredTokenStatus)
+  // A code of the domain without an entry does not compile.
+  const problems: ProblemTable & Record<DealRefusalCode, ProblemEntry> = problemsOf('deal', settings.expiredTokenStatus)
   const lists = createLists({ origin: settings.publicOrigin, cursors: services.cursors })
   const ofStyles = styleRoutes(commands, {
     requirePrecondition: settings.requirePrecondition,

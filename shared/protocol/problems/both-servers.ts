@@ -385,6 +385,3 @@ export const sharedProblems = {
   ...accountProblems,
   ...serverProblems,
 } satisfies PlatformProblems
-
-/** One of these codes. */
-export type SharedProblemCode = keyof typeof sharedProblems

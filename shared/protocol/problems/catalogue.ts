@@ -1,7 +1,4 @@
-/**
- * All problem codes of both servers with their explanations: either server can explain every code. The table of each
- * server (`http/problems.ts`) ensures that every code it uses has an entry here.
- */
+/** All problem codes of both servers with their explanations: either server can explain every code. */
 import type { ProblemEntry } from '../../platform/problems/problem-document.ts'
 import { authProblems } from './auth-server.ts'
 import { sharedProblems } from './both-servers.ts'
@@ -16,6 +13,15 @@ export interface ExplainedProblem extends ProblemEntry {
   /** The servers that use the code. */
   readonly servers: readonly ServerName[]
 }
+
+const ownProblems = { auth: authProblems, deal: dealProblems }
+
+/** The table of a server, with the status that the operator chose for expired tokens (EXPIRED_TOKEN_STATUS). */
+export const problemsOf = <Server extends ServerName>(server: Server, expiredTokenStatus: number) => ({
+  ...sharedProblems,
+  ...ownProblems[server],
+  'token-expired': { ...sharedProblems['token-expired'], status: expiredTokenStatus },
+})
 
 const explain = (entries: Readonly<Record<string, ProblemEntry>>, servers: readonly ServerName[]): ExplainedProblem[] =>
   Object.entries(entries).map(([code, entry]) => ({ code, ...entry, servers }))

@@ -1,7 +1,5 @@
 import { expect, it } from 'vitest'
-import { createAuthProblems } from '../../../../auth-server/http/problems.ts'
-import { createDealProblems } from '../../../../deal-server/http/problems.ts'
-import { explainedProblems, type ServerName } from '../../../../shared/protocol/problems/catalogue.ts'
+import { explainedProblems, problemsOf, type ServerName } from '../../../../shared/protocol/problems/catalogue.ts'
 
 const catalogue = explainedProblems(400)
 
@@ -13,8 +11,8 @@ const tableOf = (server: ServerName) =>
   )
 
 it('explains exactly the codes that each server answers with', () => {
-  expect(tableOf('auth')).toEqual(createAuthProblems(400))
-  expect(tableOf('deal')).toEqual(createDealProblems(400))
+  expect(tableOf('auth')).toEqual(problemsOf('auth', 400))
+  expect(tableOf('deal')).toEqual(problemsOf('deal', 400))
 })
 
 it('has each code once', () => {
@@ -32,6 +30,6 @@ it('shows the status that the operator chose for expired tokens, as the tables d
   const statusIn = (expiredTokenStatus: number) =>
     explainedProblems(expiredTokenStatus).find(({ code }) => code === 'token-expired')?.status
   expect([statusIn(400), statusIn(401)]).toEqual([400, 401])
-  expect(createAuthProblems(401)['token-expired'].status).toBe(401)
-  expect(createDealProblems(401)['token-expired'].status).toBe(401)
+  expect(problemsOf('auth', 401)['token-expired'].status).toBe(401)
+  expect(problemsOf('deal', 401)['token-expired'].status).toBe(401)
 })
