@@ -49,7 +49,11 @@ export interface InternalEndpoint<
 }
 
 /** Defines the endpoint of an exchange. */
-export const defineInternalEndpoint = <const Path extends string, Request extends Form, Response extends Form>(
+export const defineInternalEndpoint = <
+  const Path extends string,
+  Request extends Form = undefined,
+  Response extends Form = undefined,
+>(
   exchange: Exchange<Path, Request, Response>,
   handle: InternalEndpoint<Path, Request, Response>['handle'],
 ): InternalEndpoint => ({ exchange, handle })

@@ -39,7 +39,6 @@ export const apiKeyExchange = defineExchange({
   method: 'GET',
   path: '/api-keys/:id',
   openTo: 'all',
-  requestBody: undefined,
   responseBody: internalApiKeySchema,
 })
 
@@ -48,6 +47,4 @@ export const apiKeyUsedExchange = defineExchange({
   method: 'POST',
   path: '/api-keys/:id/used',
   openTo: 'all',
-  requestBody: undefined,
-  responseBody: undefined,
 })

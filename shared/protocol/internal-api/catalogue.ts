@@ -7,6 +7,5 @@ export const catalogueExchange = defineExchange({
   method: 'GET',
   path: '/catalogue',
   openTo: 'all',
-  requestBody: undefined,
   responseBody: catalogueSchema,
 })

@@ -22,5 +22,4 @@ export const declaredRightsExchange = defineExchange({
   method: 'POST',
   path: '/declared-rights',
   requestBody: z.object({ rights: z.array(rightSchema).min(1).max(500).refine(isDistinct, 'Expected each name once') }),
-  responseBody: undefined,
 })

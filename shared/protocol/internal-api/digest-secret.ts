@@ -9,7 +9,6 @@ export const digestSecretPurpose = (userId: string): string => `digest-secret ${
 export const digestSecretExchange = defineExchange({
   method: 'GET',
   path: '/digest-secrets',
-  requestBody: undefined,
   responseBody: z.object({
     username: z.string(),
     userId: z.string(),

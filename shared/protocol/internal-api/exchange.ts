@@ -22,16 +22,14 @@ export interface Exchange<
   readonly path: Path
   /** Who may ask. Left out: the pair alone, which knows SERVICE_SECRET. */
   readonly openTo?: OpenTo
-  /** The body of the request; undefined: none. */
-  readonly requestBody: RequestBody
-  /** The body of 200; undefined: the answer is 204. */
-  readonly responseBody: ResponseBody
+  /** The body of the request, if it has one. */
+  readonly requestBody?: RequestBody
+  /** The body of 200; without it, the answer is 204. */
+  readonly responseBody?: ResponseBody
 }
 
 /** An exchange, with the types of its members. */
-export const defineExchange = <const Path extends string, RequestBody extends Form, ResponseBody extends Form>(
-  exchange: Exchange<Path, RequestBody, ResponseBody>,
-): Exchange<Path, RequestBody, ResponseBody> => exchange
+export const defineExchange = <const Defined extends Exchange>(exchange: Defined): Defined => exchange
 
 /** What fills an exchange in. */
 export interface Asked<Path extends string, RequestBody extends Form> {
@@ -41,7 +39,7 @@ export interface Asked<Path extends string, RequestBody extends Form> {
 }
 
 /** The requestBody as it is sent: method, path and query behind `/internal` with everything encoded, body. */
-export function questionOf<Path extends string, RequestBody extends Form>(
+export function questionOf<Path extends string, RequestBody extends Form = undefined>(
   { method, path }: Exchange<Path, RequestBody>,
   asked: Asked<Path, RequestBody>,
 ) {

@@ -17,8 +17,6 @@ export const feedStreamExchange = defineExchange({
   method: 'GET',
   path: '/feed/changes',
   openTo: 'all',
-  requestBody: undefined,
-  responseBody: undefined,
 })
 
 /** From where a stream begins. */

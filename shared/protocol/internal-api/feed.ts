@@ -8,6 +8,5 @@ export const feedExchange = defineExchange({
   method: 'GET',
   path: '/feed',
   openTo: 'all',
-  requestBody: undefined,
   responseBody: z.object({ instanceId: instanceIdSchema }),
 })

@@ -29,5 +29,4 @@ export const limitRefusalsExchange = defineExchange({
   method: 'POST',
   path: '/limit-refusals',
   requestBody: z.object({ refusals: z.array(limitRefusalSchema).min(1).max(maxRefusalsAtOnce) }),
-  responseBody: undefined,
 })

@@ -7,6 +7,5 @@ export const principalExchange = defineExchange({
   method: 'GET',
   path: '/principals/:username',
   openTo: 'all',
-  requestBody: undefined,
   responseBody: storedPrincipalSchema,
 })

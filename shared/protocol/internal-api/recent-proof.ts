@@ -25,5 +25,4 @@ export const recentProofExchange = defineExchange({
     proofSealed: z.string().max(16_384),
     clientAddress: z.string(),
   }),
-  responseBody: undefined,
 })

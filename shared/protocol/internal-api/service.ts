@@ -37,6 +37,5 @@ export const serviceExchange = defineExchange({
   method: 'GET',
   path: '/service',
   openTo: 'services',
-  requestBody: undefined,
   responseBody: serviceDescriptionSchema,
 })

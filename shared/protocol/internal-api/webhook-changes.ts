@@ -41,5 +41,4 @@ export const webhookChangesExchange = defineExchange({
   method: 'POST',
   path: '/webhook-changes',
   requestBody: z.object({ changes: z.array(changeSchema).min(1).max(maxChangesAtOnce) }),
-  responseBody: undefined,
 })

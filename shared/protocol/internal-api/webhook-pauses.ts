@@ -18,5 +18,4 @@ export const webhookPausesExchange = defineExchange({
   method: 'POST',
   path: '/webhook-pauses',
   requestBody: z.object({ pauses: z.array(pauseSchema).min(1).max(100) }),
-  responseBody: undefined,
 })
