@@ -1,6 +1,6 @@
 /** Bodies of answers as people read them. */
 import { printable } from '../../shared/platform/terminal/printable.ts'
-import { columns, fields } from '../terminal/tables.ts'
+import { columns, fields } from '../../shared/platform/terminal/tables.ts'
 
 type Members = Readonly<Record<string, unknown>>
 

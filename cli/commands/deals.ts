@@ -3,8 +3,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { DealComponents, DealPaths } from '../../client/src/index.ts'
 import { printable } from '../../shared/platform/terminal/printable.ts'
 import type { Report } from '../../shared/platform/terminal/report.ts'
+import { columns, fields } from '../../shared/platform/terminal/tables.ts'
 import type { CallerPorts } from '../context/ports.ts'
-import { columns, fields } from '../terminal/tables.ts'
 
 type Schemas = DealComponents['schemas']
 type ListQuery = NonNullable<DealPaths['/rest/v1/deals']['get']['parameters']['query']>

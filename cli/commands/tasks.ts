@@ -2,8 +2,8 @@
 import type { Command } from 'commander'
 import { type DealComponents, isProblem, type Keyhold } from '../../client/src/index.ts'
 import type { Report } from '../../shared/platform/terminal/report.ts'
+import { columns } from '../../shared/platform/terminal/tables.ts'
 import type { CallerPorts } from '../context/ports.ts'
-import { columns } from '../terminal/tables.ts'
 
 type Task = DealComponents['schemas']['AssignedTask']
 

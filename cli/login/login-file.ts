@@ -3,12 +3,12 @@
  * process at a time changes it.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import * as z from 'zod'
 import type { TokenStore } from '../../client/src/index.ts'
-import { placeOf } from '../../shared/platform/files/whole-file.ts'
+import { placeOf, writeTextWhole } from '../../shared/platform/files/whole-file.ts'
 import { FolderLocked, lockFolder } from '../../shared/platform/process/folder-lock.ts'
 import { OperationError, OperationFailed } from '../../shared/platform/terminal/report.ts'
 
@@ -49,7 +49,7 @@ export function openLoginFile(folder: string, profile: string): LoginFile {
     read: () => readLogin(file),
     write: async (login) => {
       if (login === undefined) await rm(file, { force: true })
-      else await writeWhole(await placeOf(file), `${JSON.stringify(login, null, 2)}\n`)
+      else await writeLogin(await placeOf(file), `${JSON.stringify(login, null, 2)}\n`)
     },
     exclusively: async (work) => {
       const release = await lock(own)
@@ -72,23 +72,11 @@ async function readLogin(file: string): Promise<KeptLogin | undefined> {
 }
 
 /** The mode is that of a new file: a login is for its owner, whatever was there. */
-async function writeWhole(file: string, text: string): Promise<void> {
+async function writeLogin(file: string, text: string): Promise<void> {
   const folder = dirname(file)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const draft = join(folder, `draft.${randomUUID()}`)
-  try {
-    const handle = await open(draft, 'wx', 0o600)
-    try {
-      await handle.writeFile(text)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await rename(draft, file)
-  } catch (error) {
-    await rm(draft, { force: true })
-    throw error
-  }
+  await writeTextWhole(file, text, { mode: 0o600, draft, isAlwaysNew: true })
 }
 
 async function lock(folder: string): Promise<() => Promise<void>> {

@@ -4,6 +4,7 @@ import { readFile, rm } from 'node:fs/promises'
 import * as z from 'zod'
 import { systemClock } from '../../shared/platform/clock.ts'
 import { placeOf, writeTextWhole } from '../../shared/platform/files/whole-file.ts'
+import { readStored } from '../../shared/platform/json.ts'
 
 const schema = z.object({
   /** Stands for the content of the file. */
@@ -49,8 +50,7 @@ export function openCheckpoint(path: string | undefined): Checkpoint {
   const draft = `${path}.${randomUUID()}.new`
   return {
     load: async (key) => {
-      const text = await readFile(path, 'utf8').catch(() => '')
-      const state = stateIn(text)
+      const state = readStored(schema, await readFile(path, 'utf8').catch(() => ''))
       return state?.key === key ? state : undefined
     },
     save: async (state, isLast = false) => {
@@ -61,13 +61,5 @@ export function openCheckpoint(path: string | undefined): Checkpoint {
       await writeTextWhole(await placeOf(path), `${JSON.stringify(state)}\n`, { draft })
     },
     remove: () => rm(path, { force: true }),
-  }
-}
-
-function stateIn(text: string): ImportState | undefined {
-  try {
-    return schema.safeParse(JSON.parse(text)).data
-  } catch {
-    return undefined
   }
 }

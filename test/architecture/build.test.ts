@@ -59,7 +59,7 @@ it('loads nothing in production that is not in the image', () => {
 it('installs for `npm start`, which compiles all programs, what the command line for callers is made of', () => {
   const files = source.filter(({ path }) => /^(cli|client\/src)\//.test(path))
   const packages = files.flatMap(({ imports }) => imports).filter((name) => !/^node:|\//.test(name))
-  expect(packages).toEqual(expect.arrayContaining(['openapi-fetch', 'commander', 'cli-table3']))
+  expect(packages).toEqual(expect.arrayContaining(['openapi-fetch', 'commander', 'cli-progress']))
   expect(packages.filter((name) => !inImage.includes(name))).toEqual([])
 })
 

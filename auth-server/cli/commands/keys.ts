@@ -3,7 +3,8 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
-import { duration, type Report, type ReportAction, table } from '../../../shared/platform/terminal/report.ts'
+import { duration, type Report, type ReportAction } from '../../../shared/platform/terminal/report.ts'
+import { columns } from '../../../shared/platform/terminal/tables.ts'
 import { isVisible, lineBreaking } from '../../../shared/platform/visible-text.ts'
 import { type KeyEntry, type KeyUse, keyRingFileName, keyUses } from '../../key-ring/keyring-file.ts'
 import { nextSteps, type Step, stepFor } from '../../key-ring/life-cycle.ts'
@@ -105,7 +106,7 @@ async function showStatus(operation: KeyRingOperation): Promise<Report> {
   const shown = ring.keys.filter(({ state }) => state !== 'removed')
   const rows = shown.map((key) => [key.use, key.state, key.kid, ageOf(key, now), stepOf(key, steps, now)])
   const json = ring.keys.map(({ file: _file, ...key }) => ({ ...key, next: stepFor(key, steps) ?? null }))
-  return { json, text: table(['USE', 'STATE', 'KID', 'SINCE', 'NEXT STEP'], rows) }
+  return { json, text: columns(['USE', 'STATE', 'KID', 'SINCE', 'NEXT STEP'], rows) }
 }
 
 const ageOf = (key: KeyEntry, now: number): string =>

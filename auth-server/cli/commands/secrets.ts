@@ -3,7 +3,8 @@ import { Argument, type Command } from 'commander'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import type { IdSource } from '../../../shared/platform/ids.ts'
 import { withProgress } from '../../../shared/platform/terminal/progress.ts'
-import { type Report, table } from '../../../shared/platform/terminal/report.ts'
+import type { Report } from '../../../shared/platform/terminal/report.ts'
+import { columns } from '../../../shared/platform/terminal/tables.ts'
 import type { AuthData } from '../offline/auth-data.ts'
 import type { OpsSystems } from '../offline/ops-systems.ts'
 import { withExample, withText } from '../terminal/help.ts'
@@ -72,6 +73,6 @@ async function reencryptAll(data: AuthData, { clock, operator }: OpsSystems): Pr
     : 'Some are still sealed under another key than the first: use the new key first on every auth server, then run\n' +
       'this again. Unreadable ones were sealed under a key that SECRETS_KEY does not hold: put it second, or let\n' +
       'their owners replace them.'
-  const text = `${table(['SEALED', 'RESEALED', 'UNREADABLE', 'LEFT'], rows)}\n${verdict}`
+  const text = `${columns(['SEALED', 'RESEALED', 'UNREADABLE', 'LEFT'], rows)}\n${verdict}`
   return { json: { done, complete: isComplete, neededUntil }, text, exitCode: isComplete ? 0 : 1 }
 }

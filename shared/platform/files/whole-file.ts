@@ -10,6 +10,8 @@ interface WholeFileOptions {
   readonly mode?: number
   /** The path until the file is whole; `PATH.part` when left out. */
   readonly draft?: string
+  /** True: what is there goes, whatever it is, with its mode. */
+  readonly isAlwaysNew?: boolean
 }
 
 /**
@@ -20,9 +22,9 @@ interface WholeFileOptions {
 export async function writeWhole(
   path: string,
   write: (target: Writable) => Promise<unknown>,
-  { mode, draft = `${path}.part` }: WholeFileOptions = {},
+  { mode, draft = `${path}.part`, isAlwaysNew = false }: WholeFileOptions = {},
 ): Promise<void> {
-  const found = await entryAt(path)
+  const found = isAlwaysNew ? undefined : await entryAt(path)
   if (found && !isOwnFile(found)) {
     await write(createWriteStream(path))
     return

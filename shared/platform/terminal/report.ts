@@ -30,18 +30,6 @@ export type ReportAction = <Parameters extends unknown[]>(
   work: (...parameters: Parameters) => Promise<Report>,
 ) => (...parameters: Parameters) => Promise<void>
 
-/** Formats rows as aligned columns below their titles. */
-export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [titles, ...rows]
-  const widths = titles.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
-  const line = (row: readonly string[]) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd()
-  return all.map(line).join('\n')
-}
-
 /** Formats a duration: `3 d 4 h`, `12 min`, `40 s`. */
 export function duration(milliseconds: number): string {
   const seconds = Math.round(Math.abs(milliseconds) / 1000)

@@ -1,6 +1,6 @@
 /** Tables for people. */
 import Table from 'cli-table3'
-import { printable } from '../../shared/platform/terminal/printable.ts'
+import { printable } from './printable.ts'
 
 const none = { top: '', 'top-mid': '', 'top-left': '', 'top-right': '', bottom: '', 'bottom-mid': '' }
 const plain = {
@@ -16,9 +16,10 @@ const plain = {
   middle: '  ',
 }
 
+const style = { head: [], border: [], 'padding-left': 0, 'padding-right': 0 }
+
 /** Rows as aligned columns below their titles. Wide characters count as two columns. */
 export function columns(titles: readonly string[], rows: readonly (readonly string[])[]): string {
-  const style = { head: [], border: [], 'padding-left': 0, 'padding-right': 0 }
   const table = new Table({ head: titles.map(printable), chars: plain, style })
   table.push(...rows.map((row) => row.map(printable)))
   return withoutBlanks(table.toString())
@@ -26,7 +27,6 @@ export function columns(titles: readonly string[], rows: readonly (readonly stri
 
 /** Names and values, a line each. */
 export function fields(values: readonly (readonly [name: string, value: string])[]): string {
-  const style = { head: [], border: [], 'padding-left': 0, 'padding-right': 0 }
   const table = new Table({ chars: plain, style })
   table.push(...values.map(([name, value]) => [printable(name), printable(value)]))
   return withoutBlanks(table.toString())
