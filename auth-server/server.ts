@@ -24,6 +24,7 @@ import { storeSecondFactorRoles } from './access/change-catalogue.ts'
 import { createResourceServers, storeOwnAudience } from './access/resource-servers.ts'
 import { createRoles } from './access/roles.ts'
 import { createApiKeys } from './api-keys/api-keys.ts'
+import { createKnownKeys } from './api-keys/known-keys.ts'
 import { recordRefusals, recordWebhookChanges, recordWebhookPauses } from './audit/audit.ts'
 import { createChainedLog } from './audit/chained-log.ts'
 import { readEntries } from './audit/read-entries.ts'
@@ -43,6 +44,7 @@ import { createOAuth, createOAuthSystems } from './oauth/oauth.ts'
 import { createPasswordHashing, type HashParameters } from './passwords/password-hashing.ts'
 import { createCatalogues } from './principals/catalogue.ts'
 import { FeedReader } from './principals/feed-reader.ts'
+import { createOwnPrincipals } from './principals/own-feed.ts'
 import { PrincipalPublisher } from './principals/principal-publisher.ts'
 import { createPrincipalReader } from './principals/principal-reader.ts'
 import { createSecondFactors } from './second-factors/create-second-factors.ts'
@@ -84,7 +86,7 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
   const resources = { ...given, database: tracing?.database(given.database) ?? given.database }
   const { clock, ids, log, metrics } = resources
   const parts = createParts(config, resources)
-  const { publisher, audit, users, apiKeys, digestSecrets, hashing } = parts
+  const { publisher, audit, users, apiKeys, digestSecrets, hashing, ownPrincipals } = parts
   const housekeeping = createAuthHousekeeping(resources)
   const dependencies = dependenciesOf(parts)
   observeServer(metrics, 'auth', { dependencies, housekeeping, hashing: () => hashing.withPermit.load() })
@@ -109,8 +111,10 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
     observe: observeAll(resources, parts.services),
     trace: tracing?.traceRequest,
   })
+  let unfollow: (() => void) | undefined
   const start = () => {
     publisher.start()
+    unfollow ??= ownPrincipals.follow()
     audit.start()
     housekeeping.start()
     keyOperations.start()
@@ -119,6 +123,7 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
     await housekeeping.stop()
     await keyOperations.stop()
     await audit.stop()
+    unfollow?.()
     await publisher.stop()
   }
   const prepare = async () => {
@@ -181,6 +186,8 @@ function createParts(config: AuthConfig, resources: AuthResources) {
     publicOrigins,
   }
   const secondFactors = createSecondFactors(systems)
+  const ownPrincipals = createOwnPrincipals({ ...systems, feedReader })
+  const apiKeys = createApiKeys(config, systems)
   return {
     ...systems,
     secretsKeys,
@@ -195,7 +202,9 @@ function createParts(config: AuthConfig, resources: AuthResources) {
     digestSecrets: createDigestSecrets(systems),
     services: createServices(config, systems),
     clients: createClients(config, systems),
-    apiKeys: createApiKeys(config, systems),
+    apiKeys,
+    ownPrincipals,
+    knownKeys: createKnownKeys(apiKeys, { principals: ownPrincipals, clock }),
     logins: countLogins(metrics, createLogins(config, { ...systems, ...tokens, secondFactors })),
     principal: principals.record,
     inCatalogue: principals.inCatalogue,

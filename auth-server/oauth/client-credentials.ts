@@ -27,7 +27,8 @@ export interface TokenRequest {
  * Issues an access token of an API key, for the owner of the key (RFC 6749 §4.4). The token is revoked with the key,
  * whose id is its `sid`. A logout everywhere revokes it too, because it raises the owner's credential generation; the
  * key itself stays and can get another token. The token never has more rights than the key. `scope` narrows them
- * further. The audit entry is stored before the token is signed.
+ * further. The token is signed while its expiry and its audit entry are stored, and answered when they are: the same
+ * statement finds a key that another server has revoked a moment ago.
  *
  * @throws OAuthError `invalid_scope`; `invalid_client` when the key has been revoked or has expired; Unavailable
  */
@@ -43,17 +44,21 @@ export function createClientCredentialsGrant(systems: OAuthSystems) {
     const keyExpiresAt = key.expiresAt === null ? Number.POSITIVE_INFINITY : unixSeconds(key.expiresAt)
     const expiresAt = Math.min(issuedAt + settings.accessTokenTtlSeconds, keyExpiresAt)
     const entry = { actor: owner.username, action: 'token.issued', target: key.id, scheme }
-    if (expiresAt <= issuedAt || !(await apiKeys.keepForTokens(key.id, expiresAt * 1000, entry))) throw invalidClient()
-    const accessToken = await issueAccessToken({
-      username: owner.username,
-      loginId: key.id,
-      generation: owner.generation,
-      clientId: key.id,
-      audience,
-      issuedAt,
-      expiresAt,
-      rights: requested ?? key.rights ?? undefined,
-    })
+    if (expiresAt <= issuedAt) throw invalidClient()
+    const [isKept, accessToken] = await Promise.all([
+      apiKeys.keepForTokens(key.id, expiresAt * 1000, entry),
+      issueAccessToken({
+        username: owner.username,
+        loginId: key.id,
+        generation: owner.generation,
+        clientId: key.id,
+        audience,
+        issuedAt,
+        expiresAt,
+        rights: requested ?? key.rights ?? undefined,
+      }),
+    ])
+    if (!isKept) throw invalidClient()
     const effectiveScope = (requested ?? allowed).join(' ')
     return {
       access_token: accessToken,

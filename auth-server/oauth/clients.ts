@@ -37,7 +37,7 @@ interface AssertionCredentials {
   readonly assertion: string
 }
 
-/** An authenticated client: an API key, and its owner as the database has it now. */
+/** An authenticated client: an API key, and its owner. */
 export interface Client {
   readonly key: StoredSigningKey
   readonly owner: PrincipalRecord
@@ -63,8 +63,11 @@ interface Accepted {
   readonly pems: readonly (string | null | undefined)[]
 }
 
+/** True when the request proves the client. */
+type Proves = (accepted: Accepted) => Promise<boolean>
+
 /** Finds the client of this id that the request proves. */
-type Find<Found> = (clientId: string, proves: (accepted: Accepted) => Promise<boolean>) => Promise<Found | undefined>
+type Find<Found> = (clientId: string, proves: Proves) => Promise<Found | undefined>
 
 const acceptedOfKey = (key: StoredSigningKey | undefined): Accepted => ({
   isPublic: false,
@@ -83,13 +86,18 @@ const acceptedOfApplication = (client: KnownClient | undefined): Accepted => ({
  * An assertion works once: it is counted first, so that a refusal by a limit does not use it up.
  */
 export function createClientAuthentication(systems: OAuthSystems) {
-  const { apiKeys, clients } = systems
-  const findKey: Find<Client> = async (id, proves) => {
-    const key = await apiKeys.material(id)
+  const { apiKeys, clients, knownKeys } = systems
+  const accepted = async (key: StoredSigningKey | undefined, proves: Proves, ownerOf: OAuthSystems['principal']) => {
     if (!(await proves(acceptedOfKey(key))) || !key) return undefined
-    const owner = await systems.principal(key.username)
+    const owner = await ownerOf(key.username)
     if (owner?.userId !== key.userId) return undefined
     return refusalOf(owner, { generation: undefined, loginId: key.id, tokenId: undefined }) ? undefined : { key, owner }
+  }
+  const findKey: Find<Client> = async (id, proves) => {
+    const known = await knownKeys.find(id)
+    const client = await accepted(known, proves, knownKeys.owner)
+    // Memory may be some moments behind other servers: it accepts, and what it refuses the database decides.
+    return client ?? (known && accepted(await apiKeys.material(id), proves, systems.principal))
   }
   const findApplication: Find<KnownClient> = async (id, proves) => {
     const client = await clients.known(id)

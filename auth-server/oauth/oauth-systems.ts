@@ -3,6 +3,7 @@ import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
 import type { VerifyKeySignedToken } from '../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
 import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
+import type { KnownKeys } from '../api-keys/known-keys.ts'
 import type { Clients } from '../clients/clients.ts'
 import type { Logins } from '../logins/create-logins.ts'
 import type { RefreshTokenFamilies } from '../logins/refresh-token-families.ts'
@@ -30,6 +31,7 @@ export interface OAuthSources extends AuthSystems, Tokens {
   readonly apiKeys: ApiKeys
   readonly catalogues: Catalogues
   readonly clients: Clients
+  readonly knownKeys: KnownKeys
   readonly makeRoom: Logins['makeRoom']
   readonly refreshTokenFamilies: RefreshTokenFamilies
   readonly revokeLogin: RevokeLogin

@@ -151,3 +151,32 @@ interface Row extends Pick<FeedRead, 'counter' | 'catalogueVersion' | 'changes'>
   /** Null on a standby. */
   readonly instanceId: string | null
 }
+
+/** What a follower knows. */
+export interface Known {
+  readonly instanceId: string
+  readonly upTo: number | undefined
+}
+
+/** A line before it is completed. */
+interface Line {
+  readonly changes: Changes
+  readonly end?: { readonly after: number; readonly upTo: number }
+}
+
+/**
+ * The lines that bring a follower from what it knows to what was read. None when the database is older than what it
+ * knows: it was restored from an older backup.
+ */
+export function linesOf({ instanceId, counter, changes, isCut }: FeedRead, known: Known): Line[] {
+  const after = known.instanceId === instanceId ? known.upTo : undefined
+  if (after === undefined) return [{ changes: [], end: { after: counter, upTo: counter } }]
+  if (counter < after) return []
+  const missing = changes.filter(({ version }) => version > after)
+  if (isCut) return [{ changes: [], end: { after: counter, upTo: counter } }]
+  const lines: Line[] = []
+  let at = 0
+  for (; missing.length - at > maxChangesInMessage; at += maxChangesInMessage)
+    lines.push({ changes: missing.slice(at, at + maxChangesInMessage) })
+  return [...lines, { changes: missing.slice(at), end: { after, upTo: counter } }]
+}

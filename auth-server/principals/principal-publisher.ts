@@ -56,7 +56,7 @@ export async function whenPublished<Result>(
 export class PrincipalPublisher {
   readonly #systems: PublisherSystems
   readonly #instanceListeners: (() => void)[] = []
-  readonly #changeListeners: (() => Promise<void>)[] = []
+  readonly #changeListeners: ((changes: Changes) => Promise<void> | void)[] = []
   readonly #lease: PublishLease
   #reloads = new Set<string>()
   #instanceId: string | undefined
@@ -121,7 +121,7 @@ export class PrincipalPublisher {
     let isAnnounced = false
     const isPublished = () => (this.#cursor ?? -1) >= principalVersion
     await within(publishWithinMs, async (isOver) => {
-      const listening = this.#changeListeners.map((listener) => listener())
+      const listening = this.#changeListeners.map((listener) => listener(changes))
       while (!isOver() && !isPublished()) {
         const isDone = await Promise.race([this.publish(), sleep(announceAfterMs, false, { ref: false })])
         if (isDone) continue
@@ -184,8 +184,8 @@ export class PrincipalPublisher {
     this.#instanceListeners.push(listener)
   }
 
-  /** From now on calls `listener` whenever this process has changed a principal. The change waits for it. */
-  onChange(listener: () => Promise<void>): void {
+  /** From now on calls `listener` with each change of this process, which is acknowledged when the listener is done. */
+  onChange(listener: (changes: Changes) => Promise<void> | void): void {
     this.#changeListeners.push(listener)
   }
 

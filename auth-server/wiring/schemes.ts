@@ -23,13 +23,13 @@ import {
   createSignedRequestScheme,
   type SignedRequestPorts,
 } from '../../shared/protocol/authentication/signed-request/signed-request.ts'
-import { signingKeyOf } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { createUsedSignatures } from '../../shared/protocol/authentication/signed-request/used-signatures.ts'
 import { createKeySignedVerifier } from '../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
 import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import { notingRefusals } from '../../shared/server/login-throttle/limit-refusals.ts'
 import { observeAuthentications } from '../../shared/server/metrics/authentication-metrics.ts'
 import type { ApiKeys } from '../api-keys/api-keys.ts'
+import type { KnownKeys } from '../api-keys/known-keys.ts'
 import { recordRefusals } from '../audit/audit.ts'
 import type { KeyRing } from '../key-ring/key-ring.ts'
 import type { KeyUse } from '../key-ring/keyring-file.ts'
@@ -54,7 +54,8 @@ export interface SchemeServices extends AuthSystems {
   readonly logins: { readonly sessions: Sessions }
   readonly tokens: Pick<Tokens, 'verifyAccessToken'>
   readonly keyRing: Pick<KeyRing, 'verificationKeys' | 'reload'>
-  readonly apiKeys: Pick<ApiKeys, 'material' | 'noteUse'>
+  readonly apiKeys: Pick<ApiKeys, 'noteUse'>
+  readonly knownKeys: Pick<KnownKeys, 'find'>
   readonly digestSecrets: Pick<DigestSecrets, 'find'>
   /** All accepted values of SERVICE_SECRET. */
   readonly serviceSecrets: readonly string[]
@@ -128,14 +129,11 @@ const signedRequest = (config: AuthSchemeSettings, services: SchemeServices) => 
 
 /** The scheme of signed requests with the API keys of this server, for requests to this origin. */
 export const createSignedRequests = (
-  { apiKeys, clock, log }: SchemeServices,
+  { apiKeys, knownKeys, clock, log }: SchemeServices,
   place: Pick<SignedRequestPorts, 'ttlSeconds' | 'publicOrigin' | 'audience' | 'demandsAudience' | 'use'>,
 ): Scheme =>
   createSignedRequestScheme({
-    findKey: async (id) => {
-      const material = await apiKeys.material(id)
-      return material && signingKeyOf(material)
-    },
+    findKey: async (id) => (await knownKeys.find(id))?.signing,
     noteUse: reportUses(apiKeys.noteUse, { clock, log }),
     clock,
     ...place,

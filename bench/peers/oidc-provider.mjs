@@ -1,10 +1,11 @@
 /**
- * oidc-provider with access tokens as JWTs, and refresh token rotation. It keeps everything in memory.
- * `node oidc-provider.mjs PORT ALG`, of RS256, ES256 and EdDSA. GET /families?count=N returns the first refresh token
- * of N families.
+ * oidc-provider with access tokens as JWTs, and refresh token rotation. It keeps everything in Redis, as the adapter of
+ * its documentation does. `node oidc-provider.mjs PORT ALG`, of RS256, ES256 and EdDSA. GET /families?count=N returns
+ * the first refresh token of N families.
  */
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
+import { Redis } from 'ioredis'
 import { Provider } from 'oidc-provider'
 
 const [port, alg] = process.argv.slice(2)
@@ -28,7 +29,59 @@ const resourceServer = {
   jwt: { sign: { alg } },
 }
 
+const redis = new Redis(process.env.BENCH_REDIS_URL ?? 'redis://127.0.0.1:6379', {
+  keyPrefix: 'oidc-provider:',
+  enableAutoPipelining: true,
+})
+
+/** What is used once is a hash, so that its use is one more field. */
+const consumable = new Set(['AuthorizationCode', 'RefreshToken', 'DeviceCode', 'BackchannelAuthenticationRequest'])
+
+class RedisAdapter {
+  constructor(name) {
+    this.name = name
+  }
+
+  key(id) {
+    return `${this.name}:${id}`
+  }
+
+  async upsert(id, payload, expiresIn) {
+    const key = this.key(id)
+    const text = JSON.stringify(payload)
+    const multi = redis.multi()
+    if (consumable.has(this.name)) multi.hset(key, { payload: text })
+    else multi.set(key, text)
+    if (expiresIn) multi.expire(key, expiresIn)
+    if (payload.grantId) {
+      const grant = `grant:${payload.grantId}`
+      multi.rpush(grant, key)
+      const ttl = await redis.ttl(grant)
+      if (expiresIn > ttl) multi.expire(grant, expiresIn)
+    }
+    await multi.exec()
+  }
+
+  async find(id) {
+    if (!consumable.has(this.name)) {
+      const text = await redis.get(this.key(id))
+      return text === null ? undefined : JSON.parse(text)
+    }
+    const { payload, ...used } = await redis.hgetall(this.key(id))
+    return payload === undefined ? undefined : { ...used, ...JSON.parse(payload) }
+  }
+
+  async consume(id) {
+    await redis.hset(this.key(id), 'consumed', Math.floor(Date.now() / 1000))
+  }
+
+  async destroy(id) {
+    await redis.del(this.key(id))
+  }
+}
+
 const provider = new Provider(`http://127.0.0.1:${port}`, {
+  adapter: RedisAdapter,
   jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg, kid: 'bench' }] },
   clients: [
     {

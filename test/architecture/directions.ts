@@ -58,7 +58,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
   'auth-server/store': ['shared', '*'],
   'auth-server/tokens': ['auth-server/store', 'shared', '*'],
   'auth-server/audit': ['auth-server/store', 'shared', '*'],
-  'auth-server/principals': ['auth-server/store', 'auth-server/audit', 'shared', '*'],
+  'auth-server/principals': ['auth-server/store', 'auth-server/audit', 'verify/src', 'shared', '*'],
   'auth-server/systems': [
     'auth-server/passwords',
     'auth-server/principals',
@@ -111,6 +111,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     'auth-server/store',
     'auth-server/principals',
     'auth-server/users',
+    'verify/src',
     'shared',
     '*',
   ],

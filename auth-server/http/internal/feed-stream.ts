@@ -8,9 +8,8 @@ import {
   sealFeedLine,
 } from '../../../shared/protocol/internal-api/feed-stream.ts'
 import { catalogueName } from '../../../shared/protocol/principal/catalogue.ts'
-import { maxChangesInMessage } from '../../../shared/protocol/principal/change-feed.ts'
 import type { Announced } from '../../principals/announced-changes.ts'
-import type { FeedRead } from '../../principals/feed-reader.ts'
+import { type FeedRead, type Known, linesOf } from '../../principals/feed-reader.ts'
 import type { Services } from '../../services/services.ts'
 import { defineInternalEndpoint, type InternalEndpoint } from './endpoint.ts'
 import type { InternalClient } from './internal-client.ts'
@@ -49,12 +48,6 @@ const tooMany = (own: number | undefined) =>
       : `The service has ${own} streams of the change feed open here; end one first.`,
     { retryAfterSeconds: 10 },
   )
-
-/** What the deal server knows. */
-interface Known {
-  readonly instanceId: string
-  readonly upTo: number | undefined
-}
 
 const streamChanges = (services: StreamServices, first: Known, client: InternalClient): StreamBody => {
   // Everything that is read later is no older than the request.
@@ -127,29 +120,6 @@ function checkClient(
       () => stream.cut(),
     )
   }
-}
-
-/** A line before it is completed. */
-interface Line {
-  readonly changes: FeedLine['changes']
-  readonly end?: { readonly after: number; readonly upTo: number }
-}
-
-/**
- * The lines that bring a deal server from what it knows to what was read. None when the database is older than what it
- * knows: it was restored from an older backup.
- */
-function linesOf({ instanceId, counter, changes, isCut }: FeedRead, known: Known): Line[] {
-  const after = known.instanceId === instanceId ? known.upTo : undefined
-  if (after === undefined) return [{ changes: [], end: { after: counter, upTo: counter } }]
-  if (counter < after) return []
-  const missing = changes.filter(({ version }) => version > after)
-  if (isCut) return [{ changes: [], end: { after: counter, upTo: counter } }]
-  const lines: Line[] = []
-  let at = 0
-  for (; missing.length - at > maxChangesInMessage; at += maxChangesInMessage)
-    lines.push({ changes: missing.slice(at, at + maxChangesInMessage) })
-  return [...lines, { changes: missing.slice(at), end: { after, upTo: counter } }]
 }
 
 /** What a stream has sent, and when it was opened. */

@@ -127,7 +127,8 @@ async function audienceIn(form: OAuthForm, { audiences }: AuthServices): Promise
 const clientCredentials: Grant = async (request, form, services) => {
   const credentials = readClientCredentials(request, form)
   if (!credentials) throw invalidClient()
-  const ofService = await grantToService(request, { credentials, form }, services)
+  const isKey = services.knownKeys.has(credentials.clientId)
+  const ofService = isKey ? undefined : await grantToService(request, { credentials, form }, services)
   if (ofService) return ofService
   const client = await authenticateAt(request, credentials, services)
   const audience = await audienceIn(form, services)

@@ -7,6 +7,7 @@ import type { SessionCookie } from '../../../shared/protocol/authentication/sess
 import type { ResourceServers } from '../../access/resource-servers.ts'
 import type { Roles } from '../../access/roles.ts'
 import type { ApiKeysForCallers } from '../../api-keys/api-keys.ts'
+import type { KnownKeys } from '../../api-keys/known-keys.ts'
 import type { Audit } from '../../audit/audit.ts'
 import type { AuditPage, AuditPageRequest } from '../../audit/read-entries.ts'
 import type { SignIn } from '../../authorization/sign-in.ts'
@@ -35,6 +36,7 @@ export interface AuthServices extends Logins, OAuth, SignIn {
   readonly digestSecrets: DigestSecrets
   readonly findCredentials: Authentication['findCredentials']
   readonly keyRing: KeyRing
+  readonly knownKeys: KnownKeys
   readonly lists: Lists
   readonly loginThrottle: LoginThrottle
   /** The origin that clients see. */

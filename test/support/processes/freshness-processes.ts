@@ -4,7 +4,9 @@
 import type { InternalEndpoint } from '../../../auth-server/http/internal/endpoint.ts'
 import { feedStreamEndpoint } from '../../../auth-server/http/internal/feed-stream.ts'
 import { FeedReader } from '../../../auth-server/principals/feed-reader.ts'
+import { createOwnFeed, notWithoutDatabaseMs } from '../../../auth-server/principals/own-feed.ts'
 import { PrincipalPublisher } from '../../../auth-server/principals/principal-publisher.ts'
+import { readPrincipal } from '../../../auth-server/principals/principal-record.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { createLog } from '../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
@@ -31,8 +33,21 @@ export interface Surroundings {
 
 const log = createLog({ level: 'silent', format: 'json' })
 
-/** A running auth server. */
-export class AuthProcess {
+/** A server that remembers principal records. */
+export interface Follower {
+  readonly records: { get(username: string): Promise<StoredPrincipal | undefined> | StoredPrincipal | undefined }
+  /** The highest version that was answered for each user. */
+  readonly answered: Map<string, number>
+  /** So many reads are under way. */
+  unanswered: number
+  /** So many records were asked for at auth servers, or in the database. */
+  asked: number
+  /** When it was last asked in vain. */
+  readonly inVainAt: number
+}
+
+/** A running auth server, which follows itself. */
+export class AuthProcess implements Follower {
   readonly cache: SimulatedCacheClient
   readonly database: SimulatedDatabase
   readonly publisher: PrincipalPublisher
@@ -40,6 +55,10 @@ export class AuthProcess {
   readonly feedStream: InternalEndpoint
   /** The digest of the keys that it publishes. */
   publishedKeys = 'the same'
+  readonly records: Follower['records']
+  readonly answered = new Map<string, number>()
+  unanswered = 0
+  asked = 0
 
   constructor(around: Surroundings) {
     this.cache = new SimulatedCacheClient({ ...around, server: around.cacheServer })
@@ -55,6 +74,15 @@ export class AuthProcess {
     this.publisher.start()
     const feedReader = new FeedReader({ database, cache: this.cache, clock: around.time })
     this.publisher.onChange(() => feedReader.look())
+    const { feed, cache, follow } = createOwnFeed({ clock: around.time, log, feedReader, publisher: this.publisher })
+    follow()
+    const ask = (username: string) => {
+      this.asked += 1
+      return readPrincipal({ database, clock: around.time }, username)
+    }
+    const ports = { clock: around.time, cache, feed, parse: parseStoredPrincipal, ask }
+    const followed = new FollowedRecords({ ...ports, recordMaxAgeMs: notWithoutDatabaseMs })
+    this.records = { get: (username) => followed.get(foldUsername(username)) }
     this.feedStream = feedStreamEndpoint({
       feedReader,
       clock: around.time,
@@ -66,6 +94,10 @@ export class AuthProcess {
 
   get alive(): boolean {
     return this.cache.link.alive
+  }
+
+  get inVainAt(): number {
+    return this.database.link.lastFailureAt
   }
 
   /** Ends it where it stands. What it has sent arrives, what it would do next never happens. */
@@ -89,17 +121,13 @@ interface DealOptions {
 }
 
 /** A running deal server; it asks the first of the auth servers that is alive. */
-export class DealProcess {
+export class DealProcess implements Follower {
   readonly cache: SimulatedCacheClient
   readonly authLink: SimulatedLink
   readonly feed: PrincipalFeed
   readonly feedStream: FeedStream
-  readonly records: {
-    get(username: string): Promise<StoredPrincipal | undefined> | StoredPrincipal | undefined
-  }
-  /** The highest version that was answered for each user. */
+  readonly records: Follower['records']
   readonly answered = new Map<string, number>()
-  /** So many records were asked for at auth servers. */
   asked = 0
   /** So many streams were opened. */
   streams = 0
@@ -107,7 +135,6 @@ export class DealProcess {
   isStreamRefused = false
   /** When an auth server answered last that it cannot read its database. */
   toldNothingAt = Number.NEGATIVE_INFINITY
-  /** So many reads are under way. */
   unanswered = 0
 
   constructor(around: Surroundings, options: DealOptions) {
@@ -147,6 +174,10 @@ export class DealProcess {
     this.records = { get: (username) => followed.get(foldUsername(username)) }
     void this.feed.start()
     if (options.streams) this.feedStream.start()
+  }
+
+  get inVainAt(): number {
+    return Math.max(this.authLink.lastFailureAt, this.toldNothingAt)
   }
 
   kill(): void {

@@ -77,6 +77,13 @@ const steps = fc.oneof(
     }),
   },
   {
+    weight: 6,
+    arbitrary: step('readAtAuth', [authPlace, username], (world, at, name) => {
+      const server = world.auth[at]
+      if (server?.alive) void world.read(server, name)
+    }),
+  },
+  {
     weight: 3,
     arbitrary: step('readAcrossChange', [place, shortMs, fc.boolean()], (world, at, ms, forget) => {
       if (forget) world.restartDeal(at)
@@ -154,7 +161,7 @@ const run = fc.record({
   steps: fc.array(fc.tuple(steps, pause), { minLength: 5, maxLength: 60, size: 'max' }),
 })
 
-it('no deal server accepts what an acknowledged change revoked a second ago, and no version goes back', async () => {
+it('no server accepts what an acknowledged change revoked a second ago, and no version goes back', async () => {
   const numRuns = campaign({ short: 30, long: 500 })
   await fc.assert(
     fc.asyncProperty(run, async ({ steps, ...options }) => {

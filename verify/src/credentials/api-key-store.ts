@@ -1,9 +1,12 @@
 /** The API keys that verify signed requests. They come from the auth server and are cached in memory only. */
+
+import type { Clock } from '../../../shared/platform/clock.ts'
 import { openInternally } from '../../../shared/platform/crypto/internal-sealing.ts'
+import { isId } from '../../../shared/platform/ids.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { Traced } from '../../../shared/platform/trace-context.ts'
 import type { Principals } from '../../../shared/protocol/authentication/authenticate.ts'
-import { createCredentialCache } from '../../../shared/protocol/authentication/credential-cache.ts'
+import { createCredentialCache, type OfUser } from '../../../shared/protocol/authentication/credential-cache.ts'
 import { reportUses } from '../../../shared/protocol/authentication/signed-request/report-uses.ts'
 import { type SigningKey, signingKeyOf } from '../../../shared/protocol/authentication/signed-request/signing-key.ts'
 import {
@@ -18,27 +21,47 @@ import type { FollowingSystems } from '../auth-client/auth-client.ts'
 export type ApiKeyStore = ReturnType<typeof createApiKeyStore>
 
 const cacheBounds = { maxEntries: 10_000, maxBytes: 32_000_000 }
-const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** What keys are remembered with. */
+interface RememberedKeys<Key> {
+  readonly principals: Principals
+  readonly clock: Clock
+  /** Reads a key; undefined for an unknown or revoked one. @throws Unavailable */
+  readonly load: (id: string, traceContext: Traced | undefined) => Promise<Key | undefined>
+  /** As that of the cache of credentials. */
+  readonly unknownForMs?: number
+}
+
+/** Remembers keys, each while its owner does not change. */
+export function rememberKeys<Key extends OfUser>({ load, ...ports }: RememberedKeys<Key>) {
+  const held = createCredentialCache<Key>({ ...ports, ...cacheBounds })
+  return {
+    /** The key of this id, if it is known at once. */
+    peek: held.peek,
+    /** The key of this id; undefined for an unknown or revoked key. @throws Unavailable */
+    find: async (id: string, traceContext?: Traced): Promise<Key | undefined> => {
+      if (!isId(id)) return undefined
+      return held.peek(id, traceContext) ?? held.get(id, () => load(id, traceContext), traceContext)
+    },
+  }
+}
 
 /** Makes an empty store. */
 export function createApiKeyStore(systems: FollowingSystems, principals: Principals) {
   const { authClient, clock } = systems
-  const held = createCredentialCache<SigningKey>({ principals, clock, ...cacheBounds })
+  const load = (id: string, traceContext: Traced | undefined) => loadKey(id, systems, traceContext)
+  const { find } = rememberKeys({ principals, clock, load })
   const report = async (id: string) => {
     await authClient.ask(questionOf(apiKeyUsedExchange, { path: { id }, body: undefined }))
   }
   return {
-    /** The key of this id; undefined for an unknown or revoked key. @throws Unavailable */
-    find: async (id: string, traceContext?: Traced): Promise<SigningKey | undefined> => {
-      if (!idForm.test(id)) return undefined
-      return held.peek(id, traceContext) ?? held.get(id, () => load(id, systems, traceContext), traceContext)
-    },
+    find,
     /** Reports to the auth server that the key was used: in the background, at most once a minute for each key. */
     noteUse: reportUses(report, systems),
   }
 }
 
-async function load(
+async function loadKey(
   id: string,
   { authClient, serviceSecret }: FollowingSystems,
   traceContext: Traced | undefined,

@@ -12,12 +12,12 @@ import { createSharedCalls } from '../../../shared/platform/concurrency/share-ca
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import type { Traced } from '../../../shared/platform/trace-context.ts'
 import { type InstanceRecord, principalKey } from '../../../shared/protocol/principal/record.ts'
-import type { FollowingSystems } from '../auth-client/auth-client.ts'
 import { CannotSay } from '../auth-client/cannot-say.ts'
+import type { ServiceSystems } from '../auth-client/service-systems.ts'
 import type { PrincipalFeed } from './principal-feed.ts'
 
 /** What is followed, and how. */
-interface Followed<Stored> extends FollowingSystems {
+interface Followed<Stored> extends Pick<ServiceSystems, 'cache' | 'clock'> {
   readonly feed: PrincipalFeed
   /** RECORD_MAX_AGE in milliseconds. */
   readonly recordMaxAgeMs: number

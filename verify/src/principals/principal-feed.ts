@@ -28,7 +28,8 @@ import {
   seriesChannel,
 } from '../../../shared/protocol/principal/change-feed.ts'
 import { findSuccessor } from '../../../shared/protocol/principal/succession.ts'
-import type { FollowingSystems } from '../auth-client/auth-client.ts'
+import type { AuthClient } from '../auth-client/auth-client.ts'
+import type { ServiceSystems } from '../auth-client/service-systems.ts'
 
 /** How long a minimum version is kept, in milliseconds: much longer than any load takes. */
 const minVersionKeptMs = 60_000
@@ -42,6 +43,11 @@ const streamAfterMs = 400
 /** So long the stream is kept when Redis brings news again, in milliseconds. */
 const streamKeptMs = 5_000
 
+/** What the feed is followed with. */
+interface FeedSystems extends Pick<ServiceSystems, 'cache' | 'clock' | 'log'> {
+  readonly authClient: Pick<AuthClient, 'instanceId'>
+}
+
 /** How messages come. */
 type Way = 'redis' | 'stream'
 
@@ -49,7 +55,7 @@ const never: Readonly<Record<Way, number>> = { redis: Number.NEGATIVE_INFINITY, 
 
 /** The change feed as a deal server follows it. It is not current before it is started. */
 export class PrincipalFeed {
-  readonly #systems: FollowingSystems
+  readonly #systems: FeedSystems
   readonly #minVersions = new Map<string, { version: number; until: number }>()
   readonly #changeListeners: ((foldedUsername: string, version: number) => void)[] = []
   readonly #instanceListeners: (() => void)[] = []
@@ -73,7 +79,7 @@ export class PrincipalFeed {
   #missedAt = Number.NEGATIVE_INFINITY
   #beganAt: number
 
-  constructor(systems: FollowingSystems) {
+  constructor(systems: FeedSystems) {
     this.#systems = systems
     this.#beganAt = systems.clock.monotonic()
   }

@@ -13,13 +13,19 @@ import {
   type StoredPrincipal,
 } from '../../../shared/protocol/principal/record.ts'
 import { rememberRights } from '../../../shared/protocol/principal/with-rights.ts'
-import type { FollowingSystems } from '../auth-client/auth-client.ts'
+import type { AuthClient } from '../auth-client/auth-client.ts'
+import type { ServiceSystems } from '../auth-client/service-systems.ts'
 import { FollowedRecords } from './followed-records.ts'
 import type { PrincipalFeed } from './principal-feed.ts'
 
+/** Who is asked for records that are not known. */
+interface RecordSystems extends Pick<ServiceSystems, 'cache' | 'clock'> {
+  readonly authClient: Pick<AuthClient, 'principal' | 'catalogue'>
+}
+
 /** The records of one deal server. */
 export function createPrincipalRecords(
-  systems: FollowingSystems,
+  systems: RecordSystems,
   feed: PrincipalFeed,
   recordMaxAgeMs: number,
 ): Principals {

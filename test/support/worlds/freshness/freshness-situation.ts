@@ -13,7 +13,7 @@ export type Situation = Awaited<ReturnType<typeof openSituation>>
  * cache.
  */
 export async function openSituation() {
-  const world = new FreshnessWorld({ authServers: 2, dealServers: 1, recordMaxAgeMs, seed: 1 })
+  const world = new FreshnessWorld({ authServers: 2, dealServers: 1, recordMaxAgeMs, seed: 2 })
   const [first, second] = world.auth
   const [deal] = world.deals
   if (!first || !second || !deal) throw new Error('unreachable')

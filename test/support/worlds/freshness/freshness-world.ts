@@ -1,12 +1,11 @@
 /**
- * Auth servers, deal servers, their database and their cache in virtual time, and what the deal servers owe their
- * callers.
+ * Auth servers, deal servers, their database and their cache in virtual time, and what all servers owe their callers.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { type PrincipalFacts, toStoredPrincipal } from '../../../../auth-server/principals/principal-record.ts'
 import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
 import { principalKey, type StoredPrincipal } from '../../../../shared/protocol/principal/record.ts'
-import { AuthProcess, DealProcess, type Surroundings } from '../../processes/freshness-processes.ts'
+import { AuthProcess, DealProcess, type Follower, type Surroundings } from '../../processes/freshness-processes.ts'
 import { SimulatedCacheServer } from './simulated-cache.ts'
 import { SimulatedPrincipals } from './simulated-principals.ts'
 import { useVirtualTime, VirtualTime } from './virtual-time.ts'
@@ -29,7 +28,7 @@ export interface WorldOptions {
 type Change = (before: PrincipalFacts) => Partial<PrincipalFacts>
 
 interface Read {
-  readonly deal: DealProcess
+  readonly server: Follower
   readonly username: string
   readonly startedAt: number
   /** The version that must be answered at least, since its change was acknowledged long enough ago. */
@@ -48,7 +47,7 @@ export class FreshnessWorld {
   readonly violations: string[] = []
   readonly #options: WorldOptions
   readonly #around: Surroundings
-  readonly #acknowledged: { username: string; version: number; at: number }[] = []
+  readonly #acknowledged: { server: AuthProcess; username: string; version: number; at: number }[] = []
 
   constructor(options: WorldOptions) {
     this.#options = options
@@ -84,7 +83,7 @@ export class FreshnessWorld {
       await server.publisher.waitUntilPublished(version, [{ username, version }])
       if (!server.alive) return false
       const at = this.time.monotonic()
-      this.#acknowledged.push({ username, version, at })
+      this.#acknowledged.push({ server, username, version, at })
       const cached = this.cacheServer.versionOf(principalKey(this.principals.instanceId, username))
       const isEarly = at < committedAt + effectiveAfterMs && cached > 0 && cached < version
       if (isEarly) this.violations.push(`${username} ${version} was acknowledged while the cache had ${cached}`)
@@ -98,31 +97,42 @@ export class FreshnessWorld {
   /** As `change`, and reads everywhere from the moment when it must have taken effect. */
   async changeAndWatch(server: AuthProcess, username: string, change: Change): Promise<void> {
     if (!(await this.change(server, username, change))) return
+    void this.read(server, username)
     for (const later of [0, 20, 60, 120, 200, 280, 400, 600]) {
       this.time.after(effectiveAfterMs + later, () => {
-        for (const deal of this.deals) void this.read(deal, username)
+        for (const each of this.followers()) void this.read(each, username)
       })
     }
   }
 
+  /** All servers that remember records and are alive. */
+  followers(): Follower[] {
+    return [...this.deals, ...this.auth.filter(({ alive }) => alive)]
+  }
+
   /** Reads a record and judges the answer. */
-  async read(deal: DealProcess, username: string): Promise<void> {
+  async read(server: Follower, username: string): Promise<void> {
     const startedAt = this.time.monotonic()
-    const owed = this.owed(username, startedAt)
-    const read: Read = { deal, username, startedAt, owed, answeredBefore: deal.answered.get(username) ?? 0 }
-    deal.unanswered += 1
+    const owed = this.owed(username, startedAt, server)
+    const read: Read = { server, username, startedAt, owed, answeredBefore: server.answered.get(username) ?? 0 }
+    server.unanswered += 1
     try {
-      this.#judge(read, await deal.records.get(username))
+      this.#judge(read, await server.records.get(username))
     } catch (error) {
       this.#judgeFailure(read, error)
     } finally {
-      deal.unanswered -= 1
+      server.unanswered -= 1
     }
   }
 
-  /** The version that a read that begins at this moment must answer at least. */
-  owed(username: string, at: number): number {
-    const due = this.#acknowledged.filter((one) => one.username === username && one.at + effectiveAfterMs <= at)
+  /**
+   * The version that a read that begins at this moment must answer at least. The server that made a change owes it at
+   * once.
+   */
+  owed(username: string, at: number, by?: Follower): number {
+    const due = this.#acknowledged.filter(
+      (one) => one.username === username && (one.server === by || one.at + effectiveAfterMs <= at),
+    )
     return Math.max(0, ...due.map(({ version }) => version))
   }
 
@@ -134,30 +144,30 @@ export class FreshnessWorld {
     for (const [at] of this.auth.entries()) this.startAuth(at)
     for (const process of [...this.auth, ...this.deals]) process.heal()
     await this.time.pass(5_000)
-    if (this.deals.some(({ unanswered }) => unanswered > 0)) this.violations.push('a read was never answered')
-    for (const deal of this.deals) for (const username of usernames) await this.#expectPresent(deal, username)
-    const before = this.deals.map(lookUps)
+    const all = this.followers()
+    if (all.some(({ unanswered }) => unanswered > 0)) this.violations.push('a read was never answered')
+    for (const each of all) for (const username of usernames) await this.#expectPresent(each, username)
+    const before = all.map(lookUps)
     for (let count = 0; count < 5; count += 1) {
-      for (const deal of this.deals) for (const username of usernames) await this.#expectPresent(deal, username)
+      for (const each of all) for (const username of usernames) await this.#expectPresent(each, username)
       await this.time.pass(100)
     }
-    if (this.deals.map(lookUps).join() !== before.join())
-      this.violations.push('memory did not answer, though all is well')
+    if (all.map(lookUps).join() !== before.join()) this.violations.push('memory did not answer, though all is well')
   }
 
-  async #expectPresent(deal: DealProcess, username: string): Promise<void> {
+  async #expectPresent(server: Follower, username: string): Promise<void> {
     const present = this.principals.versions(username).at(-1)?.facts.version ?? 0
-    const answer = await this.time.until(deal.records.get(username), 1_000).catch((error: unknown) => error)
+    const answer = await this.time.until(server.records.get(username), 1_000).catch((error: unknown) => error)
     const found = answer instanceof Error ? answer.message : ((answer as StoredPrincipal | undefined)?.version ?? 0)
     if (found !== present) this.violations.push(`all is well, but ${username} is ${found} instead of ${present}`)
   }
 
   #judge(read: Read, record: StoredPrincipal | undefined): void {
-    const { deal, username, startedAt, owed, answeredBefore } = read
+    const { server, username, startedAt, owed, answeredBefore } = read
     const version = record?.version ?? 0
     const say = (what: string) =>
       this.violations.push(`${what}: ${username} read at ${startedAt}, answered ${version} at ${this.time.monotonic()}`)
-    deal.answered.set(username, Math.max(version, deal.answered.get(username) ?? 0))
+    server.answered.set(username, Math.max(version, server.answered.get(username) ?? 0))
     if (version < answeredBefore) say(`went back from ${answeredBefore}`)
     if (version < owed && !this.#couldNotKnow(read)) say(`owed ${owed}`)
     const versions = this.principals.versions(username)
@@ -169,18 +179,16 @@ export class FreshnessWorld {
 
   #judgeFailure(read: Read, error: unknown): void {
     if (!(error instanceof Unavailable)) throw error
-    const { authLink, toldNothingAt } = read.deal
-    if (Math.max(authLink.lastFailureAt, toldNothingAt) >= read.startedAt - sharedForMs) return
-    this.violations.push(
-      `no answer for ${read.username} at ${read.startedAt}, though the auth server was not asked in vain`,
-    )
+    if (read.server.inVainAt >= read.startedAt - sharedForMs) return
+    this.violations.push(`no answer for ${read.username} at ${read.startedAt}, though nothing was asked in vain`)
   }
 
   /** Neither the auth server nor the cache could say it while this was read. */
-  #couldNotKnow({ deal, username, startedAt, owed }: Read): boolean {
+  #couldNotKnow({ server, username, startedAt, owed }: Read): boolean {
     const since = startedAt - sharedForMs
-    if (deal.authLink.lastFailureAt < since) return false
-    const cacheFailed = deal.cache.link.lastFailureAt >= since || this.cacheServer.lastLossAt >= since
+    // An auth server that does not reach the database answers nothing.
+    if (!(server instanceof DealProcess) || server.authLink.lastFailureAt < since) return false
+    const cacheFailed = server.cache.link.lastFailureAt >= since || this.cacheServer.lastLossAt >= since
     return cacheFailed || this.cacheServer.versionOf(principalKey(this.principals.instanceId, username)) < owed
   }
 
@@ -190,7 +198,7 @@ export class FreshnessWorld {
   }
 }
 
-const lookUps = (deal: DealProcess): number => deal.cache.reads + deal.asked
+const lookUps = (server: Follower): number => server.asked + (server instanceof DealProcess ? server.cache.reads : 0)
 
 /** One to three milliseconds, repeatable (mulberry32). */
 function jitter(seed: number): () => number {
