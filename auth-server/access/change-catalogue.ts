@@ -87,10 +87,10 @@ const changeOnce = <Result>(
     const demand = demandOf(await catalogueIn(transaction), listed)
     const concerned = isSameDemand(stored.demand, demand) ? sql`false` : concernedBy(stored.demand, demand)
     const locked = new Set(
-      await lockRecords(transaction, [...renewed, ...(await concernedNames(transaction, concerned))]),
+      await lockRecords(transaction, [...renewed, ...(await namesOfUsers(transaction, concerned))]),
     )
     const renew = async (source: Drizzle, taken: number) => {
-      const names = await concernedNames(source, concerned)
+      const names = await namesOfUsers(source, concerned)
       if (names.some((name) => !locked.has(name))) throw new ChangedMeanwhile()
       await storeDemand(source, { listed, demand })
       return renewRecords(source, [...locked], taken)
@@ -111,8 +111,9 @@ export async function lockRecords(transaction: Drizzle, names: readonly string[]
   return rows.map(({ name }) => name)
 }
 
-async function concernedNames(transaction: Drizzle, concerned: SQL): Promise<string[]> {
-  const rows = await transaction.select({ name: users.usernameFolded }).from(users).where(concerned)
+/** The folded names of these users. */
+export async function namesOfUsers(transaction: Drizzle, where: SQL): Promise<string[]> {
+  const rows = await transaction.select({ name: users.usernameFolded }).from(users).where(where)
   return rows.map(({ name }) => name)
 }
 

@@ -56,12 +56,14 @@ export async function storeDemand(transaction: Drizzle, { listed, demand }: Stor
   })
 }
 
+/** SQL for an array of texts. */
+export const arrayOf = (names: readonly string[]) =>
+  sql`array(select json_array_elements_text(${JSON.stringify(names)}::json))`
+
 /** SQL condition on a row of auth.users: one of the demands concerns it, and the other does not. */
 export const concernedBy = (before: Demand, after: Demand) => {
-  const array = (names: readonly string[]) =>
-    sql`array(select json_array_elements_text(${JSON.stringify(names)}::json))`
   const holds = ({ roles, rights }: Demand) =>
-    sql`(${users.roles} && ${array(roles)} or ${users.rights} && ${array(rights)})`
+    sql`(${users.roles} && ${arrayOf(roles)} or ${users.rights} && ${arrayOf(rights)})`
   return sql`${holds(before)} <> ${holds(after)}`
 }
 

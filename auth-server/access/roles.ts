@@ -13,7 +13,7 @@ import { passwordResets, users } from '../store/schema.ts'
 import type { AuthSystems } from '../systems/auth-systems.ts'
 import { type Grantor, mayTake, requireMayGrant } from '../users/granting-rights.ts'
 import { distinct, grantProblems, refuseProblems, unknownNames } from '../users/user.ts'
-import { changeCatalogue, lockRecords } from './change-catalogue.ts'
+import { changeCatalogue, lockRecords, namesOfUsers } from './change-catalogue.ts'
 
 /** A role. Times in milliseconds. */
 export interface Role {
@@ -182,7 +182,7 @@ const deleteRole = (
     if (name === adminRole) throw reserved(`The role ${adminRole} must stay.`)
     if (listed.includes(name)) throw reserved('The setting SECOND_FACTOR_ROLES names this role.')
     // Their records say that they need a second factor.
-    const holders = demand.roles.includes(name) ? await holdersOf(transaction, name) : []
+    const holders = demand.roles.includes(name) ? await namesOfUsers(transaction, hasRole(name)) : []
     const requireMayTake = await mayTake(transaction, grantor, { names: [name], rights: role.rights, catalogue })
     await lockRecords(transaction, holders)
     await transaction.delete(roles).where(eq(roles.name, name))
@@ -200,11 +200,6 @@ const deleteRole = (
       differences: differenceOf(auditedOf(role), {}),
     }
   })
-
-async function holdersOf(transaction: Drizzle, name: string): Promise<string[]> {
-  const rows = await transaction.select({ name: users.usernameFolded }).from(users).where(hasRole(name))
-  return rows.map((row) => row.name)
-}
 
 async function takeRole(transaction: Drizzle, name: string): Promise<void> {
   await transaction

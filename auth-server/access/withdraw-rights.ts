@@ -4,7 +4,8 @@ import { accessRights, roles } from '../store/access-tables.ts'
 import { clients, consents } from '../store/client-tables.ts'
 import { apiKeys, users } from '../store/schema.ts'
 import { type Grantor, mayTake } from '../users/granting-rights.ts'
-import { type CatalogueBefore, type CatalogueOutcome, lockRecords } from './change-catalogue.ts'
+import { type CatalogueBefore, type CatalogueOutcome, lockRecords, namesOfUsers } from './change-catalogue.ts'
+import { arrayOf } from './demand.ts'
 
 /**
  * Withdraws these rights: from the catalogue, from roles, users, API keys, clients and consents. The records of users
@@ -19,15 +20,12 @@ export async function withdrawRights(
   if (names.length === 0) return {}
   const requireMayTake = await mayTake(transaction, grantor, { names, rights: names, catalogue })
   const demanding = names.filter((name) => demand.rights.includes(name))
-  const holders = await transaction
-    .select({ name: users.usernameFolded })
-    .from(users)
-    .where(sql`${users.rights} && ${arrayOf(demanding)}`)
+  const holders = await namesOfUsers(transaction, sql`${users.rights} && ${arrayOf(demanding)}`)
   const owners = await transaction
     .selectDistinct({ name: apiKeys.usernameFolded })
     .from(apiKeys)
     .where(sql`${apiKeys.rights} && ${arrayOf(names)}`)
-  const renewed = [...new Set([...holders, ...owners].map(({ name }) => name))]
+  const renewed = [...new Set([...holders, ...owners.map(({ name }) => name)])]
   await lockRecords(transaction, renewed)
   await transaction.delete(accessRights).where(inArray(accessRights.name, [...names]))
   await transaction
@@ -51,9 +49,6 @@ async function takeFromHolders(transaction: Drizzle, names: readonly string[]): 
       .where(sql`${table.rights} && ${arrayOf(names)}`)
   }
 }
-
-const arrayOf = (names: readonly string[]) =>
-  sql`array(select json_array_elements_text(${JSON.stringify(names)}::json))`
 
 const without = (column: SQLWrapper, names: readonly string[]) =>
   sql`array(select kept from unnest(${column}) as kept where kept <> all(${arrayOf(names)}))`

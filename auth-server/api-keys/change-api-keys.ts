@@ -1,4 +1,4 @@
-import { and, eq, gt, isNull, or, sql } from 'drizzle-orm'
+import { and, eq, gt, isNull, or } from 'drizzle-orm'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { differenceOf } from '../../shared/protocol/entry-changes.ts'
@@ -94,8 +94,7 @@ async function refuseTooMany(transaction: Drizzle, userId: string, now: Date): P
     isNull(apiKeys.revokedAt),
     or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, now)),
   )
-  const [counted] = await transaction.select({ count: sql<number>`count(*)::int` }).from(apiKeys).where(valid)
-  if ((counted?.count ?? 0) < maxLiveKeys) return
+  if ((await transaction.$count(apiKeys, valid)) < maxLiveKeys) return
   throw new ProblemError('too-many-api-keys', `A user may have ${maxLiveKeys} API keys at a time. Revoke one first.`)
 }
 

@@ -1,6 +1,5 @@
 /** Reads key material for verification: for the auth server, for deal servers (`/internal`) and for OAuth clients. */
 
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import { gatherRows } from '../../shared/platform/database/gather-statements.ts'
@@ -8,6 +7,7 @@ import { parameters } from '../../shared/platform/database/statement.ts'
 import { isId } from '../../shared/platform/ids.ts'
 import type { StoredSigningKey } from '../../shared/protocol/authentication/signed-request/signing-key.ts'
 import { k, p, u } from '../store/aliases.ts'
+import { matchingSecret } from '../store/overlapping-secrets.ts'
 import { apiKeys, principals, users } from '../store/schema.ts'
 import type { AssociatedData } from '../store/sealing.ts'
 import type { AuthSystems } from '../systems/auth-systems.ts'
@@ -59,17 +59,10 @@ export function createReadMaterial({ database, clock, sealing }: AuthSystems) {
   }
 }
 
-const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
-const dummySecret = 'no API key has this secret'
-
-/**
- * True when `secret` is the secret of this key, or the former one while it is accepted. Takes the same time when there
- * is no key.
- */
+/** True when `secret` is the secret of this key, or the former one while it is accepted. */
 export function hasSecret(material: StoredSigningKey | undefined, secret: string): boolean {
-  const sent = sha256(secret)
-  const isOf = (known: string | null | undefined) =>
-    timingSafeEqual(sha256(known ?? dummySecret), sent) && known != null
-  const [isCurrent, isFormer] = [isOf(material?.secret), isOf(material?.former?.secret)]
-  return isCurrent || isFormer
+  const accepted = [material?.secret, material?.former?.secret].flatMap((one) =>
+    one ? [{ secret: one, until: null }] : [],
+  )
+  return matchingSecret(accepted, secret) !== undefined
 }

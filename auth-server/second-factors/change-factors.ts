@@ -2,7 +2,7 @@
  * Adds and removes factors. The first factor of a user ends every other login and token of that user, and the last
  * factor that goes takes the recovery codes with it. Both change the principal record.
  */
-import { and, count, eq } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import type { Drizzle } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { differenceOf } from '../../shared/protocol/entry-changes.ts'
@@ -41,9 +41,9 @@ export function addFactor(
     if (principal.userId !== owner.userId) throw noSuchUser()
     await userRow(transaction, owner.userId)
     const ofUser = eq(secondFactors.userId, owner.userId)
-    const [before = { all: 0 }] = await transaction.select({ all: count() }).from(secondFactors).where(ofUser)
-    if (onlyFirst && before.all > 0) throw notConfirmed('This user has already set up a second factor.')
-    if (before.all >= maxFactors) {
+    const before = await transaction.$count(secondFactors, ofUser)
+    if (onlyFirst && before > 0) throw notConfirmed('This user has already set up a second factor.')
+    if (before >= maxFactors) {
       throw new ProblemError('too-many-second-factors', `A user may have ${maxFactors} second factors.`)
     }
     if (factor.kind === 'totp')
@@ -53,7 +53,7 @@ export function addFactor(
     const { username: target } = owner
     const changes = differenceOf({}, { kind: factor.kind, name: factor.name })
     const entries = [{ action: 'second-factor.added', actor: target, target, changes }]
-    if (before.all > 0) return { result: 'added', entries }
+    if (before > 0) return { result: 'added', entries }
     const keptLogin = owner.login && isLoginCurrent(principal, owner.login) ? owner.login : null
     if (keptLogin) await markLogin(transaction, owner.userId, { id: keptLogin.id, method })
     return { result: 'added', change: { raiseGeneration: { keptLogin } }, entries }
@@ -89,12 +89,8 @@ export function removeFactor(
       .returning({ kind: secondFactors.kind, name: secondFactors.name })
     if (!gone) throw new ProblemError('not-found', 'You have no such second factor.')
     const differences = differenceOf(gone, {})
-    const left = await transaction
-      .select({ id: secondFactors.id })
-      .from(secondFactors)
-      .where(eq(secondFactors.userId, userId))
-      .limit(1)
-    if (left.length > 0) return { result: 'removed', differences }
+    const left = await transaction.$count(secondFactors, eq(secondFactors.userId, userId))
+    if (left > 0) return { result: 'removed', differences }
     await forget(transaction, userId)
     return { result: 'removed', change: {}, differences }
   })
@@ -136,12 +132,7 @@ export function replaceRecoveryCodes(
 ): Promise<Changed<'replaced'>> {
   return changePrincipal(database, username, async (transaction, principal) => {
     if (principal.userId !== userId) throw noSuchUser()
-    const factors = await transaction
-      .select({ id: secondFactors.id })
-      .from(secondFactors)
-      .where(eq(secondFactors.userId, userId))
-      .limit(1)
-    if (factors.length === 0) {
+    if ((await transaction.$count(secondFactors, eq(secondFactors.userId, userId))) === 0) {
       throw new ProblemError('second-factor-missing', 'Recovery codes stand in for a second factor: set one up first.')
     }
     await transaction.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))

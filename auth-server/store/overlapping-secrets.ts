@@ -1,4 +1,4 @@
-/** Secrets that stay accepted for a while after a rotation: those of services and of clients. */
+/** Secrets that stay accepted for a while after a rotation: those of services, of clients and of API keys. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 
 /** A secret that is accepted now. */
@@ -34,8 +34,9 @@ const sha256 = (text: string): Buffer => createHash('sha256').update(text).diges
 const dummySecret: AcceptedSecret = { secret: 'nobody has this secret', until: null }
 
 /** The one of them that was sent. Nobody's secrets and a wrong secret take the same time. */
-export function matchingSecret(secrets: AcceptedSecrets | undefined, secret: string): AcceptedSecret | undefined {
+export function matchingSecret(secrets: readonly AcceptedSecret[] = [], secret: string): AcceptedSecret | undefined {
   const sent = sha256(secret)
-  const [found] = (secrets ?? [dummySecret]).filter((one) => timingSafeEqual(sha256(one.secret), sent))
-  return secrets && found
+  const known = secrets.length > 0 ? secrets : [dummySecret]
+  const [found] = known.filter((one) => timingSafeEqual(sha256(one.secret), sent))
+  return found === dummySecret ? undefined : found
 }

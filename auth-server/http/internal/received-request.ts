@@ -1,8 +1,9 @@
 /** A request that a service has received and describes, in the form that the schemes verify. */
+
 import type { HttpRequest, NamedCaller } from '../../../shared/platform/http/request.ts'
 import type { Peer } from '../../../shared/platform/http/transport.ts'
 import { canonicalAddress } from '../../../shared/platform/http/transport.ts'
-import { ProblemError } from '../../../shared/platform/problems/errors.ts'
+import { invalidValue } from '../../../shared/platform/problems/check-value.ts'
 import type { ReceivedRequest } from '../../../shared/protocol/internal-api/verify-request.ts'
 
 /** An absolute URL without a fragment, of printable ASCII, in its parts: nothing is normalized. */
@@ -22,9 +23,7 @@ export function readDescribedRequest(received: ReceivedRequest, of: Carrier): De
   const [, origin, path = '/', rawQuery = ''] = urlForm.exec(received.url) ?? []
   if (origin !== undefined) return { described: new Described(received, { path, rawQuery, of }), origin }
   const message = 'must be an absolute URL of printable ASCII without a fragment'
-  throw new ProblemError('invalid-value', 'Some values cannot be accepted.', {
-    members: { errors: [{ pointer: '/request/url', code: 'url', message }] },
-  })
+  throw invalidValue([{ pointer: '/request/url', code: 'url', message }])
 }
 
 type Carrier = Pick<HttpRequest, 'requestId' | 'traceId'>

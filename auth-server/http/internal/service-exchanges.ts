@@ -5,6 +5,7 @@ import { openInternally } from '../../../shared/platform/crypto/internal-sealing
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../../shared/platform/http/response.ts'
 import { readStored } from '../../../shared/platform/json.ts'
+import { invalidValue } from '../../../shared/platform/problems/check-value.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { maxSignatureTtlSeconds } from '../../../shared/protocol/authentication/signature-parameters.ts'
 import { clockToleranceSeconds } from '../../../shared/protocol/clock-tolerance.ts'
@@ -108,7 +109,5 @@ const maxLifeMs = (2 * maxSignatureTtlSeconds + 2 * clockToleranceSeconds) * 100
 function requireBounded(expiresAt: number, clock: Clock): void {
   if (expiresAt <= clock.now() + maxLifeMs) return
   const message = 'must be within the longest SIGNATURE_TTL from now'
-  throw new ProblemError('invalid-value', 'Some values cannot be accepted.', {
-    members: { errors: [{ pointer: '/expiresAt', code: 'too-late', message }] },
-  })
+  throw invalidValue([{ pointer: '/expiresAt', code: 'too-late', message }])
 }
