@@ -8,18 +8,14 @@ import { RemovalForm } from './removal.tsx'
 import { ShownTag } from './shown-tag.tsx'
 import { type User, userPath } from './user-parts.tsx'
 
-/** The value of the field `action` of each form. */
-export type ActionName =
-  | 'grants'
-  | 'profile'
-  | 'enable'
-  | 'disable'
-  | 'unlock'
-  | 'log-out'
-  | 'digest'
-  | 'reset'
-  | 'factors'
-  | 'delete'
+/** The values of the field `action`, one for each form. */
+export const actions = [
+  ...(['grants', 'profile', 'enable', 'disable', 'unlock', 'log-out'] as const),
+  ...(['digest', 'reset', 'factors', 'delete'] as const),
+] as const
+
+/** One of them. */
+export type ActionName = (typeof actions)[number]
 
 interface ActionOf {
   readonly user: User

@@ -12,7 +12,7 @@ import { shownOnce } from '../parts/show-once.tsx'
 import { chosenRoles, GrantFields, ProfileFields, profileFields, sentProfile } from './new-user.tsx'
 import { removalProblem } from './removal.tsx'
 import { ShownTag, unchanged } from './shown-tag.tsx'
-import { AccountActions, type ActionName } from './user-actions.tsx'
+import { AccountActions, type ActionName, actions } from './user-actions.tsx'
 import { UserFrame } from './user-frame.tsx'
 import { rolesOf, type User, userPath, usersPath, usersRight } from './user-parts.tsx'
 
@@ -26,8 +26,10 @@ export const userPage = (): AuthPage => ({
     const path = { username: request.pathParameters.username ?? '' }
     const user = await api.get('GET /users/:username', { path })
     // Only forms have an action.
-    const act = byAction.get(form.get('action') ?? '')
-    return act ? act(visit, user) : shownUser(visit, user)
+    const action = actions.find((name) => name === form.get('action'))
+    const result = action && (await work[action](visit, user))
+    if (!result || !('problem' in result)) return result ?? shownUser(visit, user)
+    return shownUser(visit, user, action && { action, problem: atFields(result.problem) })
   },
 })
 
@@ -36,64 +38,52 @@ interface Refused {
   readonly problem: ProblemDocument
 }
 
-type Work = (visit: AuthVisit, user: User) => Promise<PageResult>
+/** Does what a form asks for. A refusal is shown on the page of the user. */
+type Work = (visit: AuthVisit, user: User) => Promise<PageResult | Pick<Refused, 'problem'>>
 
 /** Changes a part of the user. An old page can disable and no more: that takes every right away. */
 const patch =
   (
-    action: ActionName,
     done: Done,
     change: (form: ReadonlyMap<string, string>, user: User) => AuthRoutes['PATCH /users/:username']['body'],
   ): Work =>
-  async (visit, user) => {
-    const path = { username: user.username }
-    const reply = await visit.api.call('PATCH /users/:username', {
-      path,
-      body: change(visit.form, user),
-      headers: action === 'disable' ? {} : unchanged(visit.form),
+  async ({ api, form }, user) => {
+    const reply = await api.call('PATCH /users/:username', {
+      path: { username: user.username },
+      body: change(form, user),
+      headers: done === 'user-disabled' ? {} : unchanged(form),
     })
-    if (reply.ok) return doneAt(userPath(user.username), done)
-    return shownUser(visit, user, { action, problem: atFields(reply.problem) })
+    return reply.ok ? doneAt(userPath(user.username), done) : reply
   }
 
-const unlock: Work = async (visit, user) => {
-  const reply = await visit.api.call('DELETE /users/:username/lock', { path: { username: user.username } })
-  if (!reply.ok) return shownUser(visit, user, { action: 'unlock', problem: reply.problem })
-  return doneAt(userPath(user.username), 'user-unlocked')
+const unlock: Work = async ({ api }, { username }) => {
+  const reply = await api.call('DELETE /users/:username/lock', { path: { username } })
+  return reply.ok ? doneAt(userPath(username), 'user-unlocked') : reply
 }
 
-const logOut: Work = async (visit, user) => {
-  const isEverything = visit.form.get('everything') === 'true'
-  const reply = await visit.api.call('POST /users/:username/logout', {
-    path: { username: user.username },
-    query: isEverything ? { everything: true } : {},
-  })
-  if (!reply.ok) return shownUser(visit, user, { action: 'log-out', problem: reply.problem })
-  return doneAt(userPath(user.username), isEverything ? 'user-credentials-ended' : 'user-logged-out')
+const logOut: Work = async ({ api, form }, { username }) => {
+  const isEverything = form.get('everything') === 'true'
+  const query = isEverything ? { everything: true } : {}
+  const reply = await api.call('POST /users/:username/logout', { path: { username }, query })
+  if (!reply.ok) return reply
+  return doneAt(userPath(username), isEverything ? 'user-credentials-ended' : 'user-logged-out')
 }
 
-const removeFactors: Work = async (visit, user) => {
-  const reply = await visit.api.call('DELETE /users/:username/second-factors', {
-    path: { username: user.username },
-    body: { password: fieldTextOf(visit.form, 'password') },
-  })
-  if (!reply.ok) return shownUser(visit, user, { action: 'factors', problem: atFields(reply.problem) })
-  return doneAt(userPath(user.username), 'user-factors-removed')
+const removeFactors: Work = async ({ api, form }, { username }) => {
+  const body = { password: fieldTextOf(form, 'password') }
+  const reply = await api.call('DELETE /users/:username/second-factors', { path: { username }, body })
+  return reply.ok ? doneAt(userPath(username), 'user-factors-removed') : reply
 }
 
-const makeDigest: Work = async (visit, user) => {
-  const reply = await visit.api.call('PUT /users/:username/digest-secret', {
-    path: { username: user.username },
-    body: { password: fieldTextOf(visit.form, 'password') },
-  })
-  if (!reply.ok) return shownUser(visit, user, { action: 'digest', problem: atFields(reply.problem) })
-  return digestShown(reply.body, { path: userPath(user.username), text: 'Back to the user' })
+const makeDigest: Work = async ({ api, form }, { username }) => {
+  const body = { password: fieldTextOf(form, 'password') }
+  const reply = await api.call('PUT /users/:username/digest-secret', { path: { username }, body })
+  return reply.ok ? digestShown(reply.body, { path: userPath(username), text: 'Back to the user' }) : reply
 }
 
-const makeResetLink: Work = async (visit, user) => {
-  const path = { username: user.username }
-  const reply = await visit.api.call('POST /users/:username/password-reset', { path })
-  if (!reply.ok) return shownUser(visit, user, { action: 'reset', problem: reply.problem })
+const makeResetLink: Work = async ({ api, reader }, { username }) => {
+  const reply = await api.call('POST /users/:username/password-reset', { path: { username } })
+  if (!reply.ok) return reply
   const { link, code, expiresAt } = reply.body
   return shownOnce({
     title: 'The one-time link is made',
@@ -102,33 +92,29 @@ const makeResetLink: Work = async (visit, user) => {
       { label: 'Link', value: link },
       { label: 'Code', value: code },
     ],
-    back: { path: userPath(user.username), text: 'Back to the user' },
+    back: { path: userPath(username), text: 'Back to the user' },
     children: (
       <Facts
         facts={[
-          ['User name', user.username],
-          ['It works until', <Time time={expiresAt} reader={visit.reader} />],
+          ['User name', username],
+          ['It works until', <Time time={expiresAt} reader={reader} />],
         ]}
       />
     ),
   })
 }
 
-const remove: Work = async (visit, user) => {
-  const { api, form } = visit
-  const path = { username: user.username }
-  const reply =
-    removalProblem(form, user.username) ??
-    (await api.call('DELETE /users/:username', { path, headers: unchanged(form) }))
-  if (reply.ok) return doneAt(usersPath, 'user-deleted')
-  return shownUser(visit, user, { action: 'delete', problem: reply.problem })
+const remove: Work = async ({ api, form }, { username }) => {
+  const call = { path: { username }, headers: unchanged(form) }
+  const reply = removalProblem(form, username) ?? (await api.call('DELETE /users/:username', call))
+  return reply.ok ? doneAt(usersPath, 'user-deleted') : reply
 }
 
 const work: Readonly<Record<ActionName, Work>> = {
-  grants: patch('grants', 'user-changed', (form) => ({ roles: chosenRoles(form), rights: chosenRights(form) })),
-  profile: patch('profile', 'user-profile-changed', sentProfile),
-  enable: patch('enable', 'user-enabled', () => ({ enabled: true })),
-  disable: patch('disable', 'user-disabled', () => ({ enabled: false })),
+  grants: patch('user-changed', (form) => ({ roles: chosenRoles(form), rights: chosenRights(form) })),
+  profile: patch('user-profile-changed', sentProfile),
+  enable: patch('user-enabled', () => ({ enabled: true })),
+  disable: patch('user-disabled', () => ({ enabled: false })),
   unlock,
   'log-out': logOut,
   digest: makeDigest,
@@ -136,8 +122,6 @@ const work: Readonly<Record<ActionName, Work>> = {
   factors: removeFactors,
   delete: remove,
 }
-
-const byAction: ReadonlyMap<string, Work> = new Map(Object.entries(work))
 
 async function shownUser(visit: AuthVisit, user: User, refused?: Refused): Promise<ShownPage> {
   const { request, form, reader, caller } = visit

@@ -6,8 +6,9 @@ import type { ServerName } from '../../shared/protocol/problems/catalogue.ts'
 import { firstPages, signedOutPath } from '../../shared/server/pages/page-paths.ts'
 import { type AssetName, consoleAssets } from './assets.ts'
 import { may } from './may.ts'
-import { type NavigationEntry, navigation } from './navigation.ts'
+import { administrationPages, type NavigationEntry, workPages } from './navigation.ts'
 import { render } from './render.tsx'
+import { nearestAbove } from './tabs.tsx'
 
 interface FrameProps {
   readonly title: string
@@ -55,10 +56,12 @@ function Frame(parts: FrameProps) {
 }
 
 function Header({ server, publicOrigins, path, reader }: FrameProps) {
-  const shown = navigation.filter(({ right }) => right === undefined || (reader !== undefined && may(reader, right)))
+  const isShown = ({ right }: NavigationEntry) => right === undefined || (reader !== undefined && may(reader, right))
+  const [ofWork, ofAdministration] = [workPages.filter(isShown), administrationPages.filter(isShown)]
   const url = (entry: Pick<NavigationEntry, 'server' | 'path'>) =>
     entry.server === server ? entry.path : publicOrigins[entry.server] + entry.path
-  const current = currentOf(shown, server, path)
+  const ofServer = [...ofWork, ...ofAdministration].filter((entry) => entry.server === server)
+  const current = nearestAbove(path, ofServer)
   const links = (entries: readonly NavigationEntry[]) => (
     <ul>
       {entries.map((entry) => (
@@ -70,8 +73,6 @@ function Header({ server, publicOrigins, path, reader }: FrameProps) {
       ))}
     </ul>
   )
-  const ofWork = shown.filter(({ isAdministration }) => !isAdministration)
-  const ofAdministration = shown.filter(({ isAdministration }) => isAdministration)
   return (
     <header class="top">
       <a class="brand" href={url({ server: 'deal', path: firstPages.deal })}>
@@ -81,7 +82,9 @@ function Header({ server, publicOrigins, path, reader }: FrameProps) {
       {reader && ofAdministration.length > 0 && (
         <nav aria-label="Administration">
           <details class="menu">
-            <summary aria-current={current?.isAdministration ? 'true' : undefined}>Administration</summary>
+            <summary aria-current={current && ofAdministration.includes(current) ? 'true' : undefined}>
+              Administration
+            </summary>
             {links(ofAdministration)}
           </details>
         </nav>
@@ -101,12 +104,6 @@ function Header({ server, publicOrigins, path, reader }: FrameProps) {
     </header>
   )
 }
-
-/** The entry with the longest path above this page. */
-const currentOf = (entries: readonly NavigationEntry[], server: ServerName, path: string) =>
-  entries
-    .filter((entry) => entry.server === server && (path === entry.path || path.startsWith(`${entry.path}/`)))
-    .sort((a, b) => b.path.length - a.path.length)[0]
 
 function Footer({ server, publicOrigins }: FrameProps) {
   const documentation = server === 'auth' ? '/docs' : '/rest/docs'

@@ -14,11 +14,15 @@ interface TabsProps {
   readonly path: string
 }
 
-/** The tabs of a page. The one with the longest path above the page is the current one. */
-export function Tabs({ label, tabs, path }: TabsProps) {
-  const current = tabs
-    .filter((tab) => path === tab.path || path.startsWith(`${tab.path}/`))
+/** The one of these with the longest path above this page. */
+export const nearestAbove = <Place extends { readonly path: string }>(path: string, places: readonly Place[]) =>
+  places
+    .filter((place) => path === place.path || path.startsWith(`${place.path}/`))
     .sort((a, b) => b.path.length - a.path.length)[0]
+
+/** The tabs of a page. */
+export function Tabs({ label, tabs, path }: TabsProps) {
+  const current = nearestAbove(path, tabs)
   return (
     <nav class="tabs" aria-label={label}>
       <ul>
