@@ -26,6 +26,7 @@ import { createChangeReports } from './auth-client/report-changes.ts'
 import { createRefusalReports } from './auth-client/report-refusals.ts'
 import { createExecuteCommand } from './commands/execute.ts'
 import { createFindUserId } from './commands/find-assignable-users.ts'
+import { createRejectProposal } from './commands/reject.ts'
 import type { DealConfig } from './config.ts'
 import { createEventStreams, type EventStreamsOptions } from './events/event-streams.ts'
 import { WakeUps } from './events/wake-ups.ts'
@@ -101,6 +102,7 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
     openRoutes: openRoutes(config, { dependencies, metrics, draining: resources.draining }),
     observe: observeRequests(metrics, 'deal'),
     executeCommand,
+    rejectProposal: createRejectProposal({ ...systems, repository }),
     batches: config.batches,
     reader: repository,
     events,

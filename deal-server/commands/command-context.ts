@@ -2,6 +2,7 @@
 import type { Traced } from '../../shared/platform/trace-context.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
+import type { Proposal, ProposalState } from '../domain/proposals.ts'
 import type { BoundCommand } from '../use-cases/define-use-case.ts'
 import type { CommandKey, CommandRecord, SucceededCommand } from './ports.ts'
 
@@ -23,6 +24,8 @@ export interface CommandRequest extends Traced {
    * @throws ProblemError `precondition-failed`, `precondition-required`
    */
   readonly requirePrecondition: (deal: Deal | undefined, isTaken: boolean) => void
+  /** Set when the caller approves this proposal: the command runs under the key of the proposal. */
+  readonly approves?: Proposal
 }
 
 /** The request and the values derived from it. They stay the same when a command is decided more than once. */
@@ -44,6 +47,12 @@ export interface CommandResult {
   readonly isWithheld?: boolean
   /** The first request, for the command resource: who sent it, and when. */
   readonly record: Pick<CommandRecord, 'dealId' | 'params' | 'useCase' | 'requestedBy' | 'requestedAt'>
+}
+
+/** The outcome of a command that waits for approval. */
+export interface ProposedCommand {
+  readonly proposal: Proposal
+  readonly state: ProposalState
 }
 
 /** The part of an outcome that the caller may see. A style encodes the response from it alone. */

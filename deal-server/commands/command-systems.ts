@@ -1,6 +1,6 @@
 import type { Systems } from '../../shared/platform/systems/systems.ts'
 import type { Principals } from '../../shared/protocol/authentication/authenticate.ts'
-import type { CommandRequest, ShownCommand } from './command-context.ts'
+import type { CommandRequest, ProposedCommand, ShownCommand } from './command-context.ts'
 import type { DealRepository } from './ports.ts'
 
 /** What commands are executed with. */
@@ -9,5 +9,8 @@ export interface CommandSystems extends Systems {
   readonly principals: Principals
   readonly defaultCurrency: string
   /** Called with the outcome of each command, as its caller sees it. */
-  readonly observeCommand: (request: CommandRequest, settled: { command: ShownCommand } | { error: unknown }) => void
+  readonly observeCommand: (
+    request: CommandRequest,
+    settled: { command: ShownCommand | ProposedCommand } | { error: unknown },
+  ) => void
 }

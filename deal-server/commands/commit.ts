@@ -6,10 +6,10 @@ import { uniqueFields } from '../domain/deal-fields.ts'
 import type { CommandContext, CommandResult } from './command-context.ts'
 import type { Decided } from './decide.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import type { CommandRecord, DealRepository, SucceededCommand } from './ports.ts'
+import type { CommandRecord, CommitContext, DealRepository, SucceededCommand } from './ports.ts'
 
 /** How long the outcome of a command is kept, in milliseconds. */
-const outcomeKeptForMs = 30 * 24 * 60 * 60 * 1000
+export const outcomeKeptForMs = 30 * 24 * 60 * 60 * 1000
 
 /**
  * Writes the decision; a dry run writes nothing. Returns undefined when another command was first: then nothing was
@@ -38,19 +38,23 @@ export async function commitDecision(
 
 async function writeSuccess(
   repository: DealRepository,
-  { request: { caller, style, requestId }, key }: CommandContext,
+  context: CommandContext,
   written: { decided: Decided; outcome: SucceededCommand; command: CommandRecord | undefined },
 ): Promise<boolean> {
   const { decided, outcome, command } = written
   const { before, events, at } = decided
-  if (!outcome.changed) return command === undefined || (await repository.keepCommand(command)) === 'committed'
-  const by = { actor: caller.username, actorUserId: caller.userId, client: applicationOf(caller.credential) }
-  const context = { key, ...by, style, requestId, at }
+  if (events.length === 0) return command === undefined || (await repository.keepCommand(command)) === 'committed'
   const tasks = outcome.deal.tasks.filter((task) => !before?.tasks.includes(task))
-  const commit = { before, deal: outcome.deal, tasks, events, context, command }
+  const commit = { before, deal: outcome.deal, tasks, events, context: senderOf(context, at), command }
   const result = await repository.commit(commit)
   if (result === 'value-taken') throw valueTaken()
   return result === 'committed'
+}
+
+/** Who sends the command, as its events keep it. */
+export function senderOf({ request: { caller, style, requestId }, key }: CommandContext, at: string): CommitContext {
+  const { username: actor, userId: actorUserId, credential } = caller
+  return { key, actor, actorUserId, client: applicationOf(credential), style, requestId, at }
 }
 
 /** Another deal has a value that only one may have. A retry may succeed, so it is not stored. */
@@ -60,7 +64,8 @@ function valueTaken(): ProblemError {
   return new ProblemError('invalid-value', message, { members: { errors } })
 }
 
-function recordOf(
+/** The command as it is kept, without its key. */
+export function recordOf(
   { request: { bound, caller, style, requestId }, dealId }: CommandContext,
   { at, outcome }: Decided,
 ): Omit<CommandRecord, 'key' | 'fingerprint'> {

@@ -3,10 +3,11 @@ import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { MemberError } from '../../shared/platform/problems/problem-document.ts'
 import type { Deal } from '../domain/deal.ts'
+import { proposalApproved } from '../domain/proposals.ts'
 import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/refusal.ts'
 import { applyEvents } from '../use-cases/apply-events.ts'
 import { possibleCommands } from './allowed.ts'
-import type { CommandContext } from './command-context.ts'
+import type { CommandContext, CommandRequest } from './command-context.ts'
 import type { CommandSystems } from './command-systems.ts'
 import { findAssignableUsers } from './find-assignable-users.ts'
 import type { CommandOutcome, EventRecord } from './ports.ts'
@@ -61,15 +62,18 @@ export async function decide(
     isTaken,
   })
   if (isRefusal(decision)) return { at, before, outcome: refusedOutcome(decision, context, before), events: [] }
-  const events = decision.flatMap(({ useCase, events: ofStep }) => ofStep.map((event) => ({ useCase, event })))
+  const ofSteps = decision.flatMap(({ useCase, events }) => events.map((event) => ({ useCase, event })))
+  const events = [...ofSteps, ...approvalOf(request)]
   const first = before?.sequence ?? 0
   const records = events.map((event, index) => ({ id: systems.ids.uuid(), sequence: first + index + 1, ...event }))
   const occasion = { at, actor: caller.username }
   const facts = events.map(({ event }) => event)
-  const deal = before && facts.length === 0 ? before : applyEvents(before, facts, occasion)
+  const isChanged = ofSteps.length > 0
+  const deal =
+    before && !isChanged ? { ...before, sequence: first + records.length } : applyEvents(before, facts, occasion)
   const outcome: CommandOutcome = {
     state: 'succeeded',
-    changed: records.length > 0,
+    changed: isChanged,
     deal,
     useCases: decision.map(({ useCase }) => useCase),
     events: records.map(({ id, sequence, event }) => ({ id, type: event.type, sequence })),
@@ -77,11 +81,19 @@ export async function decide(
   return { at, before, outcome, events: records }
 }
 
+/** The event of an approval, beside those of the command. */
+const approvalOf = ({ approves, bound: { name: useCase } }: CommandRequest) => {
+  if (!approves) return []
+  const { id: proposalId, proposedBy } = approves
+  return [{ useCase, event: proposalApproved({ proposalId, useCase, proposedBy }) }]
+}
+
 /** A refusal with the facts a client needs beside it (docs/deal-model.md#refusals). */
 function refusedOutcome(refusal: DealRefusal, context: CommandContext, deal: Deal | undefined): CommandOutcome {
   const { key, request } = context
   const { bound, dealId, requestId } = request
-  const isFinal = key !== undefined && isKept(refusal)
+  // A proposal that is refused stays open.
+  const isFinal = key !== undefined && !request.approves && isKept(refusal)
   const members = {
     ...memberErrorsBelow(bound.at, refusal),
     useCase: bound.name,

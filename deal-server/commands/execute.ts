@@ -9,18 +9,19 @@ import { ProblemError, Unavailable } from '../../shared/platform/problems/errors
 import { missingRights, refuseAnonymous, signatureUsed } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
 import { isForeign, readingRight, sees, sightOf } from '../domain/sight.ts'
-import type { CommandContext, CommandRequest, CommandResult, ShownCommand } from './command-context.ts'
+import type { CommandContext, CommandRequest, CommandResult, ProposedCommand, ShownCommand } from './command-context.ts'
 import type { CommandSystems } from './command-systems.ts'
 import { commitDecision } from './commit.ts'
 import { decide } from './decide.ts'
 import type { DealRepository, Loaded } from './ports.ts'
 import { isPresent, noSuchDeal, presentOf } from './presence.ts'
+import { findProposed, isProposed, propose } from './propose.ts'
 import { replay } from './replay.ts'
 import { requireAnyWidth } from './require-any-width.ts'
 import { refusalTo, shownTo, withheldIfForeign } from './withhold-deal.ts'
 
 /** Executes a command. @throws ProblemError as its caller may see it, Unavailable */
-export type ExecuteCommand = (request: CommandRequest) => Promise<ShownCommand>
+export type ExecuteCommand = (request: CommandRequest) => Promise<ShownCommand | ProposedCommand>
 
 /** A command gives up after this many rounds, some two seconds, when other processes always change the deal first. */
 const maxRounds = 200
@@ -54,7 +55,7 @@ export function createExecuteCommand(systems: CommandSystems): ExecuteCommand {
       const result = caller.credential.signature?.isReused
         ? await replaySigned(systems, context)
         : await queue.run(context.queueKey, () => runCommand(systems, context), queueWait)
-      const command = shownTo(caller, result)
+      const command = 'proposal' in result ? result : shownTo(caller, result)
       systems.observeCommand(request, { command })
       return command
     } catch (caught) {
@@ -66,15 +67,16 @@ export function createExecuteCommand(systems: CommandSystems): ExecuteCommand {
 }
 
 function contextOf(request: CommandRequest, ids: IdSource): CommandContext {
-  const { caller, commandId } = request
-  const key = commandId === undefined ? undefined : { principalId: caller.userId, commandId }
+  const { caller, approves } = request
+  const { principalId, commandId } = approves ?? { principalId: caller.userId, commandId: request.commandId }
+  const key = commandId === undefined ? undefined : { principalId, commandId }
   const dealId = request.dealId ?? ids.uuid()
   const queueKey = request.dealId ?? (key ? `${key.principalId} ${key.commandId}` : dealId)
   return { request, key, dealId, queueKey }
 }
 
 /** Decides and commits. Starts again when another process was first. */
-async function runCommand(systems: CommandSystems, context: CommandContext): Promise<CommandResult> {
+async function runCommand(systems: CommandSystems, context: CommandContext): Promise<CommandResult | ProposedCommand> {
   for (let round = 0; round < maxRounds; round += 1) {
     const loaded = await load(systems.repository, context)
     requireRightsOn(loaded, context)
@@ -85,21 +87,25 @@ async function runCommand(systems: CommandSystems, context: CommandContext): Pro
   throw new Unavailable('database', { retryAfterSeconds: 1 })
 }
 
-/** Replays, or decides and commits; undefined when another process was first. */
+/** Replays, or decides and commits, or proposes; undefined when another process was first. */
 async function decideOn(
   { deal, command, purged }: Loaded,
   systems: CommandSystems,
   context: CommandContext,
-): Promise<CommandResult | undefined> {
+): Promise<CommandResult | ProposedCommand | undefined> {
   const { bound, caller, requirePrecondition } = context.request
   // Events must name a user.
   refuseAnonymous(caller)
   if (command) return replay(command, context)
+  const waits = isProposed(context.request)
+  const earlier = waits ? await findProposed(systems, context) : undefined
+  if (earlier) return earlier
   const present = bound.target === 'deal' ? requireDeal(deal, context) : presentOf(deal)
   const isTaken = purged || deal !== undefined
   const isFulfilled = present !== undefined && bound.isFulfilledBy(present)
   if (!isFulfilled) requirePrecondition(present, isTaken)
   const decided = await decide(systems, context, { present, isTaken })
+  if (waits && decided.events.length > 0) return propose(systems, context, decided)
   return commitDecision(systems.repository, context, decided)
 }
 

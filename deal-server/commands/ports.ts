@@ -5,6 +5,7 @@
 import type { Application } from '../../shared/protocol/authentication/application.ts'
 import type { Deal } from '../domain/deal.ts'
 import type { DealEvent } from '../domain/events.ts'
+import type { Proposal } from '../domain/proposals.ts'
 import type { Task } from '../domain/task.ts'
 
 /** Identifies a stored command. A command id belongs to the user who chose it: to the immutable id, not to the name. */
@@ -118,4 +119,11 @@ export interface DealRepository {
   commit(commit: DealCommit): Promise<CommitResult>
   /** Stores a command that changes no deal: a refusal or an unchanged outcome. @throws Unavailable */
   keepCommand(command: CommandRecord): Promise<'committed' | 'command-taken'>
+  /**
+   * Stores a proposal, and its event unless it makes a deal. `version-lost`: nothing was written, because its command
+   * has a proposal or another command was first. @throws ProblemError `too-many-proposals`; Unavailable
+   */
+  propose(proposal: Proposal, commit: DealCommit | undefined): Promise<'committed' | 'version-lost'>
+  /** The proposal of a command. @throws Unavailable */
+  findProposal(key: CommandKey): Promise<Proposal | undefined>
 }

@@ -1,4 +1,5 @@
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import type { Proposal } from '../domain/proposals.ts'
 import type { CommandContext, CommandResult } from './command-context.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { CommandRecord, RefusedCommand } from './ports.ts'
@@ -16,11 +17,7 @@ export class ReplayedRefusal extends ProblemError {
  */
 export function replay(command: CommandRecord, { request }: CommandContext): CommandResult {
   const { outcome } = command
-  if (command.fingerprint !== fingerprintOf(request)) {
-    throw new ProblemError('command-id-reused', 'This command id was used for another command. Choose a new one.', {
-      members: { commandId: command.key.commandId, dealId: command.dealId, useCase: command.useCase },
-    })
-  }
+  if (command.fingerprint !== fingerprintOf(request)) throw commandIdReused({ ...command, ...command.key })
   if (outcome === undefined) {
     throw new ProblemError('command-expired', 'This command was carried out; its answer is no longer kept.', {
       members: { commandId: command.key.commandId, dealId: command.dealId },
@@ -29,3 +26,9 @@ export function replay(command: CommandRecord, { request }: CommandContext): Com
   if (outcome.state === 'refused') throw new ReplayedRefusal(outcome)
   return { outcome, replayed: true, record: command }
 }
+
+/** The refusal of a command id that stands for another command. */
+export const commandIdReused = ({ commandId, dealId, useCase }: Pick<Proposal, 'commandId' | 'dealId' | 'useCase'>) =>
+  new ProblemError('command-id-reused', 'This command id was used for another command. Choose a new one.', {
+    members: { commandId, dealId, useCase },
+  })

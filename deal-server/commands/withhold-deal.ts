@@ -19,6 +19,7 @@ const harmlessMembers: ReadonlySet<string> = new Set([
   'commandId',
   'dealId',
   'useCase',
+  'proposalId',
   'final',
   'errors',
   'serverTime',
@@ -45,7 +46,7 @@ export function refusalTo(caller: Caller, error: unknown): unknown {
  * Does the work on a deal. When the deal is foreign to the caller, neither the result nor a refusal tells anything
  * of it.
  */
-export async function withheldIfForeign<Result extends CommandResult | undefined>(
+export async function withheldIfForeign<Result extends object | undefined>(
   deal: Deal | undefined,
   { request: { caller } }: CommandContext,
   work: () => Promise<Result>,

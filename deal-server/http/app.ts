@@ -22,6 +22,7 @@ import { refuseElsewhere } from '../../shared/server/pages/elsewhere.ts'
 import { requireAnyWidth } from '../commands/require-any-width.ts'
 import type { DealRefusalCode } from '../domain/refusal.ts'
 import { commands } from '../use-cases/index.ts'
+import { proposalEndpoints } from './decide-proposals.ts'
 import { dealOpenApiRoutes } from './openapi/document.ts'
 import { authenticateOnce, createPipeline } from './pipeline.ts'
 import { createDescribeFailure } from './representations/line-problems.ts'
@@ -49,6 +50,7 @@ export function createDealApp(settings: DealAppSettings, services: DealServices)
   const ofStyles = styleRoutes(commands, {
     requirePrecondition: settings.requirePrecondition,
     lists,
+    clock,
     publicOrigin: settings.publicOrigin,
     refuseForeignPage: services.refuseForeignPage,
     describeFailure: createDescribeFailure({
@@ -67,8 +69,8 @@ export function createDealApp(settings: DealAppSettings, services: DealServices)
     requireRights: requireAnyWidth,
     headers: {},
   })
-  const ofWebhooks = webhookEndpoints(services, lists).map((endpoint) => routeOf(endpoint, run))
-  const routes = [...openRoutes, ...served, ...ofWebhooks]
+  const endpoints = [...webhookEndpoints(services, lists), ...proposalEndpoints(services)]
+  const routes = [...openRoutes, ...served, ...endpoints.map((endpoint) => routeOf(endpoint, run))]
   const answers = { problems, ...authenticationOptions(settings.schemes), origin: settings.publicOrigin, log }
   const { publicOrigins, downloads } = settings
   const caller = { authenticate, refuseCrossSite }

@@ -7,7 +7,7 @@ import type { HttpResponse } from '../../shared/platform/http/response.ts'
 import { UserLimits } from '../../shared/platform/http/user-limits.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { type Caller, signatureUsed } from '../../shared/protocol/authentication/authenticate.ts'
-import type { ShownCommand } from '../commands/command-context.ts'
+import type { ProposedCommand, ShownCommand } from '../commands/command-context.ts'
 import { requireAnyWidth } from '../commands/require-any-width.ts'
 import type { BoundInvocation, Invocation, Received, RunLine } from './requests/invocation.ts'
 import type { DealServices } from './services/deal-services.ts'
@@ -17,7 +17,7 @@ const maxRunning = 48
 /** The caller is looked at again when the last look is older, in milliseconds. */
 const recheckMs = 200
 
-type ExecuteLine = (received: Received, invocation: BoundInvocation) => Promise<ShownCommand>
+type ExecuteLine = (received: Received, invocation: BoundInvocation) => Promise<ShownCommand | ProposedCommand>
 
 /** The batches of one process. */
 export interface Batches {

@@ -8,13 +8,14 @@ import type { HttpResponse } from '../../shared/platform/http/response.ts'
 import { requireSecureTransport } from '../../shared/platform/http/transport.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { type Authenticate, type Caller, signatureUsed } from '../../shared/protocol/authentication/authenticate.ts'
-import type { ShownCommand } from '../commands/command-context.ts'
+import type { ProposedCommand, ShownCommand } from '../commands/command-context.ts'
 import { refuseInTime } from '../commands/refuse-in-time.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
 import { requireAnyWidth } from '../commands/require-any-width.ts'
 import { onlyOwnerOf, sightOf } from '../domain/sight.ts'
 import { createOwnReader } from '../queries/own-reader.ts'
 import { createBatches } from './batches.ts'
+import { proposedResponse } from './representations/represent-proposal.ts'
 import { replayedHeader } from './representations/responses.ts'
 import { markDryRun } from './requests/command-options.ts'
 import type {
@@ -112,7 +113,7 @@ const execute = (
   { executeCommand }: DealServices,
   { request, caller, route }: Received,
   { bound, dealId, commandId, validateOnly, preconditions, style = route.style }: BoundInvocation,
-): Promise<ShownCommand> =>
+): Promise<ShownCommand | ProposedCommand> =>
   refuseInTime(caller, () =>
     executeCommand({
       bound,
@@ -134,7 +135,8 @@ async function runCommand(
   invocation: CommandInvocation,
 ): Promise<HttpResponse> {
   try {
-    return invocation.encode(await execute(services, received, invocation))
+    const command = await execute(services, received, invocation)
+    return 'proposal' in command ? proposedResponse(command) : invocation.encode(command)
   } catch (error) {
     if (error instanceof ReplayedRefusal) received.request.addResponseHeader(replayedHeader.name, replayedHeader.value)
     throw error

@@ -25,5 +25,7 @@ export function createOwnReader(reader: DealReader, user: UserIdentity): DealRea
     listCommands: (dealId, page) => reader.listCommands(dealId, page, user),
     history: (dealId, page) => reader.history(dealId, page, user),
     assignedTasks: (assignee, page) => reader.assignedTasks(assignee, page, user),
+    listProposals: reader.listProposals,
+    loadProposal: reader.loadProposal,
   }
 }

@@ -5,6 +5,7 @@ import type { Deal } from '../domain/deal.ts'
 import type { FieldValues, FilterField } from '../domain/deal-fields.ts'
 import type { MinorUnits } from '../domain/money.ts'
 import type { Owned, UserIdentity } from '../domain/own-deals.ts'
+import type { Proposal, ProposalState } from '../domain/proposals.ts'
 import type { StoredEvent } from '../events/event-log.ts'
 
 type EqualFields = { readonly [Name in FilterField]?: FieldValues[Name] | undefined }
@@ -121,6 +122,16 @@ export interface DealText extends Owned {
   readonly tasks: string | null
 }
 
+/** The proposals of a list: those in a state, of one user if `proposer` is set. */
+export interface ProposalRequest {
+  readonly state: ProposalState
+  /** The immutable id of a user. */
+  readonly proposer: string | undefined
+  /** RFC 3339: what expires by then is no longer open. */
+  readonly now: string
+  readonly page: PageRequest
+}
+
 /** Reads for queries. */
 export interface DealReader extends Pick<DealRepository, 'load'> {
   /** Set where every deal of another owner is as one that never was: the user whose deals are read. */
@@ -153,4 +164,8 @@ export interface DealReader extends Pick<DealRepository, 'load'> {
    * @throws Unavailable
    */
   assignedTasks(assignee: Assignee, page: PageRequest, owner?: UserIdentity): Promise<Page<AssignedTask>>
+  /** Proposals of all deals, the newest first. @throws Unavailable */
+  listProposals(request: ProposalRequest): Promise<Page<Proposal>>
+  /** One of them; undefined without such a proposal. @throws Unavailable */
+  loadProposal(id: string): Promise<Proposal | undefined>
 }

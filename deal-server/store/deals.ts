@@ -13,17 +13,16 @@ import { readTexts } from './deal-text.ts'
 import { sliceStatement } from './event-statements.ts'
 import { bucketOf, bucketOfPrincipal } from './events/bucket.ts'
 import { listDeals } from './list-deals.ts'
+import { findProposal, listProposals, loadProposal, writeProposal } from './proposals.ts'
 import { listAssignedTasks, listCommands, readHistory } from './reading.ts'
 import {
   type CommandRow,
-  changedColumns,
   commandOfRow,
   type DealRow,
   dealOfRow,
   type PlacedCommit,
   rowOfCommand,
-  rowsOfEvents,
-  rowsOfTasks,
+  rowsOfCommits,
   type TaskRow,
 } from './rows.ts'
 import {
@@ -75,6 +74,14 @@ export function createDealRepository(database: Database, onCommit: () => void = 
       const rows = await database.write(...keepCommandStatement({ command: rowOfCommand(command) }))
       return rows.length === 1 ? 'committed' : 'command-taken'
     },
+    propose: async (...given) => {
+      const result = await writeProposal(database, ...given)
+      if (result === 'committed') onCommit()
+      return result
+    },
+    findProposal: (key) => findProposal(database, key),
+    listProposals: (request) => listProposals(database, request),
+    loadProposal: (id) => loadProposal(database, id),
     loadText: (dealId) => readText(dealId),
   }
 }
@@ -131,23 +138,8 @@ async function loadAll(reads: Reads, items: readonly LoadItem[]): Promise<Loaded
 }
 
 async function commitAll(database: Database, commits: readonly PlacedCommit[]): Promise<CommitResult[]> {
-  const deals = commits.map(({ before, deal, bucket }) => ({
-    bucket,
-    id: deal.id,
-    expected_version: before?.version ?? null,
-    changes: changedColumns(before, deal),
-  }))
-  const events = commits.flatMap(rowsOfEvents)
-  const commands = commits.flatMap(({ command }) => (command ? [rowOfCommand(command)] : []))
-  const tasks = commits.flatMap(rowsOfTasks)
   try {
-    const commit = commitStatement({
-      bucket: deals[0]?.bucket ?? 0,
-      deals: JSON.stringify(deals),
-      events: JSON.stringify(events),
-      commands: JSON.stringify(commands),
-      tasks: JSON.stringify(tasks),
-    })
+    const commit = commitStatement(rowsOfCommits(commits))
     const rows = await database.write<{ id: string }>(...commit)
     const written = new Set(rows.map(({ id }) => id))
     return commits.map(({ deal }) => (written.has(deal.id) ? 'committed' : 'version-lost'))

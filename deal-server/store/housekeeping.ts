@@ -11,7 +11,17 @@ import {
   createUsedSignatureExpiry,
 } from '../../shared/protocol/authentication/credential-expiry.ts'
 import { e, s } from './aliases.ts'
-import { commands, deals, digestCounts, eventSlices, events, tasks, usedSignatures, webhookAttempts } from './schema.ts'
+import {
+  commands,
+  deals,
+  digestCounts,
+  eventSlices,
+  events,
+  proposals,
+  tasks,
+  usedSignatures,
+  webhookAttempts,
+} from './schema.ts'
 
 /** Answers of commands that are no longer kept: what is left of the command says that it was carried out. */
 const expiredAnswers: HousekeepingJob = {
@@ -53,6 +63,7 @@ const purgedDeals: HousekeepingJob = {
     // A refusal has no data of the deal: it stays until it expires.
     const outcome = sql`case when ${commands.outcome} ->> 'state' = 'refused' then ${commands.outcome} end`
     await drizzle.update(commands).set({ params: {}, outcome }).where(inArray(commands.dealId, ids))
+    await drizzle.delete(proposals).where(inArray(proposals.dealId, ids))
     let count = 0
     for (const deal of found) count += await purge(drizzle, deal, isDue)
     return count
@@ -84,6 +95,16 @@ async function purge(drizzle: Drizzle, deal: { readonly id: string; readonly buc
   const rows = await drizzle.with(purged, ofTasks, ofEvents).select({ id: purged.id }).from(purged)
   return rows.length
 }
+
+/** The outcomes of their commands are kept for as long after the decision. */
+const proposalsKeptDays = 30
+
+/** Proposals, open or not, that were made so long ago. */
+const oldProposals = expiryJob({
+  name: 'proposals',
+  table: proposals,
+  expiresAt: sql`${proposals.proposedAt} + ${sql.raw(`interval '${proposalsKeptDays} days'`)}`,
+})
 
 const attemptsKeptDays = 30
 
@@ -127,6 +148,7 @@ export const dealHousekeepingJobs: readonly HousekeepingJob[] = [
   purgedDeals,
   createUsedSignatureExpiry(usedSignatures),
   createDigestCountExpiry(digestCounts),
+  oldProposals,
   oldAttempts,
   emptySlices,
 ]

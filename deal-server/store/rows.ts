@@ -105,6 +105,22 @@ export function changedColumns(before: Deal | undefined, deal: Deal): Readonly<R
   return changed
 }
 
+/** The parameters of `deals.commit`. */
+export const rowsOfCommits = (commits: readonly PlacedCommit[]) => ({
+  bucket: commits[0]?.bucket ?? 0,
+  deals: JSON.stringify(
+    commits.map(({ before, deal, bucket }) => ({
+      bucket,
+      id: deal.id,
+      expected_version: before?.version ?? null,
+      changes: changedColumns(before, deal),
+    })),
+  ),
+  events: JSON.stringify(commits.flatMap(rowsOfEvents)),
+  commands: JSON.stringify(commits.flatMap(({ command }) => (command ? [rowOfCommand(command)] : []))),
+  tasks: JSON.stringify(commits.flatMap(rowsOfTasks)),
+})
+
 /** The command of a row; times in RFC 3339, UTC. */
 export const commandOfRow = (row: CommandRow): CommandRecord => ({
   key: { principalId: row.principal_id, commandId: row.command_id },

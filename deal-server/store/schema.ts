@@ -163,6 +163,31 @@ export const commands = dealsSchema.table(
   ],
 )
 
+/** One row for each command that an application has proposed. Its decision is the row of `commands` of its key. */
+export const proposals = dealsSchema.table(
+  'proposals',
+  {
+    id: uuid('id').primaryKey(),
+    principalId: text('principal_id').notNull(),
+    commandId: text('command_id').notNull(),
+    /** Null for a new deal whose id the server chooses. */
+    dealId: uuid('deal_id'),
+    useCase: text('use_case').notNull(),
+    params: json('params').$type<Readonly<Record<string, unknown>>>().notNull(),
+    fingerprint: text('fingerprint').notNull(),
+    dealVersion: integer('deal_version'),
+    proposedBy: text('proposed_by').notNull(),
+    client: json('client').$type<{ readonly id: string; readonly name: string }>().notNull(),
+    proposedAt: time('proposed_at').notNull(),
+    expiresAt: time('expires_at').notNull(),
+  },
+  (table) => [
+    uniqueIndex('proposals_of_commands').on(table.principalId, table.commandId),
+    index('proposals_by_time').on(table.proposedAt, table.id),
+    index('proposals_of_deals').on(table.dealId),
+  ],
+)
+
 /**
  * All events of all deals, the history, and the outbox that live readers follow. Of a purged deal the last one stays
  * for ever.

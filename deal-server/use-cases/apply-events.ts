@@ -1,17 +1,18 @@
 /** Applies events to a deal. The history of a deal, folded with these functions, gives the stored state. */
 import type { Deal } from '../domain/deal.ts'
 import type { DealEvent, KnownEvent, Occasion } from '../domain/events.ts'
+import { proposalEvents } from '../domain/proposals.ts'
 import { created } from './create-deal.ts'
 import { commands } from './index.ts'
 
 const definitions: ReadonlyMap<string, KnownEvent> = new Map(
-  commands.flatMap(({ events }) => events.map((event) => [event.type, event])),
+  [...commands.flatMap(({ events }) => events), ...proposalEvents].map((event) => [event.type, event]),
 )
 
-/** The types of all events that use cases make. */
+/** The types of all events. */
 export const dealEventTypes: readonly string[] = [...definitions.keys()]
 
-/** The definition of the events of this type; undefined for a type that no use case makes. */
+/** The definition of the events of this type; undefined for a type that is not known. */
 export const eventNamed = (type: string): KnownEvent | undefined => definitions.get(type)
 
 /** The state after the events of one accepted command: version + 1, sequence + 1 for each event. */
@@ -49,5 +50,6 @@ export interface PastEvent extends DealEvent, Pick<Occasion, 'actor'> {
 export const foldHistory = (history: readonly PastEvent[]): Deal | undefined =>
   history.reduce<Deal | undefined>((deal, event) => {
     const { sequence, dealVersion: version, occurredAt: at, actor } = event
-    return { ...foldEvents(deal, [event], { at, actor }), version, sequence, updatedAt: at, updatedBy: actor }
+    const state = { ...foldEvents(deal, [event], { at, actor }), version, sequence }
+    return version === deal?.version ? state : { ...state, updatedAt: at, updatedBy: actor }
   }, undefined)

@@ -3,7 +3,7 @@ import { outcomeOfError } from '../../shared/platform/metrics/outcomes.ts'
 import { countPairs } from '../../shared/platform/metrics/pair-counts.ts'
 import type { KeyStores } from '../../verify/src/keys/key-stores.ts'
 import type { PrincipalFeed } from '../../verify/src/principals/principal-feed.ts'
-import type { ShownCommand } from '../commands/command-context.ts'
+import type { ProposedCommand, ShownCommand } from '../commands/command-context.ts'
 import type { CommandSystems } from '../commands/command-systems.ts'
 import { ReplayedRefusal } from '../commands/replay.ts'
 import type { EventStreams } from '../events/event-streams.ts'
@@ -35,8 +35,8 @@ export function countCommands(metrics: Metrics, useCases: readonly string[]): Co
   const count = countPairs(metrics, 'deal', {
     name: 'commands_total',
     help:
-      'Commands by use case and outcome: succeeded, unchanged, dry-run, replayed (a stored outcome), unavailable, ' +
-      'error, or the code of the refusal.',
+      'Commands by use case and outcome: succeeded, unchanged, proposed, dry-run, replayed (a stored outcome), ' +
+      'unavailable, error, or the code of the refusal.',
     labels: ['use_case', 'outcome'],
     begin: useCases.map((name) => [name, 'succeeded']),
   })
@@ -47,8 +47,11 @@ export function countCommands(metrics: Metrics, useCases: readonly string[]): Co
 const outcomeOfRefusal = (error: unknown): string =>
   error instanceof ReplayedRefusal ? 'replayed' : outcomeOfError(error)
 
-const outcomeOf = ({ replayed, changed }: ShownCommand, validateOnly: boolean): string =>
-  replayed ? 'replayed' : validateOnly ? 'dry-run' : changed ? 'succeeded' : 'unchanged'
+const outcomeOf = (command: ShownCommand | ProposedCommand, validateOnly: boolean): string => {
+  if ('proposal' in command) return 'proposed'
+  const { replayed, changed } = command
+  return replayed ? 'replayed' : validateOnly ? 'dry-run' : changed ? 'succeeded' : 'unchanged'
+}
 
 /** Registers the gauges that only deal servers have: public keys, change feed and event streams. */
 export function observeDealServer(metrics: Metrics, { keys, feed, events, webhooks }: WatchedServices): void {

@@ -154,7 +154,7 @@ function toolOfReading({ route, operation }: Reading): Tool {
       additionalProperties: false,
     },
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-    isFor: (caller) => right !== undefined && hasRight(caller, right),
+    isFor: (caller) => right === undefined || hasRight(caller, right),
     decode: (values, request) => route.decode(requestOf(checkValue(textValues, values), { route, template }, request)),
   }
 }

@@ -22,6 +22,13 @@ export const createdResponse: DescribedResponse = {
   headers: [...dealHeaderFields, 'Location'],
 }
 
+/** 202 for a command that waits. */
+export const waits: DescribedResponse = {
+  description: 'The application may only propose: the command waits until somebody approves it.',
+  schema: ref('ProposedCommand'),
+  headers: ['Location'],
+}
+
 const withoutBody: DescribedResponse = {
   description: 'With `Prefer: return=minimal`, or without the right `deal.read`.',
   headers: dealHeaderFields,
@@ -91,8 +98,8 @@ const parametersBody = (command: Command): DescribedBody => ({
 })
 
 function answersOf({ name, target }: Command): Operation['responses'] {
-  if (target === 'collection') return { 201: createdResponse }
-  return name === 'DeleteDeal' ? { 204: deleted } : { 200: theDeal, 204: withoutBody }
+  if (target === 'collection') return { 201: createdResponse, 202: waits }
+  return name === 'DeleteDeal' ? { 202: waits, 204: deleted } : { 200: theDeal, 202: waits, 204: withoutBody }
 }
 
 const repeatable = 'A PUT can be repeated: it needs `taskId` or `Idempotency-Key`.'

@@ -5,6 +5,7 @@ import { componentSchemas, ref } from '../../../shared/platform/openapi/json-sch
 import { type HeadersByStatus, problemSchema } from '../../../shared/platform/openapi/problem-responses.ts'
 import type { ProblemTable } from '../../../shared/platform/problems/problem-document.ts'
 import { commandSchemas } from './command-schemas.ts'
+import { approvedProposalSchema, proposalSchema, proposedSchema } from './proposal-schemas.ts'
 import * as responses from './response-schemas.ts'
 import { webhookSchemas } from './webhook-schemas.ts'
 
@@ -20,6 +21,9 @@ const problemMembers: Readonly<Record<string, JsonSchema>> = {
   held: { type: 'boolean' },
   allowed: { ...texts, description: 'The use cases that the state of the deal allows now.' },
   openTasks: { type: 'integer' },
+  proposalId: text,
+  state: { ...text, description: 'Of a proposal that is closed.' },
+  reason: { ...text, description: 'Why a proposal was rejected.' },
   final: { type: 'boolean', description: 'True: the stored answer of the command. A new attempt needs a new id.' },
   current: { ...ref('Deal'), description: 'On 412, with the right `deal.read`: the deal as it is now.' },
   versions: { ...texts, description: 'The versions of the interface that are served.' },
@@ -53,6 +57,11 @@ const commandOutcome: JsonSchema = {
     id: { ...text, description: 'The id of the command; left out when it has none that can be read.' },
     status: { type: 'integer', description: 'What the command alone would be answered with.' },
     replayed: { type: 'boolean', description: 'True: the command ran before; this is its stored outcome.' },
+    proposal: {
+      type: 'object',
+      description: 'Of a command that waits for approval: its proposal.',
+      properties: { id: text, state: text, expiresAt: text },
+    },
     command: { ...ref('SucceededCommand'), description: 'Of a success, without `return=minimal`.' },
     deal: { ...text, description: 'With `return=minimal`: the id of the deal.' },
     etag: { ...text, description: 'With `return=minimal`: the entity tag of the deal.' },
@@ -75,6 +84,9 @@ export function dealComponents(problems: ProblemTable): Readonly<Record<string, 
     SucceededCommand: responses.succeededCommandSchema,
     RefusedCommand: responses.refusedCommandSchema,
     ExpiredCommand: responses.expiredCommandSchema,
+    ProposedCommand: proposedSchema,
+    Proposal: proposalSchema,
+    ApprovedProposal: approvedProposalSchema,
   })
   return {
     ...generated,
@@ -90,6 +102,7 @@ export function dealComponents(problems: ProblemTable): Readonly<Record<string, 
     DealPage: dealPage,
     CommandPage: page('CommandResource'),
     EventPage: page('Event'),
+    ProposalPage: page('Proposal'),
     ...commandSchemas(),
     ...webhookSchemas(),
     WebhookPage: page('Webhook'),

@@ -27,6 +27,7 @@ const tags = {
   ...Object.fromEntries(commands.map(({ name, summary }) => [name, `${summary}.`])),
   reading: 'Deals, lists, sums, histories, live events, commands and webhooks.',
   ...styleTags,
+  proposals: 'Commands of applications that wait until somebody approves them.',
   webhooks: 'Events that the server sends to a URL, signed as Standard Webhooks.',
   ...documentationTag,
   operation: 'For operators.',

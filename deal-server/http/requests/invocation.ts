@@ -5,7 +5,7 @@ import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import type { HttpResponse } from '../../../shared/platform/http/response.ts'
 import type { Method, Route } from '../../../shared/platform/http/server/routes.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
-import type { ShownCommand } from '../../commands/command-context.ts'
+import type { ProposedCommand, ShownCommand } from '../../commands/command-context.ts'
 import type { FindUserId } from '../../commands/find-assignable-users.ts'
 import type { EventStreams, StreamClient } from '../../events/event-streams.ts'
 import type { DealReader } from '../../queries/ports.ts'
@@ -58,7 +58,7 @@ export interface BatchInvocation {
 export interface RunLine {
   /** The result of `decode`, whose refusal is that of a single command. @throws ProblemError */
   decode<Decoded>(decode: () => Decoded): Decoded
-  execute(invocation: BoundInvocation): Promise<ShownCommand>
+  execute(invocation: BoundInvocation): Promise<ShownCommand | ProposedCommand>
   readonly requestId: string
 }
 

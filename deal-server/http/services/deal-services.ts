@@ -10,6 +10,7 @@ import type { ReportedChange } from '../../../shared/protocol/internal-api/webho
 import type { Console } from '../../../shared/server/pages/console.ts'
 import type { ExecuteCommand } from '../../commands/execute.ts'
 import type { FindUserId } from '../../commands/find-assignable-users.ts'
+import type { RejectProposal } from '../../commands/reject.ts'
 import type { EventStreams } from '../../events/event-streams.ts'
 import type { DealReader } from '../../queries/ports.ts'
 import type { WebhookManagement } from '../../webhooks/manage.ts'
@@ -17,6 +18,7 @@ import type { WebhookManagement } from '../../webhooks/manage.ts'
 /** What the HTTP interface of the deal server works with. */
 export interface DealServices extends Systems, Authentication {
   readonly executeCommand: ExecuteCommand
+  readonly rejectProposal: RejectProposal
   /** How many batches may be under way in this process. */
   readonly batches: UserLimitsOptions
   readonly reader: DealReader

@@ -18,6 +18,7 @@ import {
   dealCommandInput,
   dealHeaderFields,
   theDeal,
+  waits,
 } from '../openapi/command-operations.ts'
 import { dealUpdateBody } from '../openapi/command-schemas.ts'
 import { idOfDeal } from '../openapi/parameters.ts'
@@ -54,6 +55,7 @@ const putOperation: Operation = {
   responses: {
     200: { ...theDeal, headers: updateFields },
     201: createdResponse,
+    202: waits,
     204: {
       description: 'With `Prefer: return=minimal`, without the right `deal.read`, or the deal is deleted.',
       headers: updateFields,
@@ -78,6 +80,7 @@ const patchOperation: Operation = {
   },
   responses: {
     200: { ...theDeal, headers: updateFields },
+    202: waits,
     204: { description: 'With `Prefer: return=minimal`.', headers: updateFields },
   },
   problems: commandProblems(updateRefusals),

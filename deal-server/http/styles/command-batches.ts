@@ -19,11 +19,12 @@ import { writeInTime } from '../../../shared/platform/http/stream.ts'
 import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { checkValue, invalidValue } from '../../../shared/platform/problems/check-value.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import type { ShownCommand } from '../../commands/command-context.ts'
+import type { ProposedCommand, ShownCommand } from '../../commands/command-context.ts'
 import { quoteOddAmounts } from '../../domain/money.ts'
 import { commandBatchBody } from '../openapi/command-schemas.ts'
 import { representSucceeded } from '../representations/command-resource.ts'
 import type { DescribeFailure } from '../representations/line-problems.ts'
+import { representProposed } from '../representations/represent-proposal.ts'
 import { etagOf, privateHeaders } from '../representations/responses.ts'
 import { commandIdPattern, commandOptionsOf, commandParameters, prefersMinimal } from '../requests/command-options.ts'
 import { dealIdInBody } from '../requests/deal-target.ts'
@@ -178,7 +179,7 @@ function createLineWork({ options, isMinimal, runLine, describeFailure }: LineWo
       })
       const run = async () => {
         try {
-          return { line, id, status: 201, ...success(invocation, await runLine.execute(invocation), isMinimal) }
+          return { line, id, ...success(invocation, await runLine.execute(invocation), isMinimal) }
         } catch (error) {
           return refused(error)
         }
@@ -230,9 +231,10 @@ function decodeLine(body: unknown, commandId: string, options: CommandOptions): 
   }
 }
 
-function success({ commandId }: LineInvocation, command: ShownCommand, isMinimal: boolean): Outcome {
+function success({ commandId }: LineInvocation, command: ShownCommand | ProposedCommand, isMinimal: boolean): Outcome {
+  if ('proposal' in command) return { status: 202, ...representProposed(command) }
   const { deal, changed, replayed, shown, record } = command
-  if (isMinimal) return { deal: deal.id, etag: etagOf(deal), replayed, changed }
+  if (isMinimal) return { status: 201, deal: deal.id, etag: etagOf(deal), replayed, changed }
   const resource = representSucceeded({ commandId, ...record }, { deal, changed, events: shown?.events })
-  return { replayed, command: resource }
+  return { status: 201, replayed, command: resource }
 }

@@ -13,7 +13,7 @@ import { ref } from '../../../shared/platform/openapi/json-schema.ts'
 import { checkValue } from '../../../shared/platform/problems/check-value.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { quoteOddAmounts } from '../../domain/money.ts'
-import { commandInput, commandProblems, outcomeFields } from '../openapi/command-operations.ts'
+import { commandInput, commandProblems, outcomeFields, waits } from '../openapi/command-operations.ts'
 import { dealCommandBody, globalCommandBody } from '../openapi/command-schemas.ts'
 import { idOfCommand, idOfDeal } from '../openapi/parameters.ts'
 import { representSucceeded } from '../representations/command-resource.ts'
@@ -49,6 +49,7 @@ const putOperation = (id: string, style: string, body: DescribedBody): Operation
       schema: ref('SucceededCommand'),
       headers: [...outcomeFields, 'Location'],
     },
+    202: waits,
   },
   problems: ['deal-mismatch', 'command-in-progress', 'command-expired', ...commandProblems([])],
 })

@@ -13,7 +13,7 @@ import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { quoteOddAmounts } from '../../domain/money.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import { commandNamed, commandNames, commands } from '../../use-cases/index.ts'
-import { commandInput, commandProblems, describeUseCase, outcomeFields } from '../openapi/command-operations.ts'
+import { commandInput, commandProblems, describeUseCase, outcomeFields, waits } from '../openapi/command-operations.ts'
 import { controllerArguments, needsBody } from '../openapi/command-schemas.ts'
 import { pathOf } from '../representations/represent-deal.ts'
 import { outcomeHeaders } from '../representations/responses.ts'
@@ -53,7 +53,7 @@ const describeCommandController = (command: Command): Operation => ({
     schema: controllerArguments(command),
     required: command.target === 'deal' || needsBody(command),
   },
-  responses: { 200: { description: 'Done. No body.', headers: [...outcomeFields, 'Location'] } },
+  responses: { 200: { description: 'Done. No body.', headers: [...outcomeFields, 'Location'] }, 202: waits },
   problems: commandProblems(command.refusals),
 })
 

@@ -10,10 +10,11 @@ import { commandCollectionRoutes } from './command-collections.ts'
 import type { CommandReadOptions } from './command-reads.ts'
 import { controllerRoutes } from './controllers.ts'
 import { liveEventRoutes } from './live-events.ts'
+import { type ProposalOptions, proposalRoutes } from './proposals.ts'
 import { resourceRoutes } from './resource.ts'
 import { stateNamedSubResourceRoutes } from './state-named-sub-resource.ts'
 
-interface StyleOptions extends CommandReadOptions, BatchOptions, ToolOptions {
+interface StyleOptions extends CommandReadOptions, BatchOptions, ToolOptions, ProposalOptions {
   /** The setting REQUIRE_PRECONDITION. */
   readonly requirePrecondition: boolean
 }
@@ -37,6 +38,7 @@ export function styleRoutes(commands: readonly Command[], options: StyleOptions)
     ...commandCollectionRoutes(options),
     ...commandBatchRoutes(options),
     ...controllerRoutes(options.lists),
+    ...proposalRoutes(options),
   ]
   const routes = [...plain, toolRoute(commands, plain, options)]
   requireDistinct(

@@ -115,6 +115,33 @@ const commandProblems = {
   },
 } as const satisfies Record<string, ProblemEntry>
 
+const proposalProblems = {
+  'proposal-closed': {
+    status: 409,
+    title: 'The proposal is no longer open',
+    meaning: 'It was approved or rejected, or nobody decided within 14 days. The member state says which.',
+    remedy: 'Read the proposal. Send the command again, under a new id, if it shall be proposed once more.',
+  },
+  'proposal-rejected': {
+    status: 409,
+    title: 'The proposal of this command was rejected',
+    meaning: 'Somebody who decides on proposals rejected it, or its proposer took it back. The command never runs.',
+    remedy: 'The member reason says why. Send another command, under a new id.',
+  },
+  'proposer-cannot-decide': {
+    status: 403,
+    title: 'Somebody else decides on this proposal',
+    meaning: 'Users do not approve what was proposed in their name. An application that only proposes decides nothing.',
+    remedy: 'Let another user with the right proposal.decide approve it.',
+  },
+  'too-many-proposals': {
+    status: 409,
+    title: 'Too many proposals of this user wait',
+    meaning: 'A user has a bounded number of open proposals, of all applications together.',
+    remedy: 'Have some of them approved or rejected, or wait until they expire.',
+  },
+} as const satisfies Record<string, ProblemEntry>
+
 const stateProblems = {
   'task-not-found': {
     status: 404,
@@ -239,4 +266,10 @@ const valueProblems = {
 } as const satisfies Record<string, ProblemEntry>
 
 /** The codes that only the deal server uses. */
-export const dealProblems = { ...callProblems, ...commandProblems, ...stateProblems, ...valueProblems }
+export const dealProblems = {
+  ...callProblems,
+  ...commandProblems,
+  ...proposalProblems,
+  ...stateProblems,
+  ...valueProblems,
+}

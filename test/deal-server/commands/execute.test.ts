@@ -40,6 +40,8 @@ function memoryRepository(deal: Deal, results: CommitResult[] = []) {
       state.commands.push(command)
       return 'committed'
     },
+    propose: async () => 'committed',
+    findProposal: async () => undefined,
   }
   return { state, repository }
 }
@@ -47,7 +49,13 @@ function memoryRepository(deal: Deal, results: CommitResult[] = []) {
 function executorFor(repository: DealRepository) {
   const principals = { get: () => undefined }
   const observeCommand = () => {}
-  return createExecuteCommand({ ...fakeSystems(), repository, principals, defaultCurrency: 'EUR', observeCommand })
+  const systems = { ...fakeSystems(), repository, principals, defaultCurrency: 'EUR', observeCommand }
+  const execute = createExecuteCommand(systems)
+  return async (request: CommandRequest) => {
+    const command = await execute(request)
+    if ('proposal' in command) throw new TypeError('nobody proposes here')
+    return command
+  }
 }
 
 function requestFor(deal: Deal, more: Partial<CommandRequest> = {}, rights = ['deal.hold']): CommandRequest {
