@@ -1,7 +1,8 @@
 /** The typed calls of one server: openapi-fetch with refusals as errors, and pages. */
 import createClient, { type FetchResponse, type MaybeOptionalInit } from 'openapi-fetch'
 import type { HttpMethod, MediaType, PathsWithMethod, RequiredKeysOf } from 'openapi-typescript-helpers'
-import { asDocument, KeyholdProblem } from './core/problem.ts'
+import { asDocument, KeyholdProblem, KeyholdProposed } from './core/problem.ts'
+import type { components as DealComponents } from './generated/deal.ts'
 
 /** A success: its body, and the whole answer with its header fields. */
 export interface Success<Data> {
@@ -31,7 +32,10 @@ type DataOf<Paths, Path extends keyof Paths, Method extends HttpMethod, Init> = 
   FetchResponse<Operation<Paths, Path, Method>, Init, MediaType>['data']
 >
 
-type BodyOf<Data> = [NonNullable<Data>] extends [never] ? undefined : NonNullable<Data>
+/** A command that waits is thrown. */
+type Proposed = DealComponents['schemas']['ProposedCommand']
+
+type BodyOf<Data> = [NonNullable<Data>] extends [never] ? undefined : Exclude<NonNullable<Data>, Proposed>
 
 /** The items of a list, which is an object with `items` or an array. */
 type ItemOf<Data> = Data extends { items: readonly (infer Item)[] }
@@ -52,7 +56,10 @@ type InitParameters<Init> =
     ? [(Init & { [option: string]: unknown })?]
     : [Init & { [option: string]: unknown }]
 
-/** A call by path; parameters and body are those of the route. @throws KeyholdProblem, KeyholdUnreachable */
+/**
+ * A call by path; parameters and body are those of the route.
+ * @throws KeyholdProblem, KeyholdProposed, KeyholdUnreachable
+ */
 type Call<Paths extends object, Method extends HttpMethod> = <
   Path extends PathsWithMethod<Paths, Method>,
   Init extends InitOf<Paths, Path, Method>,
@@ -101,6 +108,7 @@ export function createApi<Paths extends object>(
     async (path, init) => {
       const { data, error, response } = (await client[method]?.(path, init)) ?? { response: Response.error() }
       if (!response.ok && response.status !== 304) throw new KeyholdProblem(response, asDocument(error))
+      if (response.status === 202 && data !== undefined) throw new KeyholdProposed(data as Proposed)
       return { data, response }
     }
   const [GET, PUT, POST, PATCH, DELETE] = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE'].map(call)

@@ -4,6 +4,7 @@ export {
   type FaultyMember,
   isProblem,
   KeyholdProblem,
+  KeyholdProposed,
   KeyholdUnreachable,
   type ProblemCode,
   type ProblemDocument,

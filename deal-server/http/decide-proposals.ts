@@ -1,4 +1,4 @@
-/** The endpoints that decide on proposals: approve and reject (docs/contract/proposals.md#decisions). */
+/** The endpoints that decide on proposals: approve and reject (docs/contract/proposals.md#approve-and-reject). */
 import * as z from 'zod'
 import { readBodyAs } from '../../shared/platform/http/content/json-body.ts'
 import { noParameters } from '../../shared/platform/http/content/query-parameters.ts'
@@ -11,7 +11,7 @@ import { proposalClosed } from '../commands/propose.ts'
 import { refuseInTime } from '../commands/refuse-in-time.ts'
 import { requireAnyWidth } from '../commands/require-any-width.ts'
 import type { Deal } from '../domain/deal.ts'
-import type { ProposalState } from '../domain/proposals.ts'
+import { decidingRight, type ProposalState } from '../domain/proposals.ts'
 import { decidersRights, type ProposalView, readProposal } from '../queries/proposals.ts'
 import { reasonText } from '../use-cases/parameters.ts'
 import { approvedProposalSchema, proposalSchema } from './openapi/proposal-schemas.ts'
@@ -34,6 +34,7 @@ const problems = ['invalid-body', 'not-found', 'missing-right', 'proposal-closed
 const approve = (services: DealServices) =>
   defineEndpoint({
     ...ofProposal,
+    right: decidingRight,
     path: `${proposalsPath}/:id/approve`,
     id: 'approveProposal',
     summary: 'Approve a proposal: its command runs',

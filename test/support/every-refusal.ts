@@ -208,23 +208,25 @@ export function rowOfStyle(route: string): Row {
     isForm: false,
     takes,
     // The commands of a batch are refused one by one.
-    needs: ['/commands', toolPath].includes(path) ? undefined : 'right',
+    needs: ['/commands', toolPath].includes(path) || /^.proposals(?!.*approve)/.test(path) ? undefined : 'right',
     body: takes && method !== 'DELETE' ? JSON.stringify(commandBody(method, path)) : undefined,
     headers: takes && method !== 'DELETE' ? { 'content-type': 'application/json' } : {},
   }
 }
 
-const webhookBodies: Readonly<Record<string, unknown>> = {
+const endpointBodies: Readonly<Record<string, unknown>> = {
   'POST /rest/v1/webhooks': { url: 'https://receiver.example/' },
   'PATCH /rest/v1/webhooks/:id': { description: null },
   'POST /rest/v1/webhooks/:id/redeliver': { after: '0' },
   'POST /rest/v1/webhooks/:id/rotate-secret': {},
   'POST /rest/v1/webhooks/:id/test': {},
+  'POST /proposals/:id/approve': {},
+  'POST /proposals/:id/reject': { reason: 'no' },
 }
 
 function commandBody(method: string, path: string): unknown {
-  const ofWebhooks = webhookBodies[`${method} ${path}`]
-  if (ofWebhooks) return ofWebhooks
+  const ofEndpoint = endpointBodies[`${method} ${path}`]
+  if (ofEndpoint) return ofEndpoint
   const hold = { action: 'HoldDeal', params: commandRows.HoldDeal?.params }
   if (path === '/commands/:commandId') return { deal: unknownId, ...hold }
   if (path === '/commands') return [{ id: 'every-refusal', deal: unknownId, ...hold }]

@@ -82,6 +82,18 @@ export class KeyholdUnreachable extends Error {
   }
 }
 
+/** A command of an application that may only propose: it waits until somebody approves it, and has not run. */
+export class KeyholdProposed extends Error {
+  override readonly name = 'KeyholdProposed'
+  /** Read it at `/proposals/{id}`. */
+  readonly proposal: DealComponents['schemas']['ProposedCommand']['proposal']
+
+  constructor({ proposal }: DealComponents['schemas']['ProposedCommand']) {
+    super(`The command waits for approval: proposal ${proposal.id}.`)
+    this.proposal = proposal
+  }
+}
+
 /**
  * True for a refusal by a server; with codes, for a refusal with one of them.
  *

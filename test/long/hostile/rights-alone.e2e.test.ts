@@ -116,7 +116,7 @@ async function walk(route: string, entry: Entry, right: string | undefined): Pro
   }
   if ('manages' in entry) {
     const { manages, json } = entry
-    const isAllowed = manages.length === 1 && manages[0] === right
+    const isAllowed = manages.every((one) => one === right)
     const reply = await send(dave, method, pathOf(path, held, ownCommand), json ? { json } : {})
     return expectProblem(reply, isAllowed ? 404 : 403, isAllowed ? 'not-found' : 'missing-right')
   }

@@ -124,7 +124,7 @@ export type Entry =
   | { readonly tools: true }
   /** `shows`: with the right, what was planted can be seen. */
   | { readonly reads: string; readonly shows: boolean }
-  /** Needs all of these rights; with them, there is no such webhook. */
+  /** Needs all of these rights; with them, there is no such webhook or proposal. */
   | { readonly manages: readonly string[]; readonly json?: object }
   | { readonly open: true }
 
@@ -151,6 +151,15 @@ const ofWebhooks: readonly [string, Entry][] = [
   [`POST ${webhook}/redeliver`, { manages: setting, json: { after: '0' } }],
   [`POST ${webhook}/test`, { manages: ['webhook.manage'] }],
   [`GET ${webhook}/deliveries`, { manages: ['webhook.manage'] }],
+]
+
+const proposal = '/proposals/{id}'
+/** Everybody sees those that were made in their own name. */
+const ofProposals: readonly [string, Entry][] = [
+  ['GET /proposals', open],
+  [`GET ${proposal}`, { manages: [] }],
+  [`POST ${proposal}/approve`, { manages: ['proposal.decide', 'deal.read'] }],
+  [`POST ${proposal}/reject`, { manages: [], json: { reason: 'no' } }],
 ]
 
 /** Method and path, as the document of the server has them. */
@@ -182,6 +191,7 @@ export const routeTable: ReadonlyMap<string, Entry> = new Map<string, Entry>([
   ['GET /query/DealHistory/{id}', reads('deal.history.read')],
   ['GET /rest/v1/webhooks', reads('webhook.manage', false)],
   ...ofWebhooks,
+  ...ofProposals,
   ...[
     '/',
     '/healthz',
