@@ -1,11 +1,12 @@
 /** ID tokens (OpenID Connect Core §2): what a client learns of the person who has signed in. */
 import { createHash } from 'node:crypto'
-import { errors, jwtVerify, SignJWT } from 'jose'
+import { errors, jwtVerify } from 'jose'
 import * as z from 'zod'
 import type { Clock } from '../../shared/platform/clock.ts'
 import { accessTokenAlgOf, loginMethods } from '../../shared/protocol/access-token/access-token.ts'
 import type { VerificationKeys } from '../../shared/protocol/access-token/verify-access-token.ts'
 import type { LoginProof, SigningKeys } from './access-tokens.ts'
+import { signJwt } from './sign-jwt.ts'
 
 /** The scopes of OpenID Connect that there are. They stand in no access token: its `scope` names rights alone. */
 export const openIdScopes = ['openid', 'profile', 'email', 'roles', 'offline_access'] as const
@@ -91,7 +92,7 @@ function hashOf(accessToken: string, alg: string): string {
 export const createIdTokenIssuer =
   ({ keys, issuer }: { readonly keys: SigningKeys; readonly issuer: string }): IssueIdToken =>
   ({ login, proof, nonce, accessToken, issuedAt, expiresAt }) => {
-    const { kid, alg, privateKey } = keys.signingKey('jwt')
+    const key = keys.signingKey('jwt')
     const claims = {
       ...claimsOf(login.person, login.scopes),
       iss: issuer,
@@ -100,12 +101,12 @@ export const createIdTokenIssuer =
       exp: expiresAt,
       auth_time: proof.at,
       nonce,
-      at_hash: hashOf(accessToken, alg),
+      at_hash: hashOf(accessToken, key.alg),
       amr: loginMethods(proof.factor),
       acr: proof.factor === null ? 'pwd' : 'mfa',
       sid: sidOf(login),
     }
-    return new SignJWT(claims).setProtectedHeader({ alg, typ: 'JWT', kid }).sign(privateKey)
+    return signJwt(claims, 'JWT', key)
   }
 
 const hintSchema = z.object({ sub: z.string(), aud: z.string() })
