@@ -23,7 +23,7 @@ import { gather } from '../concurrency/gather.ts'
 import { Unavailable } from '../problems/errors.ts'
 import { type Advice, createAdvice } from './redis-advice.ts'
 import { connectRedis, type RedisConnections } from './redis-connections.ts'
-import type { CacheScripts } from './redis-scripts.ts'
+import type { CacheScripts, StoredVersion } from './redis-scripts.ts'
 import { RedisSubscriber } from './redis-subscriber.ts'
 
 /** The clock, the secrets and the limits of a cache in Redis. */
@@ -80,6 +80,13 @@ class RedisCache implements Cache {
     isItemError: () => false,
     maxItems: 64,
     maxInFlight: 2,
+  })
+  /** So are reads: each would ask Redis for the run that it is in. */
+  readonly #getOne = gather<string, StoredVersion | undefined>({
+    run: (keys) => this.#ask((redis) => redis.keyholdGetVersioned(keys.length, ...keys)),
+    isItemError: () => false,
+    maxItems: 64,
+    maxInFlight: 4,
   })
   /** The error of the last attempt to connect. It says more than the error of a command without connection. */
   #connectionError: Error | undefined
@@ -142,8 +149,8 @@ class RedisCache implements Cache {
   }
 
   async getVersioned(key: string): Promise<Versioned | undefined> {
-    const stored = await this.#ask((redis) => redis.keyholdGetVersioned(key))
-    if (stored === null) return undefined
+    const stored = await this.#getOne(key)
+    if (!stored) return undefined
     const version = Number(stored[0])
     const opened = this.#seals.openEntry(key, { version, value: stored[1] })
     // A forged entry would block valid ones with a lower version.

@@ -38,13 +38,17 @@ redis.call('SET', KEYS[1], here .. ' ' .. ARGV[1] .. ' ' .. ARGV[2], 'PX', ARGV[
 return 1
 `
 
-// KEYS: the entry. Returns {version, value} or nil.
+// KEYS: the entries. Returns for each of them {version, value} or nil.
 const getVersioned = `${prelude}
-local stored = redis.call('GET', KEYS[1])
-if not stored then return false end
-local _, last, run_then, version = stored:find('^(%S+) (%d+) ')
-if run_then ~= current_run() then return false end
-return {version, stored:sub(last + 1)}
+local here = current_run()
+local function get(key)
+  local stored = redis.call('GET', key) or ''
+  local _, last, run_then, version = stored:find('^(%S+) (%d+) ')
+  return run_then == here and {version, stored:sub(last + 1)}
+end
+local answers = {}
+for at = 1, #KEYS do answers[at] = get(KEYS[at]) end
+return answers
 `
 
 // KEYS: the entry. ARGV: the version to remove. An empty text counts as no entry, and expires at once.
@@ -149,7 +153,7 @@ return 1
 /** The scripts for ioredis. It sends EVALSHA, and EVAL to a server that does not know the script yet. */
 export const cacheScripts = {
   keyholdPutVersioned: { lua: putVersioned, numberOfKeys: 1 },
-  keyholdGetVersioned: { lua: getVersioned, numberOfKeys: 1 },
+  keyholdGetVersioned: { lua: getVersioned },
   keyholdRemoveVersion: { lua: removeVersion, numberOfKeys: 1 },
   keyholdTime: { lua: time, numberOfKeys: 1 },
   keyholdPublish: { lua: publish, numberOfKeys: 1 },
@@ -160,10 +164,13 @@ export const cacheScripts = {
   keyholdAllowsAttempt: { lua: allowsAttempt },
 }
 
+/** An entry as Redis answers it. */
+export type StoredVersion = [version: string, value: string] | null
+
 /** The methods that ioredis adds to a client for `cacheScripts`. */
 export interface CacheScripts {
   keyholdPutVersioned(key: string, ...argv: string[]): Promise<number>
-  keyholdGetVersioned(key: string): Promise<[version: string, value: string] | null>
+  keyholdGetVersioned(numberOfKeys: number, ...keys: string[]): Promise<StoredVersion[]>
   keyholdRemoveVersion(key: string, version: string): Promise<number>
   keyholdTime(key: string): Promise<string>
   keyholdPublish(key: string, ...argv: string[]): Promise<number>
