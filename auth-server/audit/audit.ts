@@ -86,6 +86,11 @@ export interface Audit {
    * @throws the error of `run`; Unavailable when an entry cannot be stored
    */
   during<Result>(origin: Origin, entry: ChangeEntry | undefined, run: () => Promise<Result>): Promise<Result>
+  /**
+   * The same without an entry of its own, for work whose changes all begin before its first `await`. It costs nothing
+   * at each `await` of the process, as the context of other work does on Node.js 20. @throws the error of `run`
+   */
+  beginning<Result>(origin: Origin, run: () => Promise<Result>): Promise<Result>
 }
 
 /** The action of a refused check, by scheme. */

@@ -12,7 +12,7 @@ import type { Audit, AuditEvent, AuditHead, TimedEvent } from './audit.ts'
 import { holdsKeyOfLog } from './chain.ts'
 import { hasHead, readHead } from './chain-head.ts'
 import { createJournalChaining } from './chain-journal.ts'
-import { createDuring } from './change-entries.ts'
+import { createBeginning, createDuring } from './change-entries.ts'
 import { insertEntriesSql, type Pending, pendingOf } from './journal.ts'
 import { formatAuditHead } from './verify-chain.ts'
 
@@ -80,6 +80,7 @@ export function createChainedLog(ports: ChainedLogPorts) {
     record,
     recordRefusal: refusals.record,
     during: createDuring({ clock, check, record, recordRefusal: refusals.record, stored: later }),
+    beginning: createBeginning({ clock, stored: later }),
   }
   return {
     ...audit,

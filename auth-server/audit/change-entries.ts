@@ -24,15 +24,28 @@ interface Work {
 
 const works = new AsyncLocalStorage<Work>()
 let underWay = 0
+/** The work that begins just now, and has no context. */
+let beginning: Work | undefined
 
 /** Runs in the context of a work. Contexts cost time at every `await`, so there are none while no work is under way. */
 async function runIn<Result>(work: Work, run: () => Promise<Result>): Promise<Result> {
   underWay += 1
   try {
-    return await works.run(work, run)
+    return await beginIn(undefined, () => works.run(work, run))
   } finally {
     underWay -= 1
     if (underWay === 0) works.disable()
+  }
+}
+
+/** Runs the beginning of a work, up to its first `await`, so that `entriesUnderWay` finds it there, or another one. */
+function beginIn<Result>(work: Work | undefined, run: () => Promise<Result>): Promise<Result> {
+  const before = beginning
+  beginning = work
+  try {
+    return run()
+  } finally {
+    beginning = before
   }
 }
 
@@ -41,6 +54,18 @@ export interface DuringPorts extends Pick<Audit, 'check' | 'record' | 'recordRef
   readonly clock: Clock
   /** Called after a change that may have stored entries. */
   stored(): void
+}
+
+/** Creates `Audit.beginning`. */
+export const createBeginning = ({ clock, stored }: Pick<DuringPorts, 'clock' | 'stored'>): Audit['beginning'] => {
+  return async (origin, run) => {
+    const work: Work = { origin, entry: undefined, clock, hasChanged: false, isStored: false }
+    try {
+      return await beginIn(work, run)
+    } finally {
+      if (work.hasChanged) stored()
+    }
+  }
 }
 
 /** Creates `Audit.during`. */
@@ -94,7 +119,7 @@ const none: EntriesOfChange = { entries: [], stored: () => undefined }
  * back may be out of the context. Without a work, a change has no entries.
  */
 export function entriesUnderWay(): EntriesOf {
-  const work = underWay > 0 ? works.getStore() : undefined
+  const work = beginning ?? (underWay > 0 ? works.getStore() : undefined)
   if (!work) return () => none
   return (own, changes) => {
     const { origin, entry, clock, isStored } = work

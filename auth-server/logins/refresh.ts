@@ -1,5 +1,6 @@
 import { unixSeconds } from '../../shared/platform/clock.ts'
 import { ProblemError, Unavailable } from '../../shared/platform/problems/errors.ts'
+import type { EntryOrigin } from '../../shared/protocol/entry-changes.ts'
 import type { InstancePrincipal } from '../../shared/protocol/principal/record.ts'
 import type { ClientLogin } from '../tokens/id-tokens.ts'
 import type { RefreshTokenContent } from '../tokens/refresh-tokens.ts'
@@ -16,6 +17,8 @@ import type { Rotated } from './rotate-families.ts'
 
 /** Who refreshes. */
 export interface Refreshing {
+  /** Of the audit entries; left out: they are those of the work under way. */
+  readonly origin?: EntryOrigin
   /** The client that has authenticated; left out: the public client of logins at `/login`. */
   readonly clientId?: string | null
   readonly found?: LoginFound
@@ -49,23 +52,34 @@ export function createRefresh(systems: LoginSystems) {
   const retryWindowMs = systems.settings.refreshRetryWindowSeconds * 1000
   return async function refreshTokens(
     refreshToken: string,
-    { clientId = null, found, scope }: Refreshing = {},
+    { clientId = null, found, scope, origin }: Refreshing = {},
   ): Promise<TokenResponse> {
     const now = systems.clock.now()
     const token = systems.refreshTokens.read(refreshToken)
     if (token?.clientId !== clientId) throw invalidGrant()
     const received = { token, now, scope, retryWindowMs, arrivedMs: systems.clock.monotonic() }
-    const atOnce = await rotateAtOnce(systems, received)
-    if (atOnce) return atOnce
-    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const family = await systems.refreshTokenFamilies.find(token.loginId)
-      if (!family) throw invalidGrant()
-      found?.(family)
-      const response = await actOn(systems, family, received)
-      if (response) return response
-    }
-    throw new Unavailable('database')
+    const { beginning, during } = systems.audit
+    const rotating = () => rotateAtOnce(systems, received)
+    const acting = () => decideAndAct(systems, received, found)
+    if (!origin) return (await rotating()) ?? acting()
+    return (await beginning(origin, rotating)) ?? during(origin, undefined, acting)
   }
+}
+
+/** Reads the family, decides, and acts on the decision if the family is still the same then. */
+async function decideAndAct(
+  systems: LoginSystems,
+  received: ReceivedToken,
+  found: LoginFound | undefined,
+): Promise<TokenResponse> {
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+    const family = await systems.refreshTokenFamilies.find(received.token.loginId)
+    if (!family) throw invalidGrant()
+    found?.(family)
+    const response = await actOn(systems, family, received)
+    if (response) return response
+  }
+  throw new Unavailable('database')
 }
 
 /**

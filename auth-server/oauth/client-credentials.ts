@@ -1,4 +1,5 @@
 import { unixSeconds } from '../../shared/platform/clock.ts'
+import type { EntryOrigin } from '../../shared/protocol/entry-changes.ts'
 import type { Client } from './clients.ts'
 import { invalidClient, OAuthError } from './oauth-error.ts'
 import type { OAuthSystems } from './oauth-systems.ts'
@@ -21,6 +22,8 @@ export interface TokenRequest {
   readonly audience: string | null
   /** How the client authenticated. */
   readonly method: string
+  /** Of the audit entry. */
+  readonly origin: EntryOrigin
 }
 
 /**
@@ -33,10 +36,10 @@ export interface TokenRequest {
  * @throws OAuthError `invalid_scope`; `invalid_client` when the key has been revoked or has expired; Unavailable
  */
 export function createClientCredentialsGrant(systems: OAuthSystems) {
-  const { clock, apiKeys, issueAccessToken, settings } = systems
+  const { clock, apiKeys, audit, issueAccessToken, settings } = systems
   return async function issueForClient(
     { key, owner }: Client,
-    { scope, audience, method: scheme }: TokenRequest,
+    { scope, audience, method: scheme, origin }: TokenRequest,
   ): Promise<ClientCredentialsResponse> {
     const allowed = owner.rights.filter((right) => key.rights?.includes(right) ?? true)
     const requested = scope === undefined ? undefined : requestedRights(scope, allowed)
@@ -46,7 +49,7 @@ export function createClientCredentialsGrant(systems: OAuthSystems) {
     const entry = { actor: owner.username, action: 'token.issued', target: key.id, scheme }
     if (expiresAt <= issuedAt) throw invalidClient()
     const [isKept, accessToken] = await Promise.all([
-      apiKeys.keepForTokens(key.id, expiresAt * 1000, entry),
+      audit.beginning(origin, () => apiKeys.keepForTokens(key.id, expiresAt * 1000, entry)),
       issueAccessToken({
         username: owner.username,
         loginId: key.id,

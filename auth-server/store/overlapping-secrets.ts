@@ -1,5 +1,5 @@
 /** Secrets that stay accepted for a while after a rotation: those of services, of clients and of API keys. */
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 
 /** A secret that is accepted now. */
 export interface AcceptedSecret {
@@ -30,7 +30,7 @@ export const formerAfter = (sealed: string, { overlapSeconds, now }: { overlapSe
     ? { formerSecretSealed: null, formerUntil: null }
     : { formerSecretSealed: sealed, formerUntil: new Date(now + overlapSeconds * 1000) }
 
-const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
+const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer')
 const dummySecret: AcceptedSecret = { secret: 'nobody has this secret', until: null }
 
 /** The one of them that was sent. Nobody's secrets and a wrong secret take the same time. */

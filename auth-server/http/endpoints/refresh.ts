@@ -2,7 +2,7 @@
 
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import type { ChangeEntry } from '../../../shared/protocol/entry-changes.ts'
+import { type ChangeEntry, originOf } from '../../../shared/protocol/entry-changes.ts'
 import { defineCredentialEndpoint } from '../../../shared/server/endpoints/endpoint.ts'
 import type { TokenResponse } from '../../logins/issue-tokens.ts'
 import type { LoginFound, Refreshing } from '../../logins/refresh.ts'
@@ -27,6 +27,7 @@ export const refreshEndpoint = (services: AuthServices) =>
     security: ['refreshToken'],
     ...tokenPair,
     problems: ['invalid_grant', 'too-many-attempts'],
+    auditsItself: true,
     handle: async ({ request, caller }) => ({
       body: await auditedRefresh(request, caller, services),
       headers: noCache,
@@ -44,7 +45,7 @@ export async function auditedRefresh(
   request: HttpRequest,
   token: string,
   services: AuthServices,
-  refreshing: Omit<Refreshing, 'found'> = {},
+  refreshing: Omit<Refreshing, 'found' | 'origin'> = {},
 ): Promise<TokenResponse> {
   const { refresh, audit } = services
   if (await request.hasClosed())
@@ -54,7 +55,7 @@ export async function auditedRefresh(
     const found: LoginFound = ({ id: target, username: actor }) => {
       known = { action, actor, target }
     }
-    return await refresh(token, { ...refreshing, found })
+    return await refresh(token, { ...refreshing, found, origin: originOf(request) })
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error
     if (known) await audit.recordRefusal(eventAt(request, { ...known, outcome: error.code }))

@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
+import { originOf } from '../../../shared/protocol/entry-changes.ts'
 import { component, defineCredentialEndpoint, seconds } from '../../../shared/server/endpoints/endpoint.ts'
 import { deviceGrantType } from '../../authorization/device-grant.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'
@@ -67,6 +68,7 @@ export const tokenEndpoint = (services: AuthServices) =>
     }),
     success: { description: 'RFC 6749 §5.1.' },
     response,
+    auditsItself: true,
     handle: async ({ request, body: form }) => {
       const grant = grants.get(form.required('grant_type'))
       if (grant) return { body: await grant(request, form, services), headers: noCache }
@@ -77,6 +79,12 @@ export const tokenEndpoint = (services: AuthServices) =>
       )
     },
   })
+
+/** A grant of which any part may change something. */
+const changing =
+  (grant: Grant): Grant =>
+  (request, form, services) =>
+    services.audit.during(originOf(request), undefined, () => grant(request, form, services))
 
 const authorizationCode: Grant = async (request, form, services) => {
   const client = await authenticateApplicationAt(request, readClientCredentials(request, form), services)
@@ -132,12 +140,18 @@ const clientCredentials: Grant = async (request, form, services) => {
   if (ofService) return ofService
   const client = await authenticateAt(request, credentials, services)
   const audience = await audienceIn(form, services)
-  return services.grantClientCredentials(client, { scope: form.get('scope'), audience, method: credentials.method })
+  const { method } = credentials
+  return services.grantClientCredentials(client, {
+    scope: form.get('scope'),
+    audience,
+    method,
+    origin: originOf(request),
+  })
 }
 
 const grants: ReadonlyMap<string, Grant> = new Map([
-  ['authorization_code', authorizationCode],
-  [deviceGrantType, deviceCode],
+  ['authorization_code', changing(authorizationCode)],
+  [deviceGrantType, changing(deviceCode)],
   ['refresh_token', refreshToken],
   ['client_credentials', clientCredentials],
 ])

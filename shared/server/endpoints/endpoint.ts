@@ -171,6 +171,8 @@ interface Steps<Path extends string, Found, Body, Query, Checked, Response exten
    * stores it. Undefined: only changes with entries of their own have some.
    */
   audit?(request: EndpointInput<Path, Found, Body, Query>): ChangeEntry | undefined
+  /** True: `handle` says itself what its changes are part of. */
+  readonly auditsItself?: true
   /** @throws ProblemError, Unavailable */
   handle(request: EndpointInput<Path, Found, Body, Query> & { readonly checked: Checked }): Handled<Response>
 }

@@ -114,7 +114,7 @@ function withEntries<Result>(
   { endpoint, input, caller }: Audited,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  if (!audit || endpoint.method === 'GET') return work()
+  if (!audit || endpoint.method === 'GET' || endpoint.auditsItself) return work()
   return audit.during(originOf(input.request, caller), endpoint.audit?.(input), work)
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { AuditEvent } from '../../../auth-server/audit/audit.ts'
-import { createDuring, entriesUnderWay } from '../../../auth-server/audit/change-entries.ts'
+import { createBeginning, createDuring, entriesUnderWay } from '../../../auth-server/audit/change-entries.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import { ProblemError, Unavailable } from '../../../shared/platform/problems/errors.ts'
 
@@ -28,7 +28,14 @@ const recording = (fails = false) => {
     stored.push(...of.entries.map(({ action, actor, target, outcome }) => [action, actor, target, outcome]))
     of.stored()
   }
-  return { during: createDuring(ports), change, recorded, stored, noted: () => calls }
+  return {
+    during: createDuring(ports),
+    beginning: createBeginning(ports),
+    change,
+    recorded,
+    stored,
+    noted: () => calls,
+  }
 }
 
 const main = ['login.started', 'alice', 'alice', 'succeeded']
@@ -112,4 +119,31 @@ it('keeps works that run at the same time apart, and those within another', asyn
   const targets = stored.map((one) => (one as string[])[2])
   expect(targets.slice(0, 2).sort()).toEqual(['a', 'b'])
   expect(targets.slice(2)).toEqual(['inner', null])
+})
+
+it('gives its entries to what a work begins with, and to nothing later or beside it', async () => {
+  const { beginning, change, stored, noted } = recording()
+  const own = [{ action: 'token.issued', target: 'k' }]
+  const later = async () => {
+    await change(own)
+    await change([{ action: 'later' }])
+    return 'token'
+  }
+  const answers = Promise.all([beginning(origin, later), change([{ action: 'beside' }])])
+  expect((await answers)[0]).toBe('token')
+  expect(stored).toEqual([['token.issued', null, 'k', 'succeeded']])
+  expect(noted()).toBe(1)
+})
+
+it('does not take the entries of another work within it, nor go on after an error', async () => {
+  const { beginning, during, change, stored, noted } = recording()
+  await beginning(origin, () => during({ ...origin, actor: 'alice' }, undefined, () => change([{ action: 'inner' }])))
+  expect(stored).toEqual([['inner', 'alice', null, 'succeeded']])
+  const failing = () => {
+    throw new Error('at once')
+  }
+  await expect(beginning(origin, failing)).rejects.toThrow('at once')
+  await change([{ action: 'outside' }])
+  expect(stored).toHaveLength(1)
+  expect(noted()).toBe(1)
 })
