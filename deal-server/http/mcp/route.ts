@@ -6,6 +6,7 @@ import * as z from 'zod'
 import { readJson } from '../../../shared/platform/http/content/json-body.ts'
 import { noParameters, readQuery } from '../../../shared/platform/http/content/query-parameters.ts'
 import type { Operation } from '../../../shared/platform/http/operation.ts'
+import type { HttpResponse } from '../../../shared/platform/http/response.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { applicationOf } from '../../../shared/protocol/authentication/application.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
@@ -17,7 +18,8 @@ import { widthOf } from '../../domain/own-deals.ts'
 import type { Command } from '../../use-cases/define-use-case.ts'
 import type { DescribeFailure } from '../representations/line-problems.ts'
 import type { RunOne, StyleRoute } from '../requests/invocation.ts'
-import type { CallResult } from './serve.ts'
+import { type CallResult, plainCallOf, plainResponse } from './plain-call.ts'
+import type { Served } from './serve.ts'
 import { type Arguments, type Tool, toolsOf } from './tools.ts'
 
 /** The parts that tools use. */
@@ -66,15 +68,26 @@ export function toolRoute(
               return { value: { ...problem, retryAfter, validateOnly }, isError: true }
             }
           }
-          const { serveMessage } = await import('./serve.ts')
-          const offered = [...tools.values()].filter((tool) => tool.isFor(one.caller))
-          const response = await serveMessage(message, request, { tools: offered, call })
+          const plain = plainCallOf(message, request)
+          const result = plain && (await call(plain.name))
+          const response = result ? plainResponse(plain, result) : await askLibrary({ message, tools, call }, one)
           if (lack) throw lack
           return response
         },
       }
     },
   }
+}
+
+interface Asked extends Pick<Served, 'call'> {
+  readonly message: unknown
+  readonly tools: ReadonlyMap<string, Tool>
+}
+
+/** Loads the library at its first use. */
+async function askLibrary({ message, tools, call }: Asked, { request, caller }: RunOne): Promise<HttpResponse> {
+  const { serveMessage } = await import('./serve.ts')
+  return serveMessage(message, request, { tools: [...tools.values()].filter((tool) => tool.isFor(caller)), call })
 }
 
 const callSchema = z.object({ params: z.object({ arguments: z.unknown().optional() }) })

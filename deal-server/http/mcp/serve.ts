@@ -5,13 +5,8 @@
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { type HttpResponse, noStore } from '../../../shared/platform/http/response.ts'
+import { type CallResult, serverInfo } from './plain-call.ts'
 import type { Tool } from './tools.ts'
-
-/** The result of a call: a JSON object, or the problem document of a refusal. */
-export interface CallResult {
-  readonly value: object
-  readonly isError: boolean
-}
 
 /** What one message may do. */
 export interface Served {
@@ -45,8 +40,7 @@ export async function serveMessage(message: unknown, request: HttpRequest, serve
 }
 
 function serverFor({ tools, call }: Served): Server {
-  const info = { name: 'keyhold-deals', title: 'Keyhold deals', version: '1' }
-  const server = new Server(info, { capabilities: { tools: {} }, instructions })
+  const server = new Server(serverInfo, { capabilities: { tools: {} }, instructions })
   server.setRequestHandler('tools/list', () => ({
     tools: tools.map(({ name, title, description, inputSchema, annotations }) => {
       return { name, title, description, inputSchema: { ...inputSchema, type: 'object' as const }, annotations }
