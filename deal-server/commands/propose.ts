@@ -9,6 +9,7 @@ import { senderOf } from './commit.ts'
 import type { Decided } from './decide.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { DealCommit } from './ports.ts'
+import { isPresent } from './presence.ts'
 import { commandIdReused } from './replay.ts'
 
 /** True for a command that waits for approval. A dry run changes nothing, so it runs. */
@@ -64,7 +65,7 @@ export async function propose(
     proposedAt: at,
     expiresAt: rfc3339(Date.parse(at) + waitsMs),
   }
-  const commit = before && commitOf(before, { context, at, eventId: ids.uuid(), proposalId: id })
+  const commit = isPresent(before) ? commitOf(before, { context, at, eventId: ids.uuid(), proposalId: id }) : undefined
   return (await repository.propose(proposal, commit)) === 'committed' ? { proposal, state: 'open' } : undefined
 }
 
@@ -75,7 +76,10 @@ interface Event {
   readonly proposalId: string
 }
 
-/** The event is written on the deal that the decision was made on. Its version stays. */
+/**
+ * The event is written on the deal that the decision was made on. Its version stays. A deleted deal gets none: its
+ * deletion stays the last one until it is restored.
+ */
 function commitOf(before: NonNullable<DealCommit['before']>, { context, at, eventId, proposalId }: Event): DealCommit {
   const sequence = before.sequence + 1
   const useCase = context.request.bound.name

@@ -9,6 +9,7 @@ import { boundAgain, decisionStyle } from './approve.ts'
 import type { CommandSystems } from './command-systems.ts'
 import { outcomeKeptForMs } from './commit.ts'
 import type { CommandRecord, DealCommit } from './ports.ts'
+import { isPresent } from './presence.ts'
 
 /** A rejection as its caller sent it. */
 export interface Rejection {
@@ -37,7 +38,9 @@ export const createRejectProposal =
       requireRights(proposal, deal, rejection)
       const at = rfc3339(clock.now())
       const record = recordOf(proposal, rejection, { at, dealId: dealId ?? ids.uuid() })
-      const commit = deal && commitOf(proposal, rejection, { deal, record, at, eventId: ids.uuid() })
+      const commit = isPresent(deal)
+        ? commitOf(proposal, rejection, { deal, record, at, eventId: ids.uuid() })
+        : undefined
       const written = await (commit ? repository.commit(commit) : repository.keepCommand(record))
       if (written === 'committed') return
     }
@@ -80,7 +83,7 @@ interface Written {
   readonly eventId: string
 }
 
-/** The event is written on the deal as it is, whose version stays. */
+/** The event is written on the deal as it is, whose version stays. A deleted deal gets none. */
 function commitOf(
   { id: proposalId, useCase, proposedBy }: Proposal,
   { caller, reason, requestId }: Rejection,

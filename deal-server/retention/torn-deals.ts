@@ -74,7 +74,7 @@ export async function mendDeal(database: Database, id: string): Promise<boolean>
     readEventsStatement({ dealId: id, bucket }),
   ])
   const deal = historyOf(history.map(({ event }) => event))
-  if (deal === undefined || deal.version <= (found?.deal.version ?? 0)) return false
+  if (deal === undefined || deal.sequence <= (found?.deal.sequence ?? 0)) return false
   const changes = changedColumns(undefined, deal)
   const row = { bucket, id, expected_version: found?.deal.version ?? null, changes }
   const tasks = rowsOfTasks({ deal, tasks: deal.tasks, bucket })

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { addDealCheckCommands } from '../../../auth-server/cli/commands/deals.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import type { Deal } from '../../../deal-server/domain/deal.ts'
+import { proposalMade } from '../../../deal-server/domain/proposals.ts'
 import { isRefusal } from '../../../deal-server/domain/refusal.ts'
 import { checkDeals } from '../../../deal-server/retention/torn-deals.ts'
 import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
@@ -24,6 +25,8 @@ type Step = readonly [useCase: string, params: Readonly<Record<string, unknown>>
 const create: Step = ['CreateDeal', { name: 'deal123', price: 12.5 }]
 const addTask: Step = ['AddTask', { taskId: '11111111-1111-4111-8111-111111111111', title: 'Call' }]
 const addAnother: Step = ['AddTask', { taskId: '22222222-2222-4222-8222-222222222222', title: 'Write' }]
+/** No command: its event leaves the version of the deal. */
+const propose: Step = ['a proposal', {}]
 const complete: Step = ['CompleteDeal', { finalPrice: 13, openTasks: 'drop', completedOn: '2030-03-30' }]
 const cancel: Step = ['CancelDeal', { penaltyAmount: 5, reason: 'late' }]
 
@@ -33,6 +36,7 @@ const lost: Readonly<Record<string, { steps: readonly Step[]; withTasks?: true }
   'a change': { steps: [create, ['ChangePrice', { newPrice: 14, reason: 'more work' }]] },
   'one of many changes': { steps: [create, ['HoldDeal', { reason: 'ill' }], ['UnholdDeal', {}], cancel] },
   'its first task': { steps: [create, addTask] },
+  'a proposal': { steps: [create, propose] },
   'a task more': { steps: [create, addTask, addAnother] },
   'a task more, and its row': { steps: [create, addTask, addAnother], withTasks: true },
   'the end of its tasks': { steps: [create, addTask, addAnother, complete], withTasks: true },
@@ -57,11 +61,14 @@ describeDealStores('the check of deals', (openBackend) => {
 
   const run = async (dealId: string, [useCase, params]: Step): Promise<Deal> => {
     const { deal: before } = await store.load(dealId, undefined)
-    const events = decidePure([useCase, params], before, { dealId })
+    const isProposal = useCase === propose[0]
+    const made = [proposalMade({ proposalId: randomUUID(), useCase: 'HoldDeal' })]
+    const events = isProposal ? made : decidePure([useCase, params], before, { dealId })
     if (isRefusal(events)) throw events
     const at = new Date().toISOString()
     const context = { key: undefined, actor: 'alice', actorUserId: 'id of alice', style: 'resource', at }
-    const deal = applyEvents(before, events, context)
+    const proposedOn = before && { ...before, sequence: before.sequence + 1 }
+    const deal = isProposal && proposedOn ? proposedOn : applyEvents(before, events, context)
     const tasks = deal.tasks.filter((task) => !before?.tasks.includes(task))
     const numbered = events.map((event, index) => {
       return { id: randomUUID(), sequence: (before?.sequence ?? 0) + index + 1, useCase, event: event as never }
