@@ -324,15 +324,16 @@ const generationOf = ({ generation, keptLogin }: PrincipalRecord, loginId: strin
 /** The effective rights of each record as a set, computed once. */
 const rightsOf = new WeakMap<PrincipalRecord, ReadonlySet<string>>()
 
-function callerOf(record: PrincipalRecord, credential: VerifiedCredential, scheme: SchemeName): Caller {
+function callerOf(record: PrincipalRecord, verified: VerifiedCredential, scheme: SchemeName): Caller {
   let rights = rightsOf.get(record)
   if (!rights) {
     rights = new Set(record.rights)
     rightsOf.set(record, rights)
   }
   const { username, userId, roles, generation } = record
-  const { clientId } = credential
+  const { clientId } = verified
   const proposes = clientId !== undefined && record.proposingClients?.includes(clientId) === true
+  const credential = proposes ? proposing(verified, rights) : verified
   return {
     username,
     userId,
@@ -344,6 +345,23 @@ function callerOf(record: PrincipalRecord, credential: VerifiedCredential, schem
     proposes,
   }
 }
+
+/** Who has one of these makes credentials, users and clients. */
+const makesCredentials: ReadonlySet<string> = new Set([
+  'user.manage',
+  'api-key.manage',
+  'client.manage',
+  'resource-server.manage',
+])
+
+/**
+ * The credential of an application whose commands wait: it acts for no account and makes no credential, because the
+ * commands of that would not wait.
+ */
+const proposing = (credential: VerifiedCredential, rights: ReadonlySet<string>): VerifiedCredential => ({
+  ...credential,
+  rights: [...narrowed(rights, credential.rights)].filter((right) => !makesCredentials.has(right)),
+})
 
 /** The rights of a user that a credential with the rights `to` has; undefined: all of them. */
 export const narrowed = (rights: ReadonlySet<string>, to: readonly string[] | undefined): ReadonlySet<string> =>

@@ -287,6 +287,22 @@ describeBackends('proposals', (openBackend) => {
     expect(tasks.filter(({ title }) => title === 'once').length).toBe(state === 'approved' ? 1 : 0)
   })
 
+  it('come from applications that make no credential whose commands would not wait', async () => {
+    const foreign = await asApplication(admin, { client_id: client.id })
+    const requests = [
+      ['POST', '/api-keys', { kind: 'hmac' }],
+      ['PUT', '/users/admin/digest-secret', {}],
+      ['POST', '/users', { username: 'helper', password: 'a long enough secret', rights: ['proposal.decide'] }],
+      ['POST', '/users/alice/password-reset', {}],
+      ['PATCH', `/clients/${client.id}`, { mode: 'run' }],
+      ['PATCH', '/resource-servers/deals', { name: 'Deals' }],
+    ] as const
+    for (const [method, path, json] of requests) {
+      const reply = await stack.auth.send(path, { method, token: foreign, json })
+      expect([path, reply.status, reply.body.code]).toEqual([path, 403, 'missing-right'])
+    }
+  })
+
   it('are listed by state, the newest first, to their user too', async () => {
     const id = await newDeal()
     const paths = []
