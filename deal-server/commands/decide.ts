@@ -6,6 +6,7 @@ import type { Deal } from '../domain/deal.ts'
 import { proposalApproved } from '../domain/proposals.ts'
 import { type DealRefusal, type DealRefusalCode, isRefusal } from '../domain/refusal.ts'
 import { applyEvents } from '../use-cases/apply-events.ts'
+import { deleteDeal } from '../use-cases/delete-deal.ts'
 import { possibleCommands } from './allowed.ts'
 import type { CommandContext, CommandRequest } from './command-context.ts'
 import type { CommandSystems } from './command-systems.ts'
@@ -63,7 +64,9 @@ export async function decide(
   })
   if (isRefusal(decision)) return { at, before, outcome: refusedOutcome(decision, context, before), events: [] }
   const ofSteps = decision.flatMap(({ useCase, events }) => events.map((event) => ({ useCase, event })))
-  const events = [...ofSteps, ...approvalOf(request)]
+  const approval = approvalOf(request)
+  // The last event of a deleted deal is its deletion.
+  const events = bound.name === deleteDeal.name ? [...approval, ...ofSteps] : [...ofSteps, ...approval]
   const first = before?.sequence ?? 0
   const records = events.map((event, index) => ({ id: systems.ids.uuid(), sequence: first + index + 1, ...event }))
   const occasion = { at, actor: caller.username }

@@ -10,6 +10,7 @@ import {
   createDigestCountExpiry,
   createUsedSignatureExpiry,
 } from '../../shared/protocol/authentication/credential-expiry.ts'
+import { rejectedCode } from '../domain/proposals.ts'
 import { e, s } from './aliases.ts'
 import {
   commands,
@@ -60,8 +61,9 @@ const purgedDeals: HousekeepingJob = {
       .limit(limit)
     if (found.length === 0) return 0
     const ids = found.map(({ id }) => id)
-    // A refusal has no data of the deal: it stays until it expires.
-    const outcome = sql`case when ${commands.outcome} ->> 'state' = 'refused' then ${commands.outcome} end`
+    // A refusal has no data of the deal: it stays until it expires. A rejection has a reason.
+    const outcome = sql`case when ${commands.outcome} ->> 'state' = 'refused'
+      and ${commands.outcome} ->> 'code' <> ${rejectedCode} then ${commands.outcome} end`
     await drizzle.update(commands).set({ params: {}, outcome }).where(inArray(commands.dealId, ids))
     await drizzle.delete(proposals).where(inArray(proposals.dealId, ids))
     let count = 0

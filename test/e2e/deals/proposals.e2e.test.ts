@@ -200,13 +200,13 @@ describeBackends('proposals', (openBackend) => {
     expect((await run(alice, 'RenameDeal', { id, newName: 'goes on' })).status).toBe(200)
   })
 
-  it('about a deleted deal leave its deletion the last event', async () => {
+  it('about a deleted deal leave its deletion the last event, and so does the approval of that', async () => {
     const id = await newDeal()
-    expect((await run(alice, 'DeleteDeal', { id })).status).toBe(200)
+    expect((await decide(await propose('DeleteDeal', { id }))).status).toBe(200)
     const path = await propose('RestoreDeal', { id })
     expect((await decide(path, { reason: 'no' })).body).toMatchObject({ state: 'rejected' })
     const { items } = (await send(alice, `/rest/v1/deals/${id}/history`)).body as { items: Members[] }
-    expect(items.at(-1)).toMatchObject({ type: 'deal.deleted' })
+    expect(items.slice(-2)).toMatchObject([{ type: 'proposal.approved' }, { type: 'deal.deleted' }])
   })
 
   it('of a new deal can be rejected too', async () => {

@@ -5,8 +5,11 @@ import { dealHousekeepingJobs } from '../../../deal-server/store/housekeeping.ts
 import { createHousekeeping } from '../../../shared/platform/database/housekeeping.ts'
 import { createLog } from '../../../shared/platform/log/log.ts'
 import { expectProblem, type Sent } from '../../support/clients/http-client.ts'
+import { registerClient } from '../../support/clients/sign-in/applications.ts'
+import { asApplication } from '../../support/clients/tool-calls.ts'
 import { describeBackends } from '../../support/stores/backends.ts'
 import { openStack, type Stack } from '../../support/worlds/stack.ts'
+import { withinASecond } from '../../support/worlds/within-a-second.ts'
 
 const log = createLog({ level: 'silent', format: 'json' })
 const daySeconds = 86_400
@@ -128,6 +131,25 @@ describeBackends('housekeeping of deals', (openBackend) => {
     for (const path of [`/rest/v1/deals/${id}/history`, `/rest/v1/deals/${id}/commands`, `/query/DealHistory/${id}`]) {
       expectProblem(await asBob(path), 404, 'not-found')
     }
+  })
+
+  it('leaves no reason of a rejection in the commands of a purged deal', async () => {
+    const client = await registerClient(stack, { mode: 'propose', rights: ['deal.hold'] })
+    const proposer = await asApplication(token, { client_id: client.id })
+    const { id, path } = await create()
+    const hold = () => stack.deal.send('/command/HoldDeal', { token: proposer, json: { id, reason: 'planted' } })
+    const { proposal } = (await withinASecond(hold, { from: 200, to: 202 })).body as { proposal: { id: string } }
+    await ask(path, { method: 'DELETE' })
+    await pass(1)
+    const rejected = await ask(`/proposals/${proposal.id}/reject`, { json: { reason: 'planted' } })
+    expect(rejected.status, rejected.text).toBe(200)
+    await pass(29)
+    const left = await stack.database.query<{ text: string }>(
+      `select concat(to_json(c), (select json_agg(p) from deals.proposals p)) as text from deals.commands c
+        where deal_id = $1::text::uuid`,
+      [id],
+    )
+    expect(left.map(({ text }) => text.includes('planted'))).toEqual([false])
   })
 
   it('never gives a purged id to a new deal', async () => {
