@@ -37,6 +37,7 @@ const reasons: Readonly<Record<string, string>> = {
   'shared/platform/concurrency/keyed-queue.ts': 'under way',
   'shared/platform/http/user-limits.ts': 'under way, and counted',
   'shared/platform/embedded/embedded.ts': 'names of jobs',
+  'shared/platform/embedded/prepared-statements.ts': '500 statements',
   'shared/platform/postgres/postgres.ts': 'open connections',
   'shared/platform/concurrency/permits.ts': 'under way',
   'shared/platform/concurrency/share-calls.ts': 'under way',

@@ -4,7 +4,7 @@
  * transactions and statements wait. Code inside a transaction that waits for a statement outside it, its own or one of
  * the other server, waits for ever. Data survives a killed process, but not a power cut.
  */
-import { PGlite, type Transaction, types } from '@electric-sql/pglite'
+import { Mutex, PGlite, type Transaction, types } from '@electric-sql/pglite'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 import type { SQL } from 'drizzle-orm'
 import {
@@ -20,6 +20,7 @@ import { drizzleOver, type Send, workInTransaction } from '../database/drizzle-o
 import { retryConflicts } from '../database/transaction-retry.ts'
 import { OperatorError } from '../operator-error.ts'
 import { makeDataFolder } from './new-data-folder.ts'
+import { PreparedStatements } from './prepared-statements.ts'
 
 /** The engine of one folder. */
 export interface EmbeddedEngine {
@@ -38,12 +39,12 @@ export async function openEmbeddedEngine(folder: string): Promise<EmbeddedEngine
   return shareEngine(await startEngine(folder))
 }
 
-/** The databases of an engine that runs in the time zone UTC. */
-export function shareEngine(engine: PGlite): EmbeddedEngine {
-  const exclusive = new Map<string, Promise<unknown>>()
+/** The databases of an engine that runs in the time zone UTC, and knows these statements. */
+export function shareEngine(engine: PGlite, statements = new PreparedStatements()): EmbeddedEngine {
+  const shared: SharedEngine = { engine, statements, turns: new Mutex(), exclusive: new Map() }
   return {
-    database: () => new EmbeddedDatabase(engine, exclusive),
-    close: () => engine.close(),
+    database: () => new EmbeddedDatabase(shared),
+    close: () => shared.turns.runExclusive(() => engine.close()),
   }
 }
 
@@ -69,9 +70,6 @@ async function startEngine(folder: string): Promise<PGlite> {
   }
 }
 
-/** Parameters are texts. PGlite must not convert or refuse them because of the type of a column. */
-const serializers = Object.fromEntries(Object.values(types).map((type) => [type, String]))
-
 /** Drizzle reads times itself. */
 const parsers = Object.fromEntries([types.DATE, types.TIMESTAMP, types.TIMESTAMPTZ].map((type) => [type, String]))
 
@@ -86,25 +84,36 @@ const sendTo =
     }
   }
 
+/** What the databases of one engine share. */
+interface SharedEngine {
+  readonly engine: PGlite
+  readonly statements: PreparedStatements
+  /** Prepared statements and transactions take turns: the engine itself only knows of the statements it prepares. */
+  readonly turns: Mutex
+  /** The last exclusive work of each name that has not ended yet. The next work of that name waits for it. */
+  readonly exclusive: Map<string, Promise<unknown>>
+}
+
 class EmbeddedDatabase implements Database {
   readonly concurrentSessions = false
   readonly drizzle: Drizzle
-  readonly #engine: PGlite
-  /** The last exclusive work of each name that has not ended yet. The next work of that name waits for it. */
-  readonly #exclusive: Map<string, Promise<unknown>>
+  readonly #shared: SharedEngine
   #closed = false
 
-  constructor(engine: PGlite, exclusive: Map<string, Promise<unknown>>) {
-    this.#engine = engine
-    this.#exclusive = exclusive
-    this.drizzle = drizzleOver(sendTo(engine))
+  constructor(shared: SharedEngine) {
+    this.#shared = shared
+    this.drizzle = drizzleOver(sendTo(shared.engine))
   }
 
   async query<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
     this.#check()
+    const { engine, statements, turns } = this.#shared
     const values = parameters.map(parameterText)
     try {
-      return (await this.#engine.query<Row>(text, values, { serializers })).rows
+      return await turns.runExclusive(() => {
+        if (engine.closed) throw unavailable('closed')
+        return statements.run<Row>(engine, text, values)
+      })
     } catch (error) {
       throw translateDriverError(error)
     }
@@ -149,14 +158,14 @@ class EmbeddedDatabase implements Database {
 
   async exclusivelyIfFree(name: string, work: (drizzle: Drizzle) => Promise<void>): Promise<boolean> {
     this.#check()
-    if (this.#exclusive.has(name)) return false
+    if (this.#shared.exclusive.has(name)) return false
     await this.#alone(name, () => work(this.drizzle))
     return true
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    await this.#engine.query('select 1').catch(() => {})
+    await this.#shared.engine.query('select 1').catch(() => {})
   }
 
   async #transact<Result>(work: (transaction: Drizzle) => Promise<Result>): Promise<Result> {
@@ -165,22 +174,25 @@ class EmbeddedDatabase implements Database {
       if (outcome.status === 'rejected') await transaction.rollback()
       return outcome
     }
-    const outcome = await this.#engine.transaction(run).catch((error: unknown) => {
-      throw translateDriverError(error)
-    })
+    const { engine, turns } = this.#shared
+    const outcome = await turns
+      .runExclusive(() => engine.transaction(run))
+      .catch((error: unknown) => {
+        throw translateDriverError(error)
+      })
     if (outcome.status === 'rejected') throw outcome.reason
     return outcome.value
   }
 
   #alone<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-    const before = this.#exclusive.get(name) ?? Promise.resolve()
+    const before = this.#shared.exclusive.get(name) ?? Promise.resolve()
     const own = before.then(work)
     const ended: Promise<unknown> = own
       .catch(() => {})
       .then(() => {
-        if (this.#exclusive.get(name) === ended) this.#exclusive.delete(name)
+        if (this.#shared.exclusive.get(name) === ended) this.#shared.exclusive.delete(name)
       })
-    this.#exclusive.set(name, ended)
+    this.#shared.exclusive.set(name, ended)
     return own
   }
 

@@ -4,11 +4,13 @@
  */
 import type { PGlite } from '@electric-sql/pglite'
 import { type EmbeddedEngine, shareEngine } from '../../../shared/platform/embedded/embedded.ts'
+import { PreparedStatements } from '../../../shared/platform/embedded/prepared-statements.ts'
 import { startTestEngine } from '../processes/stores/embedded-engine.ts'
 import { migrateBoth } from './migrate-both.ts'
 
 interface MigratedEngine {
   readonly engine: PGlite
+  readonly statements: PreparedStatements
   /** What `structureOf` said after the migrations. */
   readonly structure: string
   /** SQL that fills the tables, and moves the sequences, as the migrations did. */
@@ -24,7 +26,7 @@ const maxIdle = 2
 export async function openMigratedEngine(): Promise<EmbeddedEngine> {
   const migrated = idle.pop() ?? (await startMigratedEngine())
   const { proxy, revoke } = Proxy.revocable(migrated.engine, { get: memberOf })
-  const lent = shareEngine(proxy)
+  const lent = shareEngine(proxy, migrated.statements)
   return {
     database: lent.database,
     close: async () => {
@@ -42,10 +44,11 @@ function memberOf(engine: PGlite, name: string | symbol): unknown {
 
 async function startMigratedEngine(): Promise<MigratedEngine> {
   const engine = await startTestEngine()
-  const database = shareEngine(engine).database()
+  const statements = new PreparedStatements()
+  const database = shareEngine(engine, statements).database()
   await migrateBoth(database)
   await engine.exec(newPartition)
-  return { engine, structure: await structureOf(engine), refill: await refillOf(engine) }
+  return { engine, statements, structure: await structureOf(engine), refill: await refillOf(engine) }
 }
 
 /** Waits for what is under way. An engine whose tables a test has altered is of no further use. */
