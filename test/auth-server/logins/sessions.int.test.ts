@@ -80,6 +80,18 @@ describeOnDatabases('sessions in the database', (open) => {
     expect((await world.sessions.look(hash))?.id).toBe(id)
   })
 
+  it('are not used by a look at them, by this server or by a deal server that asks', async () => {
+    const { username } = await createUser()
+    const { hash } = await start(username)
+    const began = await cached(hash)
+    clock.advance(10 * minute)
+    expect(await world.sessions.look(hash)).toEqual(began)
+    expect(await world.sessions.share(hash, false)).toEqual(began)
+    expect((await world.sessionStore.find(hash))?.session.lastUsedAt).toBe(began.lastUsedAt)
+    expect(await cached(hash)).toEqual(began)
+    expect(await world.sessions.share(hash, true)).toEqual({ ...began, lastUsedAt: clock.now() })
+  })
+
   it('move forward only, whoever is late', async () => {
     const { username } = await createUser()
     const { hash } = await start(username)
