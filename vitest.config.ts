@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { isEverything, isLongForm } from './test/support/campaign.ts'
@@ -21,15 +19,11 @@ const long = ['test/long/**/*.test.ts']
 const isSecondRun = isEverything && !isLongForm
 const env = isSecondRun ? { TEST_EMBEDDED: 'false' } : {}
 
-/** What a file names in which something differs over PostgreSQL and Redis, or in whole matrices. */
-const differs = /\bdescribe[A-Z]\w+\(|isEverything|matrixOf|TEST_(DATABASE|REDIS|BROWSER)|redisServerInstalled/
-
-/** The files of the first run that would show the same again. */
-const shownBefore = () =>
-  readdirSync('test', { recursive: true, encoding: 'utf8' })
-    .map((name) => join('test', name))
-    .filter((name) => name.endsWith('.test.ts') && !differs.test(readFileSync(name, 'utf8')))
-const excluded = isSecondRun ? shownBefore() : []
+/**
+ * What would show the same again: a test without a database or servers, and the console, whose suites are over the
+ * embedded defaults alone.
+ */
+const excluded = isSecondRun ? ['test/!(long)/**/!(*.int|*.e2e).test.ts', 'test/console/**'] : []
 
 /** Begins with a long test of a short file: short files come last, so it would run alone at the end. */
 class LongFirst extends BaseSequencer {

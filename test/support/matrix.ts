@@ -23,6 +23,7 @@ type Row = readonly number[]
 export function matrixOf<Of extends Factors>(
   factors: Of,
   isPossible: (combination: Combination<Of>) => boolean = () => true,
+  isWhole = isEverything,
 ): Combination<Of>[] {
   const lists = Object.entries(factors)
   const combinationOf = (row: Row) => {
@@ -32,7 +33,7 @@ export function matrixOf<Of extends Factors>(
   // Values may be objects, and the table wants scalars: it is made of their places.
   const places = lists.map(([, values]) => values.map((_, place) => place))
   const possible = product(places).filter((row) => isPossible(combinationOf(row)))
-  return (isEverything ? possible : pairsOf(places, possible)).map(combinationOf)
+  return (isWhole ? possible : pairsOf(places, possible)).map(combinationOf)
 }
 
 /** Rows with all pairs of the possible rows. The table has no part in what is possible: its own filter loses pairs. */
