@@ -1,8 +1,7 @@
-// The end of `.ci/run`: adds up what the test runner reported in JSON files and prints "N passed, N failed, N skipped".
-// Files that ran a second time, alone, count by that run (`<report>-again.json`). The tests that failed in the first
-// run are named, whatever came of the second.
+// The end of `.ci/run`: adds up what the test runner reported in JSON files, names the tests that failed, and prints
+// "N passed, N failed, N skipped".
 // Usage: count-tests.mjs <number of failed steps> <report>...; exits with 1 when anything failed.
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 
 const [failedSteps, ...reports] = process.argv.slice(2)
@@ -19,18 +18,10 @@ function count(report) {
   return { passed, failed, skipped: states.length - passed - failed }
 }
 
-/** The report, with the results of files that ran again in place of their first ones. */
 function read(file) {
   const report = JSON.parse(readFileSync(file, 'utf8'))
   for (const name of failedTests(report)) console.log(`failed: ${name}`)
-  const again = file.replace(/\.json$/, '-again.json')
-  if (!existsSync(again)) return report
-  const { testResults } = JSON.parse(readFileSync(again, 'utf8'))
-  const files = new Map(testResults.map((result) => [result.name, result]))
-  for (const name of failedTests({ testResults })) console.log(`failed again, alone: ${name}`)
-  for (const { name, status } of testResults)
-    if (status === 'passed') console.log(`unsteady, passed alone: ${basename(name)}`)
-  return { testResults: report.testResults.map((result) => files.get(result.name) ?? result) }
+  return report
 }
 
 const failedTests = ({ testResults }) =>
