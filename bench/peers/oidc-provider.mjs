@@ -1,7 +1,7 @@
 /**
- * oidc-provider with access tokens as JWTs, and refresh token rotation. It keeps everything in Redis, as the adapter of
- * its documentation does. `node oidc-provider.mjs PORT ALG`, of RS256, ES256 and EdDSA. GET /families?count=N returns
- * the first refresh token of N families.
+ * oidc-provider with access tokens as JWTs, and refresh token rotation. It keeps everything in Redis, by an adapter
+ * after the example of its project. `node oidc-provider.mjs PORT ALG`, of RS256, ES256 and EdDSA. GET
+ * /families?count=N returns the first refresh token of N families.
  */
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
