@@ -12,7 +12,7 @@ import { refuseInTime } from '../commands/refuse-in-time.ts'
 import { requireAnyWidth } from '../commands/require-any-width.ts'
 import type { Deal } from '../domain/deal.ts'
 import { decidingRight, type ProposalState } from '../domain/proposals.ts'
-import { decidersRights, type ProposalView, readProposal } from '../queries/proposals.ts'
+import { decidersRights, type ProposalView, readProposal, viewOf } from '../queries/proposals.ts'
 import { reasonText } from '../use-cases/parameters.ts'
 import { approvedProposalSchema, proposalSchema } from './openapi/proposal-schemas.ts'
 import { representDeal } from './representations/represent-deal.ts'
@@ -65,7 +65,7 @@ command. When the deal has changed since the proposal, send \`If-Match\` with th
           traceId: request.traceId,
           requirePrecondition: (deal) => requireUnchanged(view, preconditions, deal),
         })
-        const after = await readProposal(services.reader, caller, id, services.clock.now())
+        const after = await viewOf(services.reader, view.proposal, services.clock.now())
         const result = shown && shown.deal.deletedAt === null ? representDeal(shown.deal) : null
         return { body: { ...representProposal(after), result }, headers: headersOf(after) }
       }),
@@ -95,7 +95,7 @@ const reject = (services: DealServices) =>
         }
         if (view.state === 'open')
           await services.rejectProposal(view.proposal, { caller, reason, requestId: request.requestId })
-        const after = await readProposal(services.reader, caller, id, services.clock.now())
+        const after = await viewOf(services.reader, view.proposal, services.clock.now())
         if (after.state !== 'rejected') throw proposalClosed(after.proposal, after.state)
         return { body: representProposal(after), headers: headersOf(after) }
       }),

@@ -56,7 +56,8 @@ export async function readProposal(reader: DealReader, caller: Caller, id: strin
   throw new ProblemError('not-found', 'There is no such proposal.', { members: { proposalId: id } })
 }
 
-async function viewOf(reader: DealReader, proposal: Proposal, now: number): Promise<ProposalView> {
+/** A proposal, for whoever has just decided on it: the decision may have taken the deal out of the caller's sight. */
+export async function viewOf(reader: DealReader, proposal: Proposal, now: number): Promise<ProposalView> {
   const { principalId, commandId, dealId } = proposal
   const { deal, command } = await reader.load(dealId ?? undefined, { principalId, commandId })
   return { proposal, state: stateOf(proposal, command, now), decision: command, deal }

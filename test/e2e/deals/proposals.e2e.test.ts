@@ -255,8 +255,16 @@ describeBackends('proposals', (openBackend) => {
       expect((await decide(path, undefined, { token: able })).status).toBe(200)
     })
 
+    it('who sees no deleted deals, of those that they delete', async () => {
+      const token = await user(['proposal.decide', 'deal.read', 'deal.delete'])
+      const path = await propose('DeleteDeal', { id: await newDeal() })
+      const { status, text, body } = await decide(path, undefined, { token })
+      expect([status, text]).toEqual([200, expect.stringContaining('"approved"')])
+      expect(body.result).toBeNull()
+    })
+
     it('who sees own deals alone, of own deals', async () => {
-      const token = await user(['proposal.decide', 'deal.read:own', 'deal.hold:own'])
+      const token = await user(['proposal.decide', 'deal.read:own', 'deal.hold:own', 'deal.assign-owner:own'])
       const { username } = (await stack.auth.send('/me', { token })).body as { username: string }
       const [foreign, own] = [await newDeal(), await newDeal()]
       expect((await run(alice, 'AssignOwner', { id: own, employeeId: username })).status).toBe(200)
@@ -270,6 +278,9 @@ describeBackends('proposals', (openBackend) => {
       const { items } = (await send(token, '/proposals')).body as { items: { deal: string }[] }
       expect(items.filter(({ deal: id }) => [foreign, own].includes(id)).map(({ deal: id }) => id)).toEqual([own])
       expect((await decide(seen, undefined, { token })).status).toBe(200)
+      const away = await propose('AssignOwner', { id: own, employeeId: 'carol' })
+      expect((await decide(away, undefined, { token })).body).toMatchObject({ state: 'approved' })
+      expect((await send(token, away)).status).toBe(404)
     })
   })
 
