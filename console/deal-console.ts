@@ -11,6 +11,8 @@ import { consoleRoutes } from './frame/console.tsx'
 import type { DealPage, DealRoutes } from './frame/deal-api.ts'
 import { createDownloads } from './frame/downloads.ts'
 import { dealsPage } from './lists/deals-page.tsx'
+import { proposalsPage } from './proposals/list-page.tsx'
+import { proposalPage } from './proposals/proposal-page.tsx'
 import { signedOutPage } from './sign-in/signed-out.ts'
 import { tasksPage } from './tasks/tasks-page.tsx'
 import { exportFile } from './transfer/export-file.ts'
@@ -29,6 +31,8 @@ export const dealConsole: Console = (server) => [
     exportFile(createDownloads(server.downloads)),
     importPage(),
     tasksPage(server.clock),
+    proposalsPage(),
+    proposalPage(),
     signedOutPage(),
     webhooksPage(),
     newWebhookPage(),

@@ -18,7 +18,7 @@ export const dashboardPage = (clock: Clock, readFigures = createReadFigures(cloc
     if (!may(caller, 'deal.read')) return { redirect: '/console/tasks' }
     const period: Period = request.query.get('period') === 'week' ? 'week' : 'month'
     const now = clock.now()
-    const { sums, lists, tasks } = await readFigures({ api, caller, period })
+    const { sums, lists, tasks, proposals } = await readFigures({ api, caller, period })
     const isFollowed = may(caller, 'deal.history.read')
     return {
       title: 'Dashboard',
@@ -41,6 +41,12 @@ export const dashboardPage = (clock: Clock, readFigures = createReadFigures(cloc
             {sums?.groups.length === 0 && may(caller, 'deal.create') && (
               <p class="notice">
                 There are no deals yet. <a href="/console/deals/new">Create the first deal</a>
+              </p>
+            )}
+            {proposals !== undefined && (
+              <p class="notice">
+                <a href="/console/proposals">Proposals of applications</a> wait for a decision:{' '}
+                <strong>{proposals}</strong>
               </p>
             )}
             {sums ? <States groups={sums.groups} reader={reader} /> : <LateFigures title="Deals by state" />}

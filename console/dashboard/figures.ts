@@ -4,6 +4,7 @@ import { decimalText } from '../../deal-server/domain/money.ts'
 import type { Clock } from '../../shared/platform/clock.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
 import type { DealApi, DealReply } from '../frame/deal-api.ts'
+import { may } from '../frame/may.ts'
 import { shareReading } from './share-reading.ts'
 import { createReadSums, type Group, type Period, type Sums } from './sums.ts'
 
@@ -26,6 +27,8 @@ export interface Figures {
   readonly sums: Sums | undefined
   readonly lists: DealLists | undefined
   readonly tasks: readonly ShortTask[]
+  /** How many proposals wait for a decision, such as `3` or `100+`; undefined where the reader decides on none. */
+  readonly proposals: string | undefined
 }
 
 type ReadFigures = (asked: {
@@ -39,12 +42,13 @@ export function createReadFigures(clock: Clock): ReadFigures {
   const sumsOf = createReadSums(clock)
   const listsOf = shareReading(clock, readLists)
   return async function readFigures({ api, caller, period }) {
-    const [sums, lists, tasks] = await Promise.all([
+    const [sums, lists, tasks, proposals] = await Promise.all([
       sumsOf({ api, caller }, period),
       listsOf(api, caller),
       readTasks(api, caller.username),
+      may(caller, 'proposal.decide') ? countProposals(api) : undefined,
     ])
-    return { sums, lists, tasks }
+    return { sums, lists, tasks, proposals }
   }
 }
 
@@ -65,6 +69,11 @@ async function readTasks(api: DealApi, username: string): Promise<readonly Short
   const reply = await api.call('GET /query/:dtoName/:parameter', { path, query: { limit: shortList } })
   // The route answers 404 for an empty list.
   return reply.ok ? reply.body : []
+}
+
+async function countProposals(api: DealApi): Promise<string | undefined> {
+  const { items, nextCursor } = await api.get('GET /proposals', { query: { limit: '100' } })
+  return items.length === 0 ? undefined : `${items.length}${nextCursor === null ? '' : '+'}`
 }
 
 /** Of each state the number of deals and the value by currency. Those on hold are among the open ones. */

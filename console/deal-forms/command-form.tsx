@@ -1,6 +1,7 @@
 /** The form of a command, made from its definition. */
 
 import type { Command } from '../../deal-server/use-cases/define-use-case.ts'
+import { commandNamed } from '../../deal-server/use-cases/index.ts'
 import type { ProblemDocument } from '../../shared/platform/problems/problem-document.ts'
 import { Field, type FieldProps, fieldErrors } from '../frame/fields.tsx'
 import { choices, hints, labels } from '../texts/deal.ts'
@@ -41,6 +42,16 @@ interface CommandFormProps extends FormContext {
 
 /** The title of a page for the command alone. */
 export const pageTitleOf = ({ words }: Command): string => words.pageTitle ?? words.title
+
+/** The title of the use case of this name: `Hold the deal`. A name of another release stays as it is. */
+export function titleOfUseCase(name: string): string {
+  const command = commandNamed(name)
+  return command ? pageTitleOf(command) : name === 'UpdateDeal' ? 'Change the deal' : name
+}
+
+/** What a parameter is called. */
+export const labelOf = (useCase: string, name: string): string =>
+  labels[`${useCase}.${name}`] ?? labels[name] ?? inWords(name)
 
 /** The ids of the lists of suggestions, which occur once on a page: `Suggestions`. */
 const suggestionLists = { people: 'people', currencies: 'currencies' } as const
@@ -94,7 +105,7 @@ export function fieldPartsOf({
   const errors = fieldErrors(faults)
   return shownFieldsOf(command).map((field): FieldProps => {
     const { name, kind } = field
-    const label = labels[`${command.name}.${name}`] ?? labels[name] ?? inWords(name)
+    const label = labelOf(command.name, name)
     return {
       name,
       form,

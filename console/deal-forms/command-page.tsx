@@ -115,18 +115,7 @@ function showForm(visit: DealVisit, { command, deal, values, commandId, faults }
         </p>
         <h1>{title}</h1>
         <Following deal={deal} caller={caller} isForm />
-        <ErrorSummary
-          problem={
-            isConflict
-              ? {
-                  ...faults,
-                  detail: 'Somebody changed the deal after you opened this form. Nothing was done.',
-                  errors: undefined,
-                }
-              : faults
-          }
-          fields={fieldPartsOf(parts)}
-        />
+        <ErrorSummary problem={faults} fields={fieldPartsOf(parts)} />
         {isConflict && (
           <Conflict
             command={command}

@@ -23,13 +23,14 @@ interface Fact {
 
 const money: Fact['show'] = (text, { reader, currency }) => (isAmount(text) ? reader.money(text, currency) : text)
 const date: Fact['show'] = (text, { reader }) => (isDay(text) ? reader.date(text) : text)
+const time: Fact['show'] = (text, { reader }) => (Number.isNaN(Date.parse(text)) ? text : reader.time(text))
 const isAmount = (text: string) => /^\d{1,12}(\.\d{1,3})?$/.test(text)
 
 /** An amount of 0 is a fact of every deal, so that a first one is seen. */
 const ofFields: Readonly<Record<string, Fact>> = Object.fromEntries(
   labelledFields.map(({ name, kind, label }): [string, Fact] => {
     const read = ({ [name]: value }: DealView) => (value === null ? null : String(value))
-    const show = kind === 'amount' ? money : kind === 'date' ? date : undefined
+    const show = kind === 'amount' ? money : kind === 'date' ? date : kind === 'time' ? time : undefined
     return [name, show ? { label, read, show } : { label, read }]
   }),
 )

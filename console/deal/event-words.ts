@@ -2,6 +2,7 @@
 
 import type { EventFacts } from '../../deal-server/domain/events.ts'
 import { eventNamed } from '../../deal-server/use-cases/apply-events.ts'
+import { titleOfUseCase } from '../deal-forms/command-form.tsx'
 import { isDay } from '../deal-forms/deal-view.ts'
 import type { Reader } from '../frame/reader.ts'
 
@@ -55,6 +56,7 @@ function factsOf(data: EventData, { reader, titles }: WordsContext): EventFacts 
     is: (name) => data[name] === true,
     of: (name) => ({ text: textOf((data[name] ?? {}) as EventData) }),
     task: () => titles.get(text('taskId')) ?? '',
+    useCase: () => titleOfUseCase(text('useCase')),
   }
 }
 

@@ -31,11 +31,11 @@ export function Notice({ children }: { readonly children?: Child }) {
 /** A title and a value. */
 export type Fact = readonly [title: string, value: Child]
 
-/** What there is to say of something. Facts whose value is null or empty are left out. */
+/** What there is to say of something. Facts whose value is missing or empty are left out. */
 export const Facts = ({ facts }: { readonly facts: readonly Fact[] }) => (
   <dl class="facts">
     {facts
-      .filter(([, value]) => value !== null && value !== '')
+      .filter(([, value]) => value != null && value !== '')
       .map(([title, value]) => (
         <>
           <dt>{title}</dt>

@@ -1,5 +1,6 @@
 /** The API of the deal server as its pages see it: its types follow from the schemas of routes and the use cases. */
 import type * as z from 'zod'
+import type { proposalEndpoints } from '../../deal-server/http/decide-proposals.ts'
 import type { routeSchemas } from '../../deal-server/http/styles/route-schemas.ts'
 import type { webhookEndpoints } from '../../deal-server/http/webhooks/endpoints.ts'
 import type { createDeal } from '../../deal-server/use-cases/create-deal.ts'
@@ -40,11 +41,11 @@ type DescribedRoutes = {
   }
 }
 
-type WebhookEndpoints = RoutesOf<ReturnType<typeof webhookEndpoints>[number]>
+type Endpoints = RoutesOf<ReturnType<typeof webhookEndpoints | typeof proposalEndpoints>[number]>
 
-type WebhookRoutes = {
-  readonly [Name in keyof WebhookEndpoints]: Omit<WebhookEndpoints[Name], 'body'> & {
-    readonly body: BodyOf<WebhookEndpoints[Name]['body']>
+type EndpointRoutes = {
+  readonly [Name in keyof Endpoints]: Omit<Endpoints[Name], 'body'> & {
+    readonly body: BodyOf<Endpoints[Name]['body']>
   }
 }
 
@@ -75,7 +76,7 @@ type BatchRoutes = {
 }
 
 /** The routes, by name. */
-export type DealRoutes = DescribedRoutes & WebhookRoutes & DealCommandRoutes & BatchRoutes
+export type DealRoutes = DescribedRoutes & EndpointRoutes & DealCommandRoutes & BatchRoutes
 
 /** The JSON of a success of this route. */
 export type DealReply<Name extends keyof DealRoutes> = DealRoutes[Name]['reply']

@@ -16,6 +16,7 @@ export const workPages: readonly NavigationEntry[] = [
   { server: 'deal', path: '/console', text: 'Dashboard', right: 'deal.read' },
   { server: 'deal', path: '/console/deals', text: 'Deals', right: 'deal.read' },
   { server: 'deal', path: '/console/tasks', text: 'My tasks' },
+  { server: 'deal', path: '/console/proposals', text: 'Proposals', right: 'proposal.decide' },
   { server: 'auth', path: '/account', text: 'Account' },
 ]
 

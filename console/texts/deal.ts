@@ -33,6 +33,8 @@ export const labels: Readonly<Record<string, string | undefined>> = {
   dueDate: 'Due',
   taskId: 'Task',
   result: 'Result',
+  status: 'State',
+  held: 'On hold',
 }
 
 /** The same for hints. A parameter that is not here has the description of its schema. */
@@ -80,6 +82,7 @@ export const refusals: Readonly<Record<string, string | undefined>> = {
   'task-not-found': 'The deal has no such task.',
   'deal-exists': 'This deal was created before.',
   'penalty-limit': 'With this penalty, all penalties together would be too large.',
+  'precondition-failed': 'Somebody changed the deal after you opened this form. Nothing was done.',
   'command-id-reused': 'This form was sent before, with other content. Look at the deal, then send it again.',
   'command-in-progress':
     'Too many commands wait for this deal. Send the form again in a moment: nothing is done twice.',

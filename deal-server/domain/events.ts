@@ -32,6 +32,8 @@ export interface EventFacts {
   of(name: string): Pick<EventFacts, 'text'>
   /** The title of the task that `taskId` names. */
   task(): string
+  /** The title of the use case that `useCase` names. */
+  useCase(): string
 }
 
 /** The definition of an event, without the type of its data. */

@@ -72,7 +72,7 @@ const unchanged = <State>(deal: State): State => deal
 export const proposalMade = defineEvent<Made>({
   type: 'proposal.made',
   phrase: 'proposed a command',
-  details: ({ text }) => [text('useCase')],
+  details: ({ useCase }) => [useCase()],
   apply: unchanged,
 })
 
@@ -80,7 +80,7 @@ export const proposalMade = defineEvent<Made>({
 export const proposalApproved = defineEvent<Decided>({
   type: 'proposal.approved',
   phrase: 'approved a proposal',
-  details: (facts) => [facts.text('useCase'), proposer(facts)],
+  details: (facts) => [facts.useCase(), proposer(facts)],
   apply: unchanged,
 })
 
@@ -88,7 +88,7 @@ export const proposalApproved = defineEvent<Decided>({
 export const proposalRejected = defineEvent<Decided>({
   type: 'proposal.rejected',
   phrase: 'rejected a proposal',
-  details: (facts) => [facts.text('useCase'), proposer(facts), labelled('Reason', facts.text('reason'))],
+  details: (facts) => [facts.useCase(), proposer(facts), labelled('Reason', facts.text('reason'))],
   apply: unchanged,
 })
 

@@ -248,6 +248,7 @@ export const directions: Readonly<Record<string, readonly string[]>> = {
     'auth-server/http/oauth/logout.ts',
     'auth-server/principals/rights.ts',
     'auth-server/key-ring/life-cycle.ts',
+    'deal-server/http/decide-proposals.ts',
     'deal-server/http/styles/route-schemas.ts',
     'deal-server/http/webhooks/endpoints.ts',
     'deal-server/files',

@@ -16,7 +16,8 @@ import { proposalIdInPath } from '../requests/proposal-target.ts'
 
 const style = 'proposals'
 
-const listParameters = z.strictObject({
+/** The query parameters of the list. */
+export const proposalListParameters = z.strictObject({
   state: z.enum(proposalStates).default('open').meta({ description: 'The state that the proposals have.' }),
   ...pageParameters.shape,
 })
@@ -28,7 +29,7 @@ const listOperation = describeList({
   summary: 'List commands that wait for approval',
   description: `Or that were decided, for 30 days. ${seen} Without a right to decide, your own alone.`,
   tags: [style],
-  query: listParameters,
+  query: proposalListParameters,
   success: { description: 'Proposals, the newest first.', schema: ref('ProposalPage') },
 })
 
@@ -65,7 +66,7 @@ export const proposalRoutes = (options: ProposalOptions): readonly StyleRoute[] 
 ]
 
 function decodeList(request: HttpRequest, { lists, clock }: ProposalOptions): Invocation {
-  const { state, ...page } = readQuery(request, listParameters)
+  const { state, ...page } = readQuery(request, proposalListParameters)
   const list = lists.open(request, { list: 'proposals', query: { state } }, page)
   return {
     kind: 'query',

@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { pageParameters } from '../../../shared/platform/http/content/query-parameters.ts'
 import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
+import { proposalSchema } from '../openapi/proposal-schemas.ts'
 import {
   assignedTaskSchema,
   dealSchema,
@@ -10,6 +11,7 @@ import {
   listedDealSchema,
 } from '../openapi/response-schemas.ts'
 import { dealListParameters, dealSummaryParameters } from '../requests/deal-lists.ts'
+import { proposalListParameters } from './proposals.ts'
 import { dealReadParameters } from './resource.ts'
 
 /** With `Prefer: count=…` a page of deals says how many match in all. */
@@ -24,6 +26,8 @@ export const routeSchemas = {
   'GET /rest/v1/deals/summary': { query: dealSummaryParameters, reply: dealSummarySchema },
   'GET /rest/v1/deals/:id': { query: dealReadParameters, reply: dealSchema },
   'GET /rest/v1/deals/:id/history': { query: pageParameters, reply: pageOf(eventSchema) },
+  'GET /proposals': { query: proposalListParameters, reply: pageOf(proposalSchema) },
+  'GET /proposals/:id': { reply: proposalSchema },
   // Of all kinds of records, tasks alone.
   'GET /query/:dtoName/:parameter': { query: pageParameters, reply: z.array(assignedTaskSchema) },
 } as const

@@ -26,6 +26,14 @@ it.each([
   ['deal.unheld', { heldForSeconds: 180_000 }, 'ended the hold', ['It lasted: 2 days']],
   ['deal.task-assigned', { taskId: 't1', old: null, new: 'bob' }, 'assigned a task', ['Call them', 'none → bob']],
   ['deal.task-completed', { taskId: 't2', result: null }, 'completed a task', []],
+  ['proposal.made', { useCase: 'HoldDeal' }, 'proposed a command', ['Hold the deal']],
+  [
+    'proposal.rejected',
+    { useCase: 'UpdateDeal', proposedBy: 'bob', reason: 'no' },
+    'rejected a proposal',
+    ['Change the deal', 'Proposed by: bob', 'Reason: no'],
+  ],
+  ['proposal.approved', { useCase: 'PaintDeal' }, 'approved a proposal', ['PaintDeal']],
 ])('says in words: %s', (type, data, phrase, details) => {
   expect(words(type, data)).toEqual({ phrase, details })
 })

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type * as z from 'zod'
 import { createDealApp } from '../../../deal-server/http/app.ts'
+import { proposalEndpoints } from '../../../deal-server/http/decide-proposals.ts'
 import { routeSchemas } from '../../../deal-server/http/styles/route-schemas.ts'
 import { webhookEndpoints } from '../../../deal-server/http/webhooks/endpoints.ts'
 import { commands } from '../../../deal-server/use-cases/index.ts'
@@ -42,15 +43,16 @@ interface RouteSchemas {
   readonly reply?: z.ZodType
 }
 
-/** The schemas of webhooks stand in the definitions of their endpoints. */
-const schemasOfWebhooks = webhookEndpoints({} as never, {} as never).map(({ method, path, query, response }) => [
+/** Other schemas are in the definitions of their endpoints. */
+const endpoints = [...webhookEndpoints({} as never, {} as never), ...proposalEndpoints({} as never)]
+const schemasOfEndpoints = endpoints.map(({ method, path, query, response }) => [
   `${method} ${path}`,
   { query, reply: response?.schema },
 ])
 
 const typedRoutes: Readonly<Record<string, RouteSchemas>> = {
   ...routeSchemas,
-  ...Object.fromEntries(schemasOfWebhooks),
+  ...Object.fromEntries(schemasOfEndpoints),
 }
 
 const toJson = (schema: z.ZodType | undefined) => schema && jsonSchemaOf(schema)

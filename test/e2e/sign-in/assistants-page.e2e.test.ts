@@ -1,5 +1,6 @@
 /** `docs/assistants.md`, pasted. */
 import { execFile, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { signedInBrowser } from '../../support/clients/sign-in/applications.ts'
 import { hiddenFields } from '../../support/clients/sign-in/browser.ts'
+import { asApplication, asReply, sendMessage } from '../../support/clients/tool-calls.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/processes/free-port.ts'
 import { describeEmbedded } from '../../support/stores/backends.ts'
@@ -15,11 +17,15 @@ import { makeTwin, sendAs } from '../../support/worlds/twins.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const page = readFileSync(join(root, 'docs/assistants.md'), 'utf8')
-const [, script = ''] = /^```sh\n(.*?)^```/ms.exec(page) ?? []
+const [script = '', proposing = '', approving = ''] = [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(
+  ([, block = '']) => block,
+)
 const [, program = ''] = /^```js\n(.*?)^```/ms.exec(page) ?? []
 
 let stack: Stack
 let folder: string
+/** Where the assistant listens. */
+let shop: string
 
 describeEmbedded('the page about assistants', (openBackend) => {
   beforeAll(async () => {
@@ -30,17 +36,25 @@ describeEmbedded('the page about assistants', (openBackend) => {
     })
     folder = mkdtempSync(join(tmpdir(), 'keyhold-assistants-'))
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+    shop = `http://127.0.0.1:${await freePort()}`
+    await paste(script.replace('http://127.0.0.1:4005', shop))
   })
   afterAll(async () => {
     await stack.close()
     rmSync(folder, { recursive: true })
   })
 
+  /** Runs a block. Blocks after the first one have its variables. */
+  const paste = (block: string) => {
+    const ofStack = block
+      .replace('http://127.0.0.1:4000', stack.auth.url)
+      .replace('http://127.0.0.1:4001', stack.deal.url)
+    const env = { ...process.env, AUTH: stack.auth.url }
+    return promisify(execFile)('bash', ['-ec', ofStack], { cwd: folder, env })
+  }
+
   it('connects an assistant that lists tools and deals', { timeout: 60_000 }, async () => {
     await makeTwin(sendAs(stack.deal, (await stack.logIn('alice')).access), 'OPEN')
-    const shop = `http://127.0.0.1:${await freePort()}`
-    const ofStack = script.replace('http://127.0.0.1:4000', stack.auth.url).replace('http://127.0.0.1:4005', shop)
-    await promisify(execFile)('bash', ['-ec', ofStack], { cwd: folder })
     writeFileSync(join(folder, 'assistant.mjs'), program)
     const { PATH = '' } = process.env
     const assistant = spawn('node', ['assistant.mjs'], { cwd: folder, env: { PATH, DEAL: stack.deal.url, SHOP: shop } })
@@ -72,5 +86,27 @@ describeEmbedded('the page about assistants', (openBackend) => {
     } finally {
       assistant.kill()
     }
+  })
+
+  it('has it propose, and somebody else approves', async () => {
+    const { dealId } = await makeTwin(sendAs(stack.deal, (await stack.logIn('alice')).access), 'OPEN')
+    const { id: client_id } = JSON.parse(readFileSync(join(folder, 'assistant.json'), 'utf8'))
+    const clerk = await asApplication((await stack.logIn('carol')).access, { client_id })
+    const call = (name: string, values: object) =>
+      sendMessage(stack.deal, clerk, 'tools/call', { name, arguments: values })
+    expect(JSON.parse((await paste(proposing)).stdout)).toMatchObject({ mode: 'propose' })
+    const { proposal } = await eventually(async () => {
+      const { body } = asReply(await call('hold_deal', { id: dealId, reason: randomUUID() }))
+      expect(body).toHaveProperty('proposal')
+      return body as { proposal: { id: string } }
+    })
+    expect(Object.keys(proposal)).toEqual(
+      Object.keys(JSON.parse(/^```json\n(.*?)^```/ms.exec(page)?.[1] ?? '').proposal),
+    )
+    expect(JSON.parse((await paste(approving)).stdout)).toMatchObject({
+      id: proposal.id,
+      result: { id: dealId, held: true },
+    })
+    expect(asReply(await call('get_proposal', { id: proposal.id })).body).toMatchObject({ state: 'approved' })
   })
 })
