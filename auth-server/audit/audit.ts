@@ -45,6 +45,7 @@ export interface TimedEvent extends AuditEvent {
 
 /** An entry of the log. */
 export interface AuditEntry extends AuditEvent {
+  readonly client: string | null
   readonly reason: string | null
   /** Without gaps, from 1. */
   readonly seq: number

@@ -52,12 +52,12 @@ const chainSql = chained.statement(sql`with moved as (
   gone as (delete from ${auditJournal} ${j} using moved where ${j.position} = any(${chained.positions}))
   insert into ${auditEntries}
     (${namesOf(auditEntries, 'seq', 'at', 'actor', 'action', 'target', 'outcome', 'scheme', 'address', 'requestId')},
-      ${namesOf(auditEntries, 'count', 'reason', 'changes', 'keyId', 'mac')})
+      ${namesOf(auditEntries, 'count', 'reason', 'client', 'changes', 'keyId', 'mac')})
   select e.seq, e.at, e.actor, e.action, e.target, e.outcome, e.scheme, e.address, e."requestId", e.count, e.reason,
-    e.changes, e."keyId", e.mac
+    e.client, e.changes, e."keyId", e.mac
   from moved, json_to_recordset(${chained.entries}) as e(seq bigint, at timestamptz, actor text, action text,
-    target text, outcome text, scheme text, address text, "requestId" text, count integer, reason text, changes json,
-    "keyId" text, mac text)
+    target text, outcome text, scheme text, address text, "requestId" text, count integer, reason text,
+    client text, changes json, "keyId" text, mac text)
   returning 1 as added`)
 
 /** An entry with its place in the chain. */

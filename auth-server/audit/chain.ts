@@ -24,7 +24,8 @@ export function macUnder(secretsKey: SecretsKey): Mac {
  */
 function canonical(entry: AuditEntry, macBefore: string, keyId: string): string {
   const { action, actor, address, at, changes, outcome, requestId, scheme, seq, target } = entry
-  // Left out when they are 1, null and undefined: older entries have none of them and must keep their MAC.
+  // Left out when they are null, 1, null and undefined: older entries have none of them and must keep their MAC.
+  const client = entry.client ?? undefined
   const count = entry.count === 1 ? undefined : entry.count
   const reason = entry.reason ?? undefined
   return JSON.stringify({
@@ -33,6 +34,7 @@ function canonical(entry: AuditEntry, macBefore: string, keyId: string): string 
     address,
     at,
     changes,
+    client,
     count,
     keyId,
     macBefore,

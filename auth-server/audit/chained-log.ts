@@ -150,8 +150,8 @@ const gatherEntries = (database: Pick<Database, 'write'>) =>
 
 /** Makes entries of refusals: one a minute for equal refusals, with their number. */
 function createRefusals(clock: Clock, store: (entry: Pending) => Promise<void>) {
-  const floods = createFloodFilter<Pending>(clock, ({ action, scheme, outcome }) =>
-    JSON.stringify([action, scheme, outcome]),
+  const floods = createFloodFilter<Pending>(clock, ({ action, client, scheme, outcome }) =>
+    JSON.stringify([action, client, scheme, outcome]),
   )
   const write = async ({ refusal, count }: CountedRefusal<Pending>): Promise<void> => {
     try {

@@ -36,5 +36,6 @@ export const pendingOf = (event: AuditEvent, at: string): Pending => ({
   requestId: event.requestId,
   count: 1,
   reason: event.reason ?? null,
+  client: event.client ?? null,
   changes: event.changes?.length ? event.changes : undefined,
 })

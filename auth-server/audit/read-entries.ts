@@ -19,7 +19,7 @@ const membersSql = sql`'seq', ${a.seq},
     'at', to_char(${a.at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'actor', ${a.actor},
     'action', ${a.action}, 'target', ${a.target}, 'outcome', ${a.outcome}, 'scheme', ${a.scheme},
     'address', ${a.address}, 'requestId', ${a.requestId}, 'count', ${a.count}, 'reason', ${a.reason},
-    'keyId', ${a.keyId}, 'mac', ${a.mac}`
+    'client', ${a.client}, 'keyId', ${a.keyId}, 'mac', ${a.mac}`
 
 /** SQL of an entry as JSON. */
 const entrySql = sql`case when ${a.changes} is null then json_build_object(${membersSql})

@@ -40,6 +40,8 @@ export const auditEntries = authSchema.table(
     writerMac: text('writer_mac'),
     /** What the change gave and took; null when the entry does not say it. The MAC covers it. */
     changes: json(),
+    /** The name of the application by which the actor acted; null for other credentials. The MAC covers it. */
+    client: text(),
   },
   // Each index ends in the number, which is the order of every page.
   (table) => [

@@ -20,6 +20,7 @@ const columns = [
   ...(['seq', 'at', 'actor', 'action', 'target', 'outcome', 'scheme', 'address', 'requestId', 'count'] as const),
   'reason',
   'changes',
+  'client',
 ] as const
 
 const inWords = ({ changes, ...entry }: AuditEntry) => ({ ...entry, changes: changesInWords(changes) })

@@ -109,7 +109,15 @@ const Outcomes = () => (
 
 const columnsFor = (reader: Reader, hasUserPages: boolean): Column<AuditEntry>[] => [
   { title: 'Time', cell: ({ at }) => <Time time={at} reader={reader} /> },
-  { title: 'Who', cell: ({ actor }) => <UserName name={actor} isLink={hasUserPages} /> },
+  {
+    title: 'Who',
+    cell: ({ actor, client }) => (
+      <>
+        <UserName name={actor} isLink={hasUserPages} />
+        {client && `, by ${client}`}
+      </>
+    ),
+  },
   {
     title: 'What',
     cell: (entry) => (

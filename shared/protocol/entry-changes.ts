@@ -1,6 +1,5 @@
 /** What a change gave and took, as its audit entry tells it (docs/contract/operators.md#audit-log). */
 import * as z from 'zod'
-import type { HttpRequest } from '../platform/http/request.ts'
 
 /**
  * One member that changed: what a list has now and had not before, and what it had and has no more; of another member
@@ -24,21 +23,12 @@ export const entryChangeSchema = z.strictObject({
 export interface EntryOrigin {
   /** User name; null for an unauthenticated caller. A text that has not the form of a name is stored as null. */
   readonly actor: string | null
+  /** The name of the application by which the actor acts; left out or null for the actor's own credentials. */
+  readonly client?: string | null | undefined
   readonly scheme: string | null
   readonly address: string | null
   readonly requestId: string | null
 }
-
-/** The origin of what a request changes. Without a caller, the work itself authenticates. */
-export const originOf = (
-  request: HttpRequest,
-  caller?: { readonly username: string; readonly scheme: string },
-): EntryOrigin => ({
-  actor: caller?.username ?? null,
-  scheme: caller?.scheme ?? null,
-  address: request.peer.address,
-  requestId: request.requestId,
-})
 
 /** The part of an entry that says what changed. */
 export interface ChangeEntry {

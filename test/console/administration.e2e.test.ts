@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rememberSecret } from '../support/clients/http-client.ts'
 import { markupCorpus, shownErrors, shownSecrets, showsAsText, unescaped } from '../support/clients/pages/page-text.ts'
 import { signIn } from '../support/clients/pages/sign-in.ts'
+import { asApplication } from '../support/clients/tool-calls.ts'
 import { type ConsoleWorld, expectPage, openConsole, type PageReader } from '../support/worlds/console-world.ts'
 import { passwordOf } from '../support/worlds/stack.ts'
 
@@ -267,6 +268,9 @@ describe('the audit log', () => {
     expect(await shown({ action: 'session.started' })).not.toContain('created a user')
     expect(await shown({ target: 'ida', outcome: 'missing-right' })).toContain('No entry is like that.')
     expect(text).toContain('enabled true → false')
+    const clerk = await asApplication((await world.stack.logIn('admin')).access, { client_name: 'Clerk <b>' })
+    await world.stack.auth.send('/users/ida', { method: 'PATCH', token: clerk, json: { enabled: true } })
+    expect((await shown({ target: 'ida' })).match(/admin<\/a><\/span>, by Clerk &lt;b&gt;/g)).toHaveLength(1)
     await world.stack.auth.send('/login', { json: { username: 'ida', password: 'not that of ida' } })
     const guess = await shown({ target: 'ida', action: 'login.started' })
     expect(guess).toMatch(/tried to log in for tokens <span class="hint">login.started<\/span> /)
@@ -296,10 +300,11 @@ describe('the audit log', () => {
     expect(lines.map(({ seq }) => seq)).toEqual(lines.map((_, index) => lines.length - index))
     const csv = await entries('csv', '&action=user.*&order=asc')
     expect(csv.split('\r\n')[0]).toBe(
-      'seq,at,actor,action,target,outcome,scheme,address,requestId,count,reason,changes',
+      'seq,at,actor,action,target,outcome,scheme,address,requestId,count,reason,changes,client',
     )
     expect(csv).toContain(",'@SUM.1-1,")
     expect(csv).toContain(",'-1.2@x,")
+    expect(csv).toContain(',enabled false → true,Clerk <b>\r\n')
     expect(csv).not.toContain('session.started')
     expectPage(await admin.get('/account/audit/export?format=csv&actor=%3Cb%3E'), 400)
   })

@@ -71,6 +71,9 @@ const entrySchema = z.object({
     description: 'How many equal refusals the entry stands for: one a minute is written down. 1 for everything else.',
   }),
   reason: z.string().nullable().meta({ description: 'What an operator gave as the reason.' }),
+  client: z.string().nullable().meta({
+    description: 'The name of the application whose access token the actor used, or null.',
+  }),
   changes: z.array(entryChangeSchema).optional().meta({
     description:
       'What the change gave and took, by member: `roles`, `rights`, `enabled` and others. Absent where there is nothing to tell.',

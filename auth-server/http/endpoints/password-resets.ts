@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
-import { originOf } from '../../../shared/protocol/entry-changes.ts'
+import { originOf } from '../../../shared/protocol/authentication/application.ts'
 import {
   component,
   defineCredentialEndpoint,

@@ -2,7 +2,8 @@
 
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import { type ChangeEntry, originOf } from '../../../shared/protocol/entry-changes.ts'
+import { originOf } from '../../../shared/protocol/authentication/application.ts'
+import type { ChangeEntry } from '../../../shared/protocol/entry-changes.ts'
 import { defineCredentialEndpoint } from '../../../shared/server/endpoints/endpoint.ts'
 import type { TokenResponse } from '../../logins/issue-tokens.ts'
 import type { LoginFound, Refreshing } from '../../logins/refresh.ts'

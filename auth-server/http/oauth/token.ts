@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
-import { originOf } from '../../../shared/protocol/entry-changes.ts'
+import { originOf } from '../../../shared/protocol/authentication/application.ts'
 import { component, defineCredentialEndpoint, seconds } from '../../../shared/server/endpoints/endpoint.ts'
 import { deviceGrantType } from '../../authorization/device-grant.ts'
 import { invalidClient, OAuthError } from '../../oauth/oauth-error.ts'

@@ -1,5 +1,6 @@
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
-import { type ChangeEntry, originOf } from '../../../shared/protocol/entry-changes.ts'
+import { originOf } from '../../../shared/protocol/authentication/application.ts'
+import type { ChangeEntry } from '../../../shared/protocol/entry-changes.ts'
 import type { AuditEvent } from '../../audit/audit.ts'
 import { eventOf } from '../../audit/change-entries.ts'
 

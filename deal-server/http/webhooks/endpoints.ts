@@ -7,6 +7,7 @@ import { pageOf } from '../../../shared/platform/http/pagination/page-schema.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { noStore } from '../../../shared/platform/http/response.ts'
 import { ProblemError } from '../../../shared/platform/problems/errors.ts'
+import { applicationOf } from '../../../shared/protocol/authentication/application.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import { requireOwnAccount } from '../../../shared/protocol/authentication/own-account.ts'
 import type { RecentProof } from '../../../shared/protocol/authentication/recent-proof.ts'
@@ -259,9 +260,10 @@ interface Noted extends Pick<ReportedChange, 'action'> {
 /** Notes what the caller did, for the audit log. */
 const note = (
   { noteWebhookChange }: DealServices,
-  { request: { peer, requestId }, caller: { username: actor, scheme } }: Asked,
+  { request: { peer, requestId }, caller: { username: actor, scheme, credential } }: Asked,
   { action, id: target, before, after }: Noted,
 ): void => {
   const changes = webhookChanges(before, after)
-  noteWebhookChange({ action, target, actor, scheme, requestId, address: peer.address, changes })
+  const client = applicationOf(credential)?.name
+  noteWebhookChange({ action, target, actor, client, scheme, requestId, address: peer.address, changes })
 }

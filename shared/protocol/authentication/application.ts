@@ -1,4 +1,6 @@
+import type { HttpRequest } from '../../platform/http/request.ts'
 import { loginClientId, proxyClientId } from '../access-token/access-token.ts'
+import type { EntryOrigin } from '../entry-changes.ts'
 import type { VerifiedCredential } from './scheme.ts'
 
 /** An application that acts for a user. */
@@ -20,3 +22,15 @@ export function applicationOf({
   if (clientId === undefined || [loginClientId, proxyClientId, loginId].includes(clientId)) return undefined
   return { id: clientId, name: clientName ?? clientId }
 }
+
+/** The origin of what a request changes. Without a caller, the work itself authenticates. */
+export const originOf = (
+  request: HttpRequest,
+  caller?: { readonly username: string; readonly scheme: string; readonly credential: VerifiedCredential },
+): EntryOrigin => ({
+  actor: caller?.username ?? null,
+  client: caller && applicationOf(caller.credential)?.name,
+  scheme: caller?.scheme ?? null,
+  address: request.peer.address,
+  requestId: request.requestId,
+})

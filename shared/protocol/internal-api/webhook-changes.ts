@@ -23,6 +23,11 @@ const changeSchema = z.object({
   /** The id of the webhook. */
   target: z.uuid(),
   actor: z.string().regex(usernamePattern),
+  /** The name of the application; left out for a credential of the user's own. */
+  client: z
+    .string()
+    .regex(/^[^\p{Cc}\p{Cs}]{1,256}$/u)
+    .optional(),
   scheme: z.string().regex(/^[a-z-]{1,40}$/),
   /** The address of the client; null when it is not known. */
   address: z.string().max(100).nullable(),

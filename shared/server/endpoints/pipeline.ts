@@ -8,10 +8,11 @@ import type { HttpRequest } from '../../platform/http/request.ts'
 import { emptyResponse, type HttpResponse, jsonResponse } from '../../platform/http/response.ts'
 import { requireSecureTransport } from '../../platform/http/transport.ts'
 import { ProblemError } from '../../platform/problems/errors.ts'
+import { originOf } from '../../protocol/authentication/application.ts'
 import type { Authenticate, Caller } from '../../protocol/authentication/authenticate.ts'
 import type { RefuseCrossSite } from '../../protocol/authentication/cross-site.ts'
 import { isOwnAccount, requireOwnAccount } from '../../protocol/authentication/own-account.ts'
-import { type ChangeEntry, type EntryOrigin, originOf } from '../../protocol/entry-changes.ts'
+import type { ChangeEntry, EntryOrigin } from '../../protocol/entry-changes.ts'
 import { type ClosedEndpoint, type EndpointInput, statusOf } from './endpoint.ts'
 
 /** The parts of a server that the steps use. */

@@ -116,7 +116,7 @@ describeOnDatabases('the audit log', (open) => {
 
   it('gives an entry back as it was written, page by page', async () => {
     await createLog().record(event('alice'))
-    const entry = { seq: 1, at: rfc3339(clock.now()), count: 1, reason: null, ...event('alice') }
+    const entry = { seq: 1, at: rfc3339(clock.now()), count: 1, reason: null, client: null, ...event('alice') }
     expect(await readEntries(opened.database, { after: 0, limit: 1 })).toEqual({ items: [entry], next: undefined })
     await write(2)
     expect(await readEntries(opened.database, { after: 0, limit: 2 })).toMatchObject({ next: 2 })
@@ -136,6 +136,21 @@ describeOnDatabases('the audit log', (open) => {
       expect(await verify()).toMatchObject({ fault: { fault: 'broken', seq: 2 } })
     }
     await tamper(`update auth.audit_entries set changes = '${JSON.stringify(changes)}'`)
+    expect(await verify()).toMatchObject({ fault: { fault: 'broken', seq: 1 } })
+  })
+
+  it('names the application of an entry, which the MAC covers, beside entries without one', async () => {
+    const log = createLog()
+    await log.record(event('alice'))
+    await log.record(event('bob', { client: 'Clerk & Söhne' }))
+    const { items } = await readEntries(opened.database, { after: 0, limit: 9 })
+    expect(items.map(({ client }) => client)).toEqual([null, 'Clerk & Söhne'])
+    expect(await verify()).toMatchObject({ fault: undefined, sound: { count: 2 } })
+    for (const client of ['null', "''", "'Other'"]) {
+      await tamper(`update auth.audit_entries set client = ${client} where seq = 2`)
+      expect(await verify()).toMatchObject({ fault: { fault: 'broken', seq: 2 } })
+    }
+    await tamper("update auth.audit_entries set client = 'Clerk & Söhne'")
     expect(await verify()).toMatchObject({ fault: { fault: 'broken', seq: 1 } })
   })
 
@@ -185,7 +200,7 @@ describeOnDatabases('the audit log', (open) => {
     expect(await told()).toEqual(Array.from({ length: 3 }, () => ['admin', 'succeeded', 1]))
   })
 
-  it('chains an entry that stands for one event as it did before entries had a count', async () => {
+  it('chains an entry that stands for one event as it did before entries had a count and a client', async () => {
     await write(1)
     const [{ id: keyId, derive }] = secretsKeys
     const members = {

@@ -6,6 +6,7 @@ import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { changesInWords, type EntryChange } from '../../../shared/protocol/entry-changes.ts'
 import { expectProblem } from '../../support/clients/http-client.ts'
 import { signIn } from '../../support/clients/pages/sign-in.ts'
+import { asApplication } from '../../support/clients/tool-calls.ts'
 import { describeBackends } from '../../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
 
@@ -190,6 +191,21 @@ describeBackends('the audit log', (openBackend) => {
       ['bob', 'user.deleted', 'erin', 'missing-right', 'bearer'],
       ['admin', 'user.deleted', 'erin', 'succeeded', 'bearer'],
       ['admin', 'user.deleted', null, 'not-found', 'bearer'],
+    ])
+  })
+
+  it('names the application by which a user acted, in what took place and in what was refused', async () => {
+    const clerk = await asApplication(admin, { client_name: 'Clerk' })
+    const entries = await entriesOf(async () => {
+      await auth('/users', { json: { username: 'erin', password: 'a long enough secret' } })
+      await auth('/users/erin', { method: 'DELETE', token: clerk })
+      for (const token of [admin, clerk, clerk]) await auth('/roles/lost', { method: 'DELETE', token })
+    })
+    expect(entries.map(({ actor, client, action, outcome }) => [actor, client, action, outcome])).toEqual([
+      ['admin', null, 'user.created', 'succeeded'],
+      ['admin', 'Clerk', 'user.deleted', 'succeeded'],
+      ['admin', null, 'role.deleted', 'not-found'],
+      ['admin', 'Clerk', 'role.deleted', 'not-found'],
     ])
   })
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { campaign } from '../../support/campaign.ts'
 import { expectProblem, type Reply, rememberSecret, type Sent } from '../../support/clients/http-client.ts'
+import { asApplication } from '../../support/clients/tool-calls.ts'
 import { eventually } from '../../support/eventually.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
 import { openStack, type Stack, type TestServer } from '../../support/worlds/stack.ts'
@@ -367,16 +368,18 @@ describeDealStores('webhooks', (openBackend) => {
     await call(at(id), 200, { method: 'PATCH', json: { state: 'paused' } })
     await call(at(id, '/rotate-secret'), 200, { json: {} })
     await call(at(id, '/redeliver'), 200, { json: { after: '0' } })
-    await call(at(id, '/test'), 200, { json: {} })
+    const clerk = await asApplication(admin, { client_name: 'Clerk' })
+    await call(at(id, '/test'), 200, { json: {}, token: clerk })
     await stack.deal.send(at(id), { token: admin, method: 'DELETE' })
     expect((await stack.deal.send(at(id), { token: admin, method: 'DELETE' })).status).toBe(404)
     const done = ['created', 'changed', 'secret-rotated', 'redelivered', 'tested', 'deleted']
     const entries = await eventually(async () => {
       const { body } = await stack.auth.send(`/audit?target=${id}`, { token: admin })
-      const found = body.items as { action: string }[]
+      const found = body.items as { action: string; client: string | null }[]
       expect(found.map(({ action }) => action)).toEqual(done.map((one) => `webhook.${one}`))
       return found
     })
+    expect(entries.map(({ client }) => client)).toEqual([null, null, null, null, 'Clerk', null])
     for (const entry of entries)
       expect(entry).toMatchObject({ actor: 'admin', scheme: 'bearer', outcome: 'succeeded', address: '127.0.0.1' })
   })

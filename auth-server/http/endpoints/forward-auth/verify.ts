@@ -1,8 +1,8 @@
 /** GET /verify: a proxy asks whether a request to another service may pass (docs/forward-auth.md). */
 import * as z from 'zod'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
+import { originOf } from '../../../../shared/protocol/authentication/application.ts'
 import { narrowed, refuseAnonymous, requireRights } from '../../../../shared/protocol/authentication/authenticate.ts'
-import { originOf } from '../../../../shared/protocol/entry-changes.ts'
 import { defineCredentialEndpoint } from '../../../../shared/server/endpoints/endpoint.ts'
 import { eventOf } from '../../../audit/change-entries.ts'
 import type { AuthServices } from '../../services/auth-services.ts'

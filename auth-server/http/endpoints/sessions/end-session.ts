@@ -6,10 +6,10 @@
 import type { HttpRequest } from '../../../../shared/platform/http/request.ts'
 import { clearSiteData, type HttpResponse } from '../../../../shared/platform/http/response.ts'
 import { ProblemError } from '../../../../shared/platform/problems/errors.ts'
+import { originOf } from '../../../../shared/protocol/authentication/application.ts'
 import type { Authenticate, Caller } from '../../../../shared/protocol/authentication/authenticate.ts'
 import { requireOwnAccount } from '../../../../shared/protocol/authentication/own-account.ts'
 import { isSessionKey, sessionKeyHash } from '../../../../shared/protocol/authentication/session/session-times.ts'
-import { originOf } from '../../../../shared/protocol/entry-changes.ts'
 import {
   defineCredentialEndpoint,
   type OwnCredential,

@@ -1,0 +1,1 @@
+ALTER TABLE "auth"."audit_entries" ADD COLUMN "client" text;
