@@ -2,7 +2,9 @@
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
+import { applicationOf } from '../../shared/protocol/authentication/application.ts'
 import type { Caller } from '../../shared/protocol/authentication/authenticate.ts'
+import { actsForItsUser } from '../../shared/protocol/authentication/own-account.ts'
 import type { CommandRecord } from '../commands/ports.ts'
 import { isPresent } from '../commands/presence.ts'
 import type { Deal } from '../domain/deal.ts'
@@ -63,8 +65,12 @@ export async function viewOf(reader: DealReader, proposal: Proposal, now: number
   return { proposal, state: stateOf(proposal, command, now), decision: command, deal }
 }
 
+/** True for a proposal in the name of the user for whom the credential acts, and for what its application proposed. */
+const isOwn = (caller: Caller, { principalId, client }: Proposal): boolean =>
+  principalId === caller.userId && (actsForItsUser(caller) || applicationOf(caller.credential)?.id === client.id)
+
 function isVisible(caller: Caller, { proposal, deal }: ProposalView): boolean {
-  if (proposal.principalId === caller.userId) return true
+  if (isOwn(caller, proposal)) return true
   const sight = sightOf(caller, decidersRights)
   if (!deal) return sight.deals !== undefined
   return sees(sight, deal) && (isPresent(deal) || seesDeleted(sight, deal))

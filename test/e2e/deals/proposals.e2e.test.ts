@@ -327,6 +327,10 @@ describeBackends('proposals', (openBackend) => {
       expect(await listed(token, 'open')).toEqual([paths[2], paths[1]])
       expect((await listed(token, 'rejected'))[0]).toBe(paths[0])
     }
+    const another = await asApplication(alice, { scope: 'deal.hold' })
+    expect(await listed(another, 'open')).toEqual([])
+    expectProblem(await send(another, paths[1] ?? ''), 404, 'not-found')
+    expectProblem(await decide(paths[1] ?? '', { reason: 'not mine' }, { token: another }), 404, 'not-found')
     const bob = (await stack.logIn('bob')).access
     expect((await send(bob, '/proposals')).body).toEqual({ items: [], nextCursor: null })
     const first = (await send(admin, '/proposals?limit=1')).body as { nextCursor: string }

@@ -84,7 +84,9 @@ describeEmbedded('a narrowed key on the deal server', (openBackend) => {
         if (mayRead) expect({ route, status: reply.status }).toEqual({ route, status: 200 })
         else if ('batch' in entry) expect(reply.text).toMatch(/"status":403.*"code":"missing-right"/)
         else {
-          const code = 'tools' in entry ? 'application-token-required' : 'missing-right'
+          const isOfProposer = 'manages' in entry && entry.manages.length === 0
+          const refused = isOfProposer ? 'not-found' : 'missing-right'
+          const code = 'tools' in entry ? 'application-token-required' : refused
           expect({ route, code: reply.body.code }).toEqual({ route, code })
         }
       }
