@@ -9,7 +9,7 @@ import { declarationsBelow, packageFolder, runNode, writeDeclarations } from '..
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const dist = join(here, 'dist')
-const maxBytes = 15_500
+const maxBytes = 15_700
 
 /** Packages whose types are in ours. They go into the package, which then depends on nothing. */
 const typesOf = {
