@@ -71,7 +71,8 @@ export interface RefreshTokenPorts {
 
 /** Creates refresh tokens with keys derived from `SECRETS_KEY`: the first signs, all verify. */
 export function createRefreshTokens({ secretsKeys, ids, issuer }: RefreshTokenPorts): RefreshTokens {
-  const audience = `${issuer}/refresh`
+  // Servers of release 0.3.0 know no clients, and would take their refresh tokens for those of logins with all rights.
+  const audienceOf = (clientId: string | undefined) => `${issuer}${clientId === undefined ? '' : '/oauth'}/refresh`
   const keys = new Map(secretsKeys.map(({ id, derive }) => [headerOf(id), derive('refresh tokens')]))
   const current = { header: headerOf(secretsKeys[0].id), key: secretsKeys[0].derive('refresh tokens') }
 
@@ -106,7 +107,7 @@ export function createRefreshTokens({ secretsKeys, ids, issuer }: RefreshTokenPo
         end,
         iss: issuer,
         sub: username,
-        aud: audience,
+        aud: audienceOf(clientId ?? undefined),
         iat: issuedAt,
         exp: expiresAt,
         jti: ids.uuid(),
@@ -117,7 +118,7 @@ export function createRefreshTokens({ secretsKeys, ids, issuer }: RefreshTokenPo
 
     read: (token) => {
       const { data } = claimsSchema.safeParse(verifiedClaims(token))
-      if (data?.iss !== issuer || data.aud !== audience) return undefined
+      if (data?.iss !== issuer || data.aud !== audienceOf(data.cid)) return undefined
       return {
         username: data.sub,
         loginId: data.sid,

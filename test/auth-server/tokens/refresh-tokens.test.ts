@@ -34,6 +34,13 @@ describe('a refresh token', () => {
     expect(tokens.read(tokens.issue({ ...issued, audience }))).toEqual({ ...content, audience })
   })
 
+  it('of a client has another audience than that of a login, which alone servers of release 0.3.0 read', () => {
+    const tokens = tokensUnder(key(1))
+    const ofClient = { ...issued, clientId: ids.uuid() }
+    const audiences = [issued, ofClient].map((one) => decodeJwt(tokens.issue(one)).aud)
+    expect(audiences).toEqual([`${issuer}/refresh`, `${issuer}/oauth/refresh`])
+  })
+
   it('is read under a former key, and issued under the first', async () => {
     const old = await tokensUnder(key(1)).issue(issued)
     expect(await tokensUnder(`${key(2)},${key(1)}`).read(old)).toEqual(content)

@@ -5,6 +5,14 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openEvents } from '../../support/clients/event-client.ts'
+import {
+  answerOf,
+  askTokens,
+  exchange,
+  newVerifier,
+  registerClient,
+  requestOf,
+} from '../../support/clients/sign-in/applications.ts'
 import { answering, type ChildServer, startChild } from '../../support/processes/child-server.ts'
 import { freePort } from '../../support/processes/free-port.ts'
 import { preparedKeysDir } from '../../support/processes/prepared-keys.ts'
@@ -127,6 +135,31 @@ describePostgresAndRedis(`servers of ${releasedVersion} beside servers of the pr
         expect([refused.status, refused.body.code]).toEqual([403, 'missing-right'])
       }
     }
+  })
+
+  it('take no refresh token of an application at a former server, where it would have all rights', async () => {
+    const stack = { auth: present.auth, logIn: () => logIn(present.auth, 'admin', password) }
+    const client = await registerClient(stack, { rights: ['deal.read'] })
+    const session = await present.auth.send('/sessions', { json: { username: 'admin', password } })
+    const { verifier, challenge } = newVerifier()
+    const { headers } = await present.auth.send(
+      `/oauth/authorize?${requestOf(client, { code_challenge: challenge })}`,
+      {
+        headers: {
+          cookie: session.headers
+            .getSetCookie()
+            .map((line) => line.split(';', 1)[0])
+            .join('; '),
+        },
+      },
+    )
+    const { code } = answerOf({ url: headers.get('location') ?? '' })
+    const { body } = await exchange(stack, client, { code: code ?? '', verifier })
+    const token = String(body.refresh_token)
+    const refused = await former.auth.send('/refresh', { method: 'POST', token })
+    expect(refused.status, refused.text).toBe(400)
+    const form = { grant_type: 'refresh_token', refresh_token: token }
+    expect((await askTokens(stack, client, form)).body).toMatchObject({ scope: 'openid deal.read' })
   })
 
   it('log no error', () => {
