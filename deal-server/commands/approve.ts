@@ -2,7 +2,7 @@
 import type { Proposal } from '../domain/proposals.ts'
 import type { BoundCommand } from '../use-cases/define-use-case.ts'
 import { commands } from '../use-cases/index.ts'
-import { bindAttributeUpdate } from '../use-cases/update-deal/update-deal.ts'
+import { attributeUpdate, bindAttributeUpdate } from '../use-cases/update-deal/update-deal.ts'
 import type { CommandRequest, ShownCommand } from './command-context.ts'
 import type { ExecuteCommand } from './execute.ts'
 
@@ -37,6 +37,6 @@ export async function approveProposal(
 export function boundAgain({ useCase, params, dealId }: Proposal): BoundCommand {
   const command = commands.find(({ name }) => name === useCase)
   if (command) return command.bind(params, '')
-  if (dealId === null) throw new TypeError(`There is no use case ${useCase}.`)
+  if (dealId === null || useCase !== attributeUpdate) throw new TypeError(`There is no use case ${useCase}.`)
   return bindAttributeUpdate(params, { dealId, whole: false }).bound
 }

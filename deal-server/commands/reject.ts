@@ -55,11 +55,11 @@ function requireRights(proposal: Proposal, deal: Deal | undefined, { caller }: R
 }
 
 function recordOf(
-  { principalId, commandId, useCase, params, fingerprint }: Proposal,
+  { id: proposalId, principalId, commandId, useCase, params, fingerprint }: Proposal,
   { caller, reason, requestId }: Rejection,
   { at, dealId }: { readonly at: string; readonly dealId: string },
 ): CommandRecord {
-  const members = { commandId, useCase, final: true, reason, requestId, instance: `urn:uuid:${requestId}` }
+  const members = { proposalId, commandId, useCase, final: true, reason, requestId, instance: `urn:uuid:${requestId}` }
   return {
     key: { principalId, commandId },
     dealId,

@@ -18,6 +18,8 @@ export interface ProposalView {
   readonly state: ProposalState
   /** The command that decided it. */
   readonly decision: CommandRecord | undefined
+  /** Null for a new deal whose id the server chooses, until it is there. */
+  readonly dealId: string | null
   /** The deal as it is now; undefined for a proposal that makes one. */
   readonly deal: Deal | undefined
 }
@@ -61,8 +63,11 @@ export async function readProposal(reader: DealReader, caller: Caller, id: strin
 /** A proposal, for whoever has just decided on it: the decision may have taken the deal out of the caller's sight. */
 export async function viewOf(reader: DealReader, proposal: Proposal, now: number): Promise<ProposalView> {
   const { principalId, commandId, dealId } = proposal
-  const { deal, command } = await reader.load(dealId ?? undefined, { principalId, commandId })
-  return { proposal, state: stateOf(proposal, command, now), decision: command, deal }
+  const { deal, command: decision } = await reader.load(dealId ?? undefined, { principalId, commandId })
+  const view = { proposal, state: stateOf(proposal, decision, now), decision }
+  if (dealId !== null || view.state !== 'approved' || !decision) return { ...view, dealId, deal }
+  const made = await reader.load(decision.dealId, undefined)
+  return { ...view, dealId: decision.dealId, deal: made.deal }
 }
 
 /** True for a proposal in the name of the user for whom the credential acts, and for what its application proposed. */

@@ -17,7 +17,7 @@ export const proposalSchema = z.object({
   id: uuid,
   state: z.enum(proposalStates),
   useCase: z.string(),
-  deal: uuid.nullable().meta({ description: 'Null for a new deal whose id the server chooses.' }),
+  deal: uuid.nullable().meta({ description: 'Null for a new deal whose id the server chooses, until it is approved.' }),
   params: z.record(z.string(), z.unknown()),
   commandId: z.string().meta({ description: 'The id of the command, when it has run.' }),
   proposedBy: user,

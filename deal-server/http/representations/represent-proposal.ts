@@ -15,11 +15,11 @@ export const proposalsPath = '/proposals'
 export const pathOfProposal = ({ id }: { readonly id: string }): string => `${proposalsPath}/${id}`
 
 /** A proposal in responses. */
-export const representProposal = ({ proposal, state, decision, deal }: ProposalView) => ({
+export const representProposal = ({ proposal, state, decision, dealId, deal }: ProposalView) => ({
   id: proposal.id,
   state,
   useCase: proposal.useCase,
-  deal: proposal.dealId,
+  deal: dealId,
   params: mapAmounts(proposal.params, Number),
   commandId: proposal.commandId,
   proposedBy: proposal.proposedBy,
@@ -30,7 +30,7 @@ export const representProposal = ({ proposal, state, decision, deal }: ProposalV
   currentVersion: deal?.version ?? null,
   hasChanged: state === 'open' && (deal?.version ?? null) !== proposal.dealVersion,
   decision: decision ? decisionOf(decision) : null,
-  links: { self: pathOfProposal(proposal), deal: proposal.dealId === null ? null : pathOf({ id: proposal.dealId }) },
+  links: { self: pathOfProposal(proposal), deal: dealId === null ? null : pathOf({ id: dealId }) },
 })
 
 function decisionOf({ requestedBy: by, requestedAt: at, outcome }: NonNullable<ProposalView['decision']>) {

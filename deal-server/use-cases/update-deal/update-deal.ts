@@ -23,6 +23,9 @@ import {
 } from './attributes.ts'
 import { type AttributeChange, type Differences, differences } from './differences.ts'
 
+/** The name of the attribute update among the use cases. */
+export const attributeUpdate = 'UpdateDeal'
+
 /** The use cases that attributes can express. */
 export const attributeCommands: readonly Command[] = commands.filter(({ attributes }) => attributes !== undefined)
 
@@ -63,7 +66,7 @@ function rememberLast<Result>(find: (deal: Deal) => Result): (deal: Deal) => Res
 type Find = (deal: Deal) => Differences
 
 const boundUpdate = (attributes: Attributes, find: Find): BoundCommand => ({
-  name: 'UpdateDeal',
+  name: attributeUpdate,
   makes: undefined,
   target: 'deal',
   at: '',

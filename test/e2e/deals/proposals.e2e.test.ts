@@ -130,6 +130,8 @@ describeBackends('proposals', (openBackend) => {
     const { body } = await decide(path)
     expect(body).toMatchObject({ state: 'approved', result: { name: 'from nowhere', ownerId: 'admin', version: 1 } })
     expect((await decide(path)).body.result).toEqual(body.result)
+    const { id } = body.result as { id: string }
+    expect((await send(proposer, path)).body).toMatchObject({ deal: id, links: { deal: `/rest/v1/deals/${id}` } })
   })
 
   it('of a batch and of tools wait one by one', async () => {
@@ -194,7 +196,7 @@ describeBackends('proposals', (openBackend) => {
     expectProblem(await decide(path), 409, 'proposal-closed')
     const repeated = await run(proposer, 'DeleteDeal', { id }, key)
     expectProblem(repeated, 409, 'proposal-rejected')
-    expect(repeated.body.reason).toBe('We still need it.')
+    expect(repeated.body).toMatchObject({ reason: 'We still need it.', proposalId: rejected.body.id })
     const { items } = (await send(alice, `/rest/v1/deals/${id}/history`)).body as { items: Members[] }
     expect(items.at(-1)).toMatchObject({ type: 'proposal.rejected', actor: 'admin', dealVersion: 3 })
     expect((await run(alice, 'RenameDeal', { id, newName: 'goes on' })).status).toBe(200)
