@@ -32,7 +32,12 @@ describePostgresAndRedis('the instant successor of a revoked key', (openBackend)
     directory = await mkdtemp(join(tmpdir(), 'keyhold-keys-'))
     await cp(await preparedKeysDir(), directory, { recursive: true })
     const dealServer = () => ({ fetch: balancer.fetch })
-    stack = await openStack(openBackend, { dealServers: 2, dealServer, environment: { KEYS_DIR: directory } })
+    stack = await openStack(openBackend, {
+      hashing: 'costly',
+      dealServers: 2,
+      dealServer,
+      environment: { KEYS_DIR: directory },
+    })
     other = await startAuthProcess(stack)
     auths = [stack.auth, other.server]
     balancer.spreadOver(auths.map(({ url }) => url))

@@ -181,7 +181,7 @@ describePostgresAndRedis('an auth server that is killed between a change and the
   it(
     'loses no entry, and has none twice',
     async () => {
-      const stack = await openStack(openBackend)
+      const stack = await openStack(openBackend, { hashing: 'costly' })
       const { database, environment } = stack
       const world: World = {
         environment,

@@ -33,7 +33,10 @@ async function answers(statuses: readonly number[], ask: () => Promise<Reply>): 
 describePostgresAndRedis('when everything stands still', () => {
   beforeAll(async () => {
     postgres = await PostgresServer.create(findPostgresBinaries() ?? '')
-    stack = await openStack(() => openPostgresAndRedis(postgres.url), { dealServer: () => ({ fetch: balancer.fetch }) })
+    stack = await openStack(() => openPostgresAndRedis(postgres.url), {
+      hashing: 'costly',
+      dealServer: () => ({ fetch: balancer.fetch }),
+    })
     auth = await startAuthProcess(stack)
     balancer.spreadOver([auth.server.url])
   })

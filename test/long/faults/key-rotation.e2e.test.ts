@@ -55,6 +55,7 @@ describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) =
     await cp(await preparedKeysDir(), directory, { recursive: true })
     const ttl = String(tokenTtlSeconds)
     stack = await openStack(openBackend, {
+      hashing: 'costly',
       dealServers: 3,
       dealServer: (index) => ownOf[index] ?? { fetch: balancer.fetch },
       logLevel: 'silent',

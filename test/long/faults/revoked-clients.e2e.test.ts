@@ -30,7 +30,7 @@ describePostgresAndRedis('a revoked API key at two auth servers under load', (op
   beforeAll(async () => {
     const many = '100000/60'
     const environment = { LOGIN_FAILURES_PER_ACCOUNT: many, LOGIN_FAILURES_PER_ADDRESS: many }
-    stack = await openStack(openBackend, { environment, logLevel: 'silent' })
+    stack = await openStack(openBackend, { hashing: 'costly', environment, logLevel: 'silent' })
     servers = await Promise.all([startAuthProcess(stack), startAuthProcess(stack)])
     busy = await newKey()
     for (const at of [0, 1] as const) for (let count = 0; count < connections; count += 1) load.push(keepBusy(at))

@@ -42,7 +42,7 @@ const read = (token: string) => invoices.send('/invoices', { token })
 
 describeBackends('examples/invoices', (openBackend) => {
   beforeAll(async () => {
-    stack = await openStack(openBackend)
+    stack = await openStack(openBackend, { hashing: 'costly' })
     await start(stack.auth.url)
   })
   afterAll(async () => {
@@ -101,7 +101,7 @@ describeBackends('examples/invoices', (openBackend) => {
 
 describePostgresAndRedis('examples/invoices, when its auth server is killed', (openBackend) => {
   it('goes on with callers that it knows, and knows all that changed after the restart', async () => {
-    stack = await openStack(openBackend)
+    stack = await openStack(openBackend, { hashing: 'costly' })
     let auth = await startAuthProcess(stack)
     await start(auth.server.url)
     await giveRoles('dave', ['clerk'])

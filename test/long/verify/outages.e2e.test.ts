@@ -43,7 +43,10 @@ describePostgresAndRedis('services that verify, when the auth server is killed',
   }
 
   beforeAll(async () => {
-    stack = await openStack(openBackend, { environment: { LOGIN_FAILURES_PER_ADDRESS: '100000/60' } })
+    stack = await openStack(openBackend, {
+      hashing: 'costly',
+      environment: { LOGIN_FAILURES_PER_ADDRESS: '100000/60' },
+    })
     service = await makeService(stack)
     auth = await startAuthProcess(stack)
   })
@@ -171,7 +174,7 @@ describeBackends('services that verify, which the auth server does not accept', 
   }
 
   beforeAll(async () => {
-    stack = await openStack(openBackend)
+    stack = await openStack(openBackend, { hashing: 'costly' })
   })
   afterEach(async () => {
     for (const world of worlds) await world.close()

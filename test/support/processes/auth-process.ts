@@ -10,7 +10,8 @@ export interface AuthProcess {
 
 /**
  * One more auth server of a stack on PostgreSQL and Redis, as a process of its own; clients see both under one origin.
- * It listens on this port, or on a free one.
+ * It listens on this port, or on a free one. The stack must hash as costly as it does (`hashing`): each login would
+ * otherwise replace the hash that the other server has just made.
  */
 export async function startAuthProcess({ auth, environment }: Stack, at?: number): Promise<AuthProcess> {
   const port = at ?? (await freePort())

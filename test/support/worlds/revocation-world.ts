@@ -60,6 +60,7 @@ export class RevocationWorld {
     const environment = { KEYS_DIR: directory, LOGIN_FAILURES_PER_ACCOUNT: many, LOGIN_FAILURES_PER_ADDRESS: many }
     const dealServer = () => ({ fetch: this.#balancer.fetch })
     this.#stack = await openStack(openBackend, {
+      hashing: 'costly',
       dealServers: start ? 1 : 3,
       dealServer,
       environment,

@@ -94,7 +94,7 @@ export interface StackOptions {
   readonly logLevel?: 'trace' | 'silent'
   /** Requests by `send` do not go through sockets (`in-process.ts`). */
   readonly inProcess?: boolean
-  /** Hashes cost as much as in production, for suites about that. In all others they would only take time. */
+  /** Hashes cost as in production: for suites about that, and where a server in a process of its own hashes too. */
   readonly hashing?: 'costly'
   /** Times and sizes of event streams other than the usual ones. */
   readonly eventStreams?: Partial<EventStreamsOptions>
