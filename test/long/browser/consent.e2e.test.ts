@@ -1,7 +1,15 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import {
+  Client,
+  type OAuthClientProvider,
+  type OAuthTokens,
+  StreamableHTTPClientTransport,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { rememberSecret } from '../../support/clients/http-client.ts'
 import { expectAccessible } from '../../support/clients/pages/accessibility.ts'
 import { describeInBrowser } from '../../support/clients/pages/browser.ts'
 import {
@@ -13,8 +21,10 @@ import {
   requestOf,
   type TestClient,
 } from '../../support/clients/sign-in/applications.ts'
+import { sendMessage } from '../../support/clients/tool-calls.ts'
 import { freePort } from '../../support/processes/free-port.ts'
 import { openConsoleInBrowser, signInOnPage } from '../../support/worlds/console-world.ts'
+import { withinASecond } from '../../support/worlds/within-a-second.ts'
 
 describeInBrowser('signing in to an application of another party', () => {
   let world: Awaited<ReturnType<typeof openConsoleInBrowser>>
@@ -112,5 +122,48 @@ describeInBrowser('signing in to an application of another party', () => {
     await signInOnPage(page, 'carol')
     await press(page, 'Use a passkey')
     expect(await arrivalAfter(page, () => press(page, 'Allow'))).toContain(`${app}/callback?code=`)
+  })
+
+  it('lets an assistant hold a deal, from its discovery until its user takes it back', async () => {
+    const { page } = await world.browser.newPage()
+    const { body } = await world.stack.deal.send('/.well-known/oauth-protected-resource')
+    const seen = String(body.resource)
+    const reach: typeof fetch = (url, init) => fetch(String(url).replace(seen, world.stack.deal.url), init)
+    const kept: { tokens?: OAuthTokens; verifier?: string; back?: string } = {}
+    const authProvider: OAuthClientProvider = {
+      redirectUrl: client.redirectUri,
+      clientMetadata: { redirect_uris: [client.redirectUri] },
+      clientInformation: () => ({ client_id: client.id }),
+      tokens: () => kept.tokens,
+      saveTokens: (tokens) => {
+        for (const secret of [tokens.access_token, tokens.refresh_token ?? '']) rememberSecret(secret)
+        kept.tokens = tokens
+      },
+      codeVerifier: () => kept.verifier ?? '',
+      saveCodeVerifier: (verifier) => {
+        kept.verifier = verifier
+      },
+      redirectToAuthorization: async (url) => {
+        await page.goto(url.href)
+        await signInOnPage(page, 'alice')
+        await page.getByText('Hold deals').waitFor()
+        kept.back = await arrivalAfter(page, () => press(page, 'Allow'))
+      },
+    }
+    const open = () => new StreamableHTTPClientTransport(new URL(`${seen}/mcp`), { authProvider, fetch: reach })
+    const first = open()
+    await expect(new Client({ name: 'clerk', version: '1' }).connect(first)).rejects.toThrow(UnauthorizedError)
+    await first.finishAuth(new URL(kept.back ?? '').searchParams)
+    const clerk = new Client({ name: 'clerk', version: '1' })
+    await clerk.connect(open())
+    const { access } = await world.stack.logIn('alice')
+    const made = await world.stack.deal.send('/rest/v1/deals', { token: access, json: { name: 'deal', price: 1 } })
+    const hold = { name: 'hold_deal', arguments: { id: made.body.id, reason: 'asked to' } }
+    expect((await clerk.callTool(hold)).structuredContent).toMatchObject({ changed: true, deal: { held: true } })
+    await page.goto(`${origin}/account/applications`)
+    await page.getByRole('button', { name: 'Take back what Ledger & Sons may do' }).click()
+    await page.getByText('The application can do nothing any more.').waitFor()
+    const list = () => sendMessage(world.stack.deal, kept.tokens?.access_token ?? '', 'tools/list')
+    await withinASecond(list, { from: 200, to: 401 })
   })
 })
