@@ -2,11 +2,20 @@
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { applicationOf } from '../../shared/protocol/authentication/application.ts'
+import type { Deal } from '../domain/deal.ts'
 import { uniqueFields } from '../domain/deal-fields.ts'
-import type { CommandContext, CommandResult } from './command-context.ts'
+import type { CommandContext, CommandRequest, CommandResult } from './command-context.ts'
 import type { Decided } from './decide.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import type { CommandRecord, CommitContext, DealRepository, SucceededCommand } from './ports.ts'
+import type {
+  CommandRecord,
+  CommitContext,
+  DealCommit,
+  DealRepository,
+  EventRecord,
+  SucceededCommand,
+} from './ports.ts'
+import { isPresent } from './presence.ts'
 
 /** How long the outcome of a command is kept, in milliseconds. */
 export const outcomeKeptForMs = 30 * 24 * 60 * 60 * 1000
@@ -51,10 +60,28 @@ async function writeSuccess(
   return result === 'committed'
 }
 
+/** What events keep of a request. */
+interface Sent extends Pick<CommandContext, 'key'> {
+  readonly request: Pick<CommandRequest, 'caller' | 'style' | 'requestId'>
+}
+
 /** Who sends the command, as its events keep it. */
-export function senderOf({ request: { caller, style, requestId }, key }: CommandContext, at: string): CommitContext {
+export function senderOf({ request: { caller, style, requestId }, key }: Sent, at: string): CommitContext {
   const { username: actor, userId: actorUserId, credential } = caller
   return { key, actor, actorUserId, client: applicationOf(credential), style, requestId, at }
+}
+
+/** An event beside those of a command, which leaves the version of its deal. */
+interface EventAlone extends Pick<EventRecord, 'id' | 'useCase' | 'event'>, Pick<DealCommit, 'context' | 'command'> {}
+
+/** The commit of such an event; undefined for a deleted deal, whose deletion stays its last event. */
+export function commitOfEvent(
+  deal: Deal | undefined,
+  { context, command, ...event }: EventAlone,
+): DealCommit | undefined {
+  if (!isPresent(deal)) return undefined
+  const sequence = deal.sequence + 1
+  return { before: deal, deal: { ...deal, sequence }, tasks: [], events: [{ sequence, ...event }], context, command }
 }
 
 /** Another deal has a value that only one may have. A retry may succeed, so it is not stored. */
@@ -64,8 +91,7 @@ function valueTaken(): ProblemError {
   return new ProblemError('invalid-value', message, { members: { errors } })
 }
 
-/** The command as it is kept, without its key. */
-export function recordOf(
+function recordOf(
   { request: { bound, caller, style, requestId }, dealId }: CommandContext,
   { at, outcome }: Decided,
 ): Omit<CommandRecord, 'key' | 'fingerprint'> {

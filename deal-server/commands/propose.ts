@@ -5,11 +5,9 @@ import { applicationOf } from '../../shared/protocol/authentication/application.
 import { type Proposal, type ProposalState, proposalMade, stateOf, waitsMs } from '../domain/proposals.ts'
 import type { CommandContext, CommandRequest, ProposedCommand } from './command-context.ts'
 import type { CommandSystems } from './command-systems.ts'
-import { senderOf } from './commit.ts'
+import { commitOfEvent, senderOf } from './commit.ts'
 import type { Decided } from './decide.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import type { DealCommit } from './ports.ts'
-import { isPresent } from './presence.ts'
 import { commandIdReused } from './replay.ts'
 
 /** True for a command that waits for approval. A dry run changes nothing, so it runs. */
@@ -65,30 +63,12 @@ export async function propose(
     proposedAt: at,
     expiresAt: rfc3339(Date.parse(at) + waitsMs),
   }
-  const commit = isPresent(before) ? commitOf(before, { context, at, eventId: ids.uuid(), proposalId: id }) : undefined
-  return (await repository.propose(proposal, commit)) === 'committed' ? { proposal, state: 'open' } : undefined
-}
-
-interface Event {
-  readonly context: CommandContext
-  readonly at: string
-  readonly eventId: string
-  readonly proposalId: string
-}
-
-/**
- * The event is written on the deal that the decision was made on. Its version stays. A deleted deal gets none: its
- * deletion stays the last one until it is restored.
- */
-function commitOf(before: NonNullable<DealCommit['before']>, { context, at, eventId, proposalId }: Event): DealCommit {
-  const sequence = before.sequence + 1
-  const useCase = context.request.bound.name
-  return {
-    before,
-    deal: { ...before, sequence },
-    tasks: [],
-    events: [{ id: eventId, sequence, useCase, event: proposalMade({ proposalId, useCase }) }],
+  const commit = commitOfEvent(before, {
+    id: ids.uuid(),
+    useCase: bound.name,
+    event: proposalMade({ proposalId: id, useCase: bound.name }),
     context: senderOf(context, at),
     command: undefined,
-  }
+  })
+  return (await repository.propose(proposal, commit)) === 'committed' ? { proposal, state: 'open' } : undefined
 }

@@ -1,15 +1,13 @@
 /** The rejection of a proposal: it becomes the outcome of the command, which then never runs. */
 import { rfc3339 } from '../../shared/platform/clock.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import { applicationOf } from '../../shared/protocol/authentication/application.ts'
 import { type Caller, missingRights } from '../../shared/protocol/authentication/authenticate.ts'
 import type { Deal } from '../domain/deal.ts'
 import { type Proposal, proposalRejected, rejectedCode } from '../domain/proposals.ts'
 import { boundAgain, decisionStyle } from './approve.ts'
 import type { CommandSystems } from './command-systems.ts'
-import { outcomeKeptForMs } from './commit.ts'
-import type { CommandRecord, DealCommit } from './ports.ts'
-import { isPresent } from './presence.ts'
+import { commitOfEvent, outcomeKeptForMs, senderOf } from './commit.ts'
+import type { CommandRecord } from './ports.ts'
 
 /** A rejection as its caller sent it. */
 export interface Rejection {
@@ -38,14 +36,19 @@ export const createRejectProposal =
       requireRights(proposal, deal, rejection)
       const at = rfc3339(clock.now())
       const record = recordOf(proposal, rejection, { at, dealId: dealId ?? ids.uuid() })
-      const commit = isPresent(deal)
-        ? commitOf(proposal, rejection, { deal, record, at, eventId: ids.uuid() })
-        : undefined
+      const event = rejectionOf(proposal, rejection.reason)
+      const context = senderOf({ request: { ...rejection, style: decisionStyle }, key: record.key }, at)
+      const commit = commitOfEvent(deal, { id: ids.uuid(), ...event, context, command: record })
       const written = await (commit ? repository.commit(commit) : repository.keepCommand(record))
       if (written === 'committed') return
     }
     throw new Unavailable('database', { retryAfterSeconds: 1 })
   }
+
+const rejectionOf = ({ id: proposalId, useCase, proposedBy }: Proposal, reason: string) => ({
+  useCase,
+  event: proposalRejected({ proposalId, useCase, proposedBy, reason }),
+})
 
 /** Who proposed it may take it back. */
 function requireRights(proposal: Proposal, deal: Deal | undefined, { caller }: Rejection): void {
@@ -73,31 +76,5 @@ function recordOf(
     requestedAt: at,
     expiresAt: rfc3339(Date.parse(at) + outcomeKeptForMs),
     signature: null,
-  }
-}
-
-interface Written {
-  readonly deal: Deal
-  readonly record: CommandRecord
-  readonly at: string
-  readonly eventId: string
-}
-
-/** The event is written on the deal as it is, whose version stays. A deleted deal gets none. */
-function commitOf(
-  { id: proposalId, useCase, proposedBy }: Proposal,
-  { caller, reason, requestId }: Rejection,
-  { deal, record: command, at, eventId }: Written,
-): DealCommit {
-  const sequence = deal.sequence + 1
-  const { username: actor, userId: actorUserId, credential } = caller
-  const client = applicationOf(credential)
-  return {
-    before: deal,
-    deal: { ...deal, sequence },
-    tasks: [],
-    events: [{ id: eventId, sequence, useCase, event: proposalRejected({ proposalId, useCase, proposedBy, reason }) }],
-    context: { key: command.key, actor, actorUserId, client, style: decisionStyle, requestId, at },
-    command,
   }
 }
