@@ -1,5 +1,5 @@
 /**
- * Webhooks: what they are, and the ports to where they are stored (`store/webhooks.ts`, `store/webhook-work.ts`).
+ * Webhooks: what they are, and the ports to where they are stored (`store/webhooks/`).
  * Rules: docs/webhooks.md.
  */
 import type { Page, PageRequest } from '../../shared/platform/pagination.ts'

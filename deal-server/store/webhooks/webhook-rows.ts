@@ -1,9 +1,9 @@
 /** Converts rows of webhooks in PostgreSQL's JSON form. Column names are those of `schema.ts`. */
-import type { JsonRow } from '../../shared/platform/database/statement.ts'
-import { markedPosition } from '../events/position.ts'
-import type { StoredAttempt, Webhook, WebhookView } from '../webhooks/ports.ts'
-import { rfc3339OfRow } from './rows.ts'
-import type { webhookAttempts, webhooks } from './schema.ts'
+import type { JsonRow } from '../../../shared/platform/database/statement.ts'
+import { markedPosition } from '../../events/position.ts'
+import type { StoredAttempt, Webhook, WebhookView } from '../../webhooks/ports.ts'
+import { rfc3339OfRow } from '../rows.ts'
+import type { webhookAttempts, webhooks } from '../schema.ts'
 
 /** A row of `deals.webhooks`. */
 export type WebhookRow = JsonRow<typeof webhooks>

@@ -4,17 +4,24 @@
  */
 import { and, eq, isNull, lt, or, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import { rfc3339 } from '../../shared/platform/clock.ts'
-import type { Database, Statement } from '../../shared/platform/database/database.ts'
-import { build, type JsonRow, namesOf, parameters, sqlTextOf } from '../../shared/platform/database/statement.ts'
-import { historySql, requirePrimary } from '../../shared/platform/history/history.ts'
-import type { BlockedDeal, LoadedWebhook, PauseReason, Progress, WebhookHead, WebhookWork } from '../webhooks/ports.ts'
-import { a, b, e, w } from './aliases.ts'
-import { type EventRow, eventOfRow } from './event-log.ts'
-import { isHidden, ownerOfEvent, positionOfEvent } from './event-statements.ts'
-import { bucketOf } from './events/bucket.ts'
-import { rfc3339OfRow } from './rows.ts'
-import { events, webhookAttempts, webhookBlocked, webhooks } from './schema.ts'
+import { rfc3339 } from '../../../shared/platform/clock.ts'
+import type { Database, Statement } from '../../../shared/platform/database/database.ts'
+import { build, type JsonRow, namesOf, parameters, sqlTextOf } from '../../../shared/platform/database/statement.ts'
+import { historySql, requirePrimary } from '../../../shared/platform/history/history.ts'
+import type {
+  BlockedDeal,
+  LoadedWebhook,
+  PauseReason,
+  Progress,
+  WebhookHead,
+  WebhookWork,
+} from '../../webhooks/ports.ts'
+import { a, b, e, w } from '../aliases.ts'
+import { type EventRow, eventOfRow } from '../event-log.ts'
+import { isHidden, ownerOfEvent, positionOfEvent } from '../event-statements.ts'
+import { bucketOf } from '../events/bucket.ts'
+import { rfc3339OfRow } from '../rows.ts'
+import { events, webhookAttempts, webhookBlocked, webhooks } from '../schema.ts'
 import { type WebhookRow, webhookOfRow } from './webhook-rows.ts'
 import { insertAttempts, rowOfAttempt } from './webhooks.ts'
 

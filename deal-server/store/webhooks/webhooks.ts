@@ -1,9 +1,9 @@
 /** The webhooks in PostgreSQL, as clients manage them. The statements of those who send events: `webhook-work.ts`. */
 import { and, desc, eq, lt, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import type { Database } from '../../shared/platform/database/database.ts'
-import { build, type JsonRow, namesOf, parameters, statementOf } from '../../shared/platform/database/statement.ts'
-import { historySql } from '../../shared/platform/history/history.ts'
-import { type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
+import type { Database } from '../../../shared/platform/database/database.ts'
+import { build, type JsonRow, namesOf, parameters, statementOf } from '../../../shared/platform/database/statement.ts'
+import { historySql } from '../../../shared/platform/history/history.ts'
+import { type PageRequest, pageOfRows } from '../../../shared/platform/pagination.ts'
 import type {
   Attempt,
   NewWebhook,
@@ -12,10 +12,10 @@ import type {
   WebhookChange,
   WebhookStore,
   WebhookView,
-} from '../webhooks/ports.ts'
-import { a, b, e, w } from './aliases.ts'
-import { happenedAfter, positionOfEvent } from './event-statements.ts'
-import { events, webhookAttempts, webhookBlocked, webhooks } from './schema.ts'
+} from '../../webhooks/ports.ts'
+import { a, b, e, w } from '../aliases.ts'
+import { happenedAfter, positionOfEvent } from '../event-statements.ts'
+import { events, webhookAttempts, webhookBlocked, webhooks } from '../schema.ts'
 import { attemptOfRow, viewOfRow, type WaitingRow } from './webhook-rows.ts'
 
 /** The webhooks that `chosen` selects. */
