@@ -3,11 +3,14 @@
  * variables name others.
  */
 import { isEverything } from '../../campaign.ts'
+import { missingForCitus } from './citus-cluster.ts'
 import { findPostgresBinaries, PostgresServer } from './postgres-server.ts'
 import { redisServerInstalled, startRedisServer } from './redis-server.ts'
 
 /** What Vitest calls. Gives what it calls in the end. */
 export default async function setup(): Promise<(() => Promise<void>) | undefined> {
+  // Installs it once: workers that do so at the same time find half of it.
+  if (isEverything) missingForCitus()
   const { TEST_DATABASE_URL, TEST_REDIS_URL } = process.env
   const binaries = findPostgresBinaries()
   const isThere = TEST_DATABASE_URL !== undefined || TEST_REDIS_URL !== undefined
