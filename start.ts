@@ -169,7 +169,7 @@ async function openDatabases() {
 
 async function migrate(
   databases: { readonly auth: Database; readonly deal: Database },
-  { ids }: Pick<ServerProcess, 'ids'>,
+  { ids }: ServerProcess,
 ): Promise<void> {
   const migrationsOf = (server: string) => join(projectFolder, server, 'store/migrations')
   await prepareDatabase('AUTH_DATABASE_URL', async () => {
@@ -181,7 +181,7 @@ async function migrate(
   )
 }
 
-async function openRing({ log }: Pick<ServerProcess, 'log'>) {
+async function openRing({ log }: ServerProcess) {
   const { keysDir: directory, newKeys, operator = null } = auth.config
   if (!existsSync(join(directory, keyRingFileName))) say(`Making keys in ${directory}`)
   await createKeyRing(directory, { ...newKeys, clock, by: { operator, reason: firstStart } })

@@ -74,7 +74,7 @@ async function migrate(ports: {
   await ensureAnonymous(ports)
 }
 
-async function prepareUsers({ users, audit, prepare }: AuthServer, { ids }: Pick<ServerProcess, 'ids'>): Promise<void> {
+async function prepareUsers({ users, audit, prepare }: AuthServer, { ids }: ServerProcess): Promise<void> {
   await prepare()
   if (!(await users.isEmpty())) return
   await duringFirstStart(audit, config.operator, () => createFirstAdmin({ users, ids, config }))

@@ -5,11 +5,7 @@ import { createHousekeeping } from '../shared/platform/database/housekeeping.ts'
 import { createCors } from '../shared/platform/http/cors.ts'
 import { createCursors, cursorKeyOf } from '../shared/platform/http/pagination/cursors.ts'
 import type { Draining } from '../shared/platform/http/server/drain.ts'
-import { type Dependency, healthRoutes } from '../shared/platform/http/server/health.ts'
-import type { Route } from '../shared/platform/http/server/routes.ts'
-import type { Metrics } from '../shared/platform/metrics/metrics.ts'
 import { observeRequests } from '../shared/platform/metrics/request-metrics.ts'
-import { metricsRoute } from '../shared/platform/metrics/serve-metrics.ts'
 import type { Systems } from '../shared/platform/systems/systems.ts'
 import { corsFields } from '../shared/protocol/authentication/cors-fields.ts'
 import { createCrossSiteRule, trustedOrigins } from '../shared/protocol/authentication/cross-site.ts'
@@ -18,7 +14,7 @@ import { webhookPausesExchange } from '../shared/protocol/internal-api/webhook-p
 import { observeAuthentications } from '../shared/server/metrics/authentication-metrics.ts'
 import { observeServer } from '../shared/server/metrics/server-metrics.ts'
 import type { Console } from '../shared/server/pages/console.ts'
-import { documentationRoutes } from '../shared/server/pages/routes.ts'
+import { documentationRoutes, operationRoutes } from '../shared/server/pages/routes.ts'
 import { followAuthServer } from '../verify/src/service/follow-auth-server.ts'
 import { askForRecentProof } from './auth-client/ask-for-recent-proof.ts'
 import { createRightsDeclaration } from './auth-client/declare-rights.ts'
@@ -51,7 +47,7 @@ import { createDealAuthentication } from './wiring/schemes.ts'
 export interface DealResources extends Systems {
   readonly console: Console
   /** Shows that the process is about to end. */
-  readonly draining?: Pick<Draining, 'hasBegun'>
+  readonly draining?: Draining
   /** The current SERVICE_SECRET. */
   readonly serviceSecret: string
   readonly fetch?: typeof globalThis.fetch
@@ -99,7 +95,11 @@ export function createDealServer(config: DealConfig, resources: DealResources) {
   const app = createDealApp(config, {
     ...systems,
     ...authentication,
-    openRoutes: openRoutes(config, { dependencies, metrics, draining: resources.draining }),
+    openRoutes: [
+      ...operationRoutes(config, dependencies, resources),
+      ...(config.schemes.includes('bearer') ? [resourceMetadataRoute(config)] : []),
+      ...documentationRoutes({ ...config, server: 'deal' }),
+    ],
     observe: observeRequests(metrics, 'deal'),
     executeCommand,
     rejectProposal: createRejectProposal({ ...systems, repository }),
@@ -189,20 +189,3 @@ function openWebhooks(config: DealConfig, { webhooks: tuning }: DealResources, s
   }
   return createWebhooks(parts, config.webhooks, tuning)
 }
-
-/** What the routes without authentication show. */
-interface ShownSystems {
-  readonly draining: DealResources['draining']
-  readonly dependencies: readonly Dependency[]
-  readonly metrics: Metrics
-}
-
-const openRoutes = (
-  { metricsPort, publicOrigins, publicOrigin, issuer, schemes, expiredTokenStatus }: DealConfig,
-  { dependencies, metrics, draining }: ShownSystems,
-): Route[] => [
-  ...healthRoutes(dependencies, draining),
-  ...(metricsPort === undefined ? [metricsRoute(metrics)] : []),
-  ...(schemes.includes('bearer') ? [resourceMetadataRoute({ publicOrigin, issuer })] : []),
-  ...documentationRoutes({ server: 'deal', publicOrigins, schemes, expiredTokenStatus }),
-]

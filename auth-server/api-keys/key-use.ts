@@ -83,6 +83,6 @@ export const createApiKeyExpiry = (clock: Clock): HousekeepingJob =>
     name: 'API keys',
     table: apiKeys,
     expiresAt: sql`least(${apiKeys.revokedAt}, ${apiKeys.expiresAt})`,
-    expiredBy: () => tokensAliveSince(clock),
+    expiredBy: () => tokensAliveSince(clock.now()),
     condition: (expiredBy) => sql`coalesce(${apiKeys.tokensExpireAt} <= ${expiredBy}, true)`,
   })

@@ -111,7 +111,7 @@ export const recordRefusals =
 
 /** Logs webhooks that a deal server paused. */
 export const recordWebhookPauses =
-  (audit: Pick<Audit, 'record'>): NoteWebhookPauses =>
+  (audit: Audit): NoteWebhookPauses =>
   async (pauses) => {
     const nobody = { actor: null, scheme: null, address: null, requestId: null }
     for (const { id: target, reason: outcome } of pauses) {
@@ -121,7 +121,7 @@ export const recordWebhookPauses =
 
 /** Logs what users did with webhooks at a deal server. */
 export const recordWebhookChanges =
-  (audit: Pick<Audit, 'record'>): NoteWebhookChanges =>
+  (audit: Audit): NoteWebhookChanges =>
   async (changes) => {
     for (const change of changes) await audit.record({ ...change, outcome: 'succeeded' })
   }

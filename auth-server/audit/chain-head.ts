@@ -9,7 +9,7 @@ const headSql = sqlTextOf(sql`
   select json_build_object('count', ${auditHead.count}, 'digest', ${auditHead.mac}) as head from ${auditHead}`)
 
 /** Reads the head. @throws Unavailable */
-export async function readHead(database: Pick<Database, 'query'>): Promise<AuditHead> {
+export async function readHead(database: Database): Promise<AuditHead> {
   const [row] = await database.query<{ head: AuditHead }>(headSql)
   return row?.head ?? noHead()
 }
@@ -20,7 +20,7 @@ const hasHeadSql = head.statement(sql`select exists (
   or exists (select from ${auditStart} where ${auditStart.count} >= ${head.count}) as has`)
 
 /** True when this was the head of the log once, and when its entry was dropped. @throws Unavailable */
-export async function hasHead(database: Pick<Database, 'query'>, { count, digest }: AuditHead): Promise<boolean> {
+export async function hasHead(database: Database, { count, digest }: AuditHead): Promise<boolean> {
   if (count === 0) return true
   const [row] = await database.query<{ has: boolean }>(...hasHeadSql({ count, digest }))
   return row?.has === true

@@ -72,7 +72,7 @@ export function createJournalChaining({
   log,
   secretsKeys: [secretsKey],
 }: {
-  readonly database: Pick<Database, 'query' | 'write'>
+  readonly database: Database
   readonly log: Pick<Log, 'warn'>
   readonly secretsKeys: SecretsKeys
 }) {

@@ -48,7 +48,7 @@ function canonical(entry: AuditEntry, macBefore: string, keyId: string): string 
 }
 
 interface KeyOfLogPorts {
-  readonly database: Pick<Database, 'query'>
+  readonly database: Database
   readonly secretsKeys: SecretsKeys
 }
 

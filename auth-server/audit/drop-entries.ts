@@ -15,7 +15,7 @@ import { sentenceOf, verifyChain } from './verify-chain.ts'
 
 /** The systems that the command uses. */
 export interface DropPorts {
-  readonly database: Pick<Database, 'query' | 'transaction'>
+  readonly database: Database
   /** The first one seals. */
   readonly secretsKeys: SecretsKeys
   /** Checks entries of former keys, too. */
@@ -100,13 +100,13 @@ const macSql = one.statement(
   build.select({ mac: auditEntries.mac }).from(auditEntries).where(sql`${auditEntries.seq} = ${one.seq}`),
 )
 
-async function macOf(database: Pick<Database, 'query'>, seq: number): Promise<string> {
+async function macOf(database: Database, seq: number): Promise<string> {
   const [row] = await database.query<{ mac: string }>(...macSql({ seq }))
   if (row) return row.mac
   throw new OperationError(`Entry ${seq} is no longer there. Nothing more was dropped.`)
 }
 
-function dropStep(database: Pick<Database, 'transaction'>, { from, to, dropped, entries, key }: Step): Promise<void> {
+function dropStep(database: Database, { from, to, dropped, entries, key }: Step): Promise<void> {
   return database.transaction(async (transaction) => {
     await moveStart(transaction, from, sealStart(key, to))
     await insertEntries(transaction, entries)

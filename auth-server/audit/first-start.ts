@@ -6,7 +6,7 @@ export const firstStart = 'first start'
 
 /** Runs what makes the first users. `operator` is the user of the operating system; undefined when it has no name. */
 export const duringFirstStart = <Result>(
-  audit: Pick<Audit, 'during'>,
+  audit: Audit,
   operator: string | undefined,
   run: () => Promise<Result>,
 ): Promise<Result> => {

@@ -33,7 +33,7 @@ const readSql = sqlTextOf(sql`select ${logStartSql} as start`)
 export const nothingDropped: LogStart = { count: 0, digest: '', month: '', keyId: '', seal: '' }
 
 /** @throws Unavailable */
-export async function readLogStart(database: Pick<Database, 'query'>): Promise<LogStart> {
+export async function readLogStart(database: Database): Promise<LogStart> {
   const [row] = await database.query<{ start: LogStart | null }>(readSql)
   return row?.start ?? nothingDropped
 }

@@ -23,7 +23,7 @@ export interface AuditPartition {
 }
 
 /** Reads the partitions, in the order of their numbers. @throws Unavailable */
-export async function readPartitions(database: Pick<Database, 'query'>): Promise<AuditPartition[]> {
+export async function readPartitions(database: Database): Promise<AuditPartition[]> {
   const rows = await database.query<{ partition: AuditPartition }>(
     'select to_json(p) as partition from auth.audit_partitions() p',
   )

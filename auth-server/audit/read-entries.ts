@@ -31,7 +31,7 @@ const readSql = page.statement(sql`select ${entrySql} as entry from ${auditEntri
 
 /** Reads at most `limit` entries after the number `after`, in order. @throws Unavailable */
 export async function readChainedEntries(
-  database: Pick<Database, 'query'>,
+  database: Database,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<ChainedEntry[]> {
   const rows = await database.query<{ entry: ChainedEntry }>(...readSql({ after, limit }))
@@ -91,7 +91,7 @@ const everyNumber: NumberRange = { first: 1, last: Number.MAX_SAFE_INTEGER }
  * @throws Unavailable, also when it takes longer than `readTimeoutMs`
  */
 export async function readEntries(
-  database: Pick<Database, 'query' | 'readWithin'>,
+  database: Database,
   { after, limit, order = 'asc', filter = {} }: AuditPageRequest,
 ): Promise<AuditPage> {
   const range = rangeBehind(after, order)
@@ -118,10 +118,7 @@ const rangeBehind = (after: number | undefined, order: AuditOrder): NumberRange 
 /** How many entries are looked at before the numbers of a span of time are determined. */
 const nearEntries = 5_000
 
-async function readFiltered(
-  database: Pick<Database, 'query' | 'readWithin'>,
-  read: FilteredRead,
-): Promise<readonly ChainedEntry[]> {
+async function readFiltered(database: Database, read: FilteredRead): Promise<readonly ChainedEntry[]> {
   const { filter, range, order, limit } = read
   if (order === 'asc' && isEmpty(filter)) return readChainedEntries(database, { after: range.first - 1, limit })
   if (filter.from === undefined && filter.to === undefined) return select(database, read)
@@ -140,7 +137,7 @@ const overlap = (one: NumberRange, other: NumberRange): NumberRange => ({
 })
 
 /** The part of a range with which its order begins. */
-async function nearEnd(database: Pick<Database, 'query'>, range: NumberRange, order: AuditOrder): Promise<NumberRange> {
+async function nearEnd(database: Database, range: NumberRange, order: AuditOrder): Promise<NumberRange> {
   if (order === 'asc') return overlap(range, { first: 1, last: range.first + nearEntries })
   const last = Math.min(range.last, await countEntries(database))
   return overlap(range, { first: last - nearEntries, last })
@@ -149,7 +146,7 @@ async function nearEnd(database: Pick<Database, 'query'>, range: NumberRange, or
 const countSql = sqlTextOf(sql`select ${auditHead.count}::text as count from ${auditHead}`)
 
 /** The number of entries, which is also the number of the last one. @throws Unavailable */
-async function countEntries(database: Pick<Database, 'query'>): Promise<number> {
+async function countEntries(database: Database): Promise<number> {
   const [row] = await database.query<{ count: string }>(countSql)
   return Number(row?.count ?? 0)
 }
@@ -160,7 +157,7 @@ async function countEntries(database: Pick<Database, 'query'>): Promise<number> 
  * `+ 0` makes PostgreSQL read the index of times alone. @throws Unavailable
  */
 async function numbersWithin(
-  database: Pick<Database, 'readWithin'>,
+  database: Database,
   { from, to }: Pick<AuditFilter, 'from' | 'to'>,
 ): Promise<NumberRange | undefined> {
   const rows = await database.readWithin<{ range: { first: number | null; last: number | null } }>(
@@ -174,7 +171,7 @@ async function numbersWithin(
 
 /** Finds numbers first: PostgreSQL would make JSON of every entry that it sorts. */
 async function select(
-  database: Pick<Database, 'readWithin'>,
+  database: Database,
   { filter, range, order, limit }: FilteredRead,
 ): Promise<readonly ChainedEntry[]> {
   if (range.first > range.last) return []

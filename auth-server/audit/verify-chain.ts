@@ -29,7 +29,7 @@ export interface AuditVerdict {
 
 /** The systems that the check uses. */
 export interface VerifyPorts {
-  readonly database: Pick<Database, 'query'>
+  readonly database: Database
   /** The check knows entries of each of these keys. */
   readonly secretsKeys: SecretsKeys
   /** How many entries are read at once. The default is 1,000. */

@@ -157,10 +157,7 @@ export async function requestNow(
 }
 
 /** Those of the rights that tokens of this client may have. Null stands for all. */
-export const rightsWithin = (
-  rights: readonly string[] | null,
-  client: Pick<KnownClient, 'rights'>,
-): string[] | null => {
+export const rightsWithin = (rights: readonly string[] | null, client: KnownClient): string[] | null => {
   if (rights === null || client.rights === null) return (rights ?? client.rights)?.slice() ?? null
   return rights.filter((right) => client.rights?.includes(right))
 }

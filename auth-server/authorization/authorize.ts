@@ -33,7 +33,7 @@ import { openRequest, requestUriPrefix, sealRequest, type TravellingRequest } fr
 
 /** What a user is asked on the way. */
 export interface AskedConsent {
-  readonly client: Pick<KnownClient, 'name' | 'firstParty' | 'mode'>
+  readonly client: KnownClient
   /** The origin that the answer goes to, or the scheme of an application's own. */
   readonly target: string
   /** Null: all that the user may do. */

@@ -74,10 +74,7 @@ function needsNewSignIn({ request, signedInSince }: TravellingRequest, user: Sig
 }
 
 /** True when the consent covers all that is asked for. Rights that are null are for first-party clients alone. */
-const covers = (
-  consent: Consent | null,
-  { rights, scopes }: Pick<TravellingRequest['request'], 'rights' | 'scopes'>,
-): boolean =>
+const covers = (consent: Consent | null, { rights, scopes }: TravellingRequest['request']): boolean =>
   consent !== null &&
   (rights ?? []).every((right) => consent.rights.includes(right)) &&
   scopes.every((scope) => consent.scopes.includes(scope))

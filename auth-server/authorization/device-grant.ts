@@ -42,7 +42,7 @@ export interface BegunDevice {
 /** What a user is asked. */
 export interface AskedDevice {
   readonly userCode: string
-  readonly client: Pick<KnownClient, 'name' | 'firstParty' | 'mode'>
+  readonly client: KnownClient
   /** Null: all that the user may do. */
   readonly rights: readonly { readonly name: string; readonly description: string }[] | null
   readonly scopes: readonly string[]

@@ -10,12 +10,12 @@ export const clientExpiries = (clock: Clock): HousekeepingJob[] => [
     name: 'deleted clients',
     table: endedClients,
     expiresAt: endedClients.expiresAt,
-    expiredBy: () => tokensAliveSince(clock),
+    expiredBy: () => tokensAliveSince(clock.now()),
   }),
   expiryJob({
     name: 'requests of devices',
     table: deviceRequests,
     expiresAt: deviceRequests.expiresAt,
-    expiredBy: () => tokensAliveSince(clock),
+    expiredBy: () => tokensAliveSince(clock.now()),
   }),
 ]

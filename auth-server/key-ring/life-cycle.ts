@@ -61,7 +61,7 @@ function succession(ofUse: readonly KeyState[], use: KeyUse, { maxAgeMs }: Pick<
 }
 
 /** The next step of this key; for an active key, that its successor is made. */
-export const stepFor = (key: Pick<KeyEntry, 'kid' | 'use' | 'state'>, steps: readonly Step[]): Step | undefined =>
+export const stepFor = (key: KeyState, steps: readonly Step[]): Step | undefined =>
   steps.find((step) => (step.do === 'generate' ? key.state === 'active' && step.use === key.use : step.kid === key.kid))
 
 const byPublication = (a: KeyState, b: KeyState) => timeOf(a.publishedAt) - timeOf(b.publishedAt)

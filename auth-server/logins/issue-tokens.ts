@@ -45,7 +45,7 @@ export interface AnsweredTokens {
 
 /** Issues a new access token for a login, and makes the response with it and the refresh token. */
 export async function tokenResponse(
-  { issueAccessToken, issueIdToken }: Pick<Tokens, 'issueAccessToken' | 'issueIdToken'>,
+  { issueAccessToken, issueIdToken }: Tokens,
   login: TokenLogin,
   { refreshToken, times, proof, client, nonce }: AnsweredTokens,
 ): Promise<TokenResponse> {

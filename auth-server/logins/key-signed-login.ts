@@ -91,7 +91,7 @@ const generationSql = holding.statement(sql`select ${p.generation} from ${users}
  * raises the generation, and the token then has an old one.
  */
 async function generationOf(
-  database: Pick<Database, 'query'>,
+  database: Database,
   { holder, principal }: { readonly holder: PasswordHolder; readonly principal: string },
 ): Promise<number | undefined> {
   const { userId, passwordHash } = holder

@@ -171,7 +171,7 @@ export function createRefreshTokenFamilies(database: Database) {
     ): Promise<Repeated | undefined> {
       const { username, counter, withinMs, accessExpiresAt, now } = retry
       const entries = refreshEntries({ id, username })
-      const aliveSince = tokensAliveSince({ now: () => now })
+      const aliveSince = tokensAliveSince(now)
       const statement = repeatSql({
         id,
         counter,
@@ -242,5 +242,5 @@ export const createLoginExpiry = (clock: Clock): HousekeepingJob =>
     name: 'expired logins',
     table: loginFamilies,
     expiresAt: loginExpiry,
-    expiredBy: () => tokensAliveSince(clock),
+    expiredBy: () => tokensAliveSince(clock.now()),
   })

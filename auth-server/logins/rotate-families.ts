@@ -111,11 +111,11 @@ interface RotatedRow {
 }
 
 /** Creates the rotation over this database. Two uses of one family never share a statement: the first one decides. */
-export function createRotate(database: Pick<Database, 'write'>): Rotate {
+export function createRotate(database: Database): Rotate {
   const gathered = gatherStatements<NotedRotation, Rotated | undefined>({
     key: ({ login }) => login.id,
     run: async (rotations) => {
-      const aliveSince = tokensAliveSince({ now: () => Math.min(...rotations.map(({ now }) => now)) })
+      const aliveSince = tokensAliveSince(Math.min(...rotations.map(({ now }) => now)))
       const rows = await database.write<RotatedRow>(...rotateSql({ input: rotations.map(inputOf), aliveSince }))
       const rotated = new Map(
         rows.map(({ id, proof, client, principal }) => [id, { proof, client, principal: toPrincipal(principal) }]),

@@ -132,7 +132,7 @@ const ownerSql = found.statement(
 )
 
 /** Creates the store over this database. Every function throws Unavailable when the database does not answer. */
-export const createSessionStore = (database: Pick<Database, 'query' | 'write'>) => ({
+export const createSessionStore = (database: Database) => ({
   /**
    * Starts a session with the user's current generation. Undefined when the user was disabled or deleted, or got
    * another password hash, since the password was checked.
@@ -202,5 +202,5 @@ export const createSessionExpiry = (clock: Clock): HousekeepingJob =>
     name: 'expired sessions',
     table: sessions,
     expiresAt: sessions.expiresAt,
-    expiredBy: () => tokensAliveSince(clock),
+    expiredBy: () => tokensAliveSince(clock.now()),
   })

@@ -23,7 +23,7 @@ export type Audiences = ReturnType<typeof createAudiences>
  */
 export function createAudiences(
   settings: { readonly audience: string; readonly publicOrigins: Readonly<Record<string, string>> },
-  database: Pick<Database, 'query'>,
+  database: Database,
 ) {
   const own = createAudience(settings.audience, { isOfPair: true })
   const ownNames = new Set([own.name, ...Object.values(settings.publicOrigins).flatMap((url) => [url, `${url}/`])])

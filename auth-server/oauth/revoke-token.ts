@@ -64,5 +64,5 @@ export const createRevokedTokenExpiry = (clock: Clock): HousekeepingJob =>
     name: 'revoked tokens',
     table: endedTokens,
     expiresAt: endedTokens.expiresAt,
-    expiredBy: () => tokensAliveSince(clock),
+    expiredBy: () => tokensAliveSince(clock.now()),
   })

@@ -37,7 +37,7 @@ interface Read {
 
 /** The changes that one process hears of in the cache. */
 export class AnnouncedChanges {
-  readonly #systems: Pick<Systems, 'cache' | 'clock'>
+  readonly #systems: Systems
   #read: Read | undefined
   #changes: Changes = []
   /** Messages have told of all changes up to this version. */
@@ -49,7 +49,7 @@ export class AnnouncedChanges {
   #replaced: string | undefined
   #subscriptions: Promise<() => Promise<void>>[] = []
 
-  constructor(systems: Pick<Systems, 'cache' | 'clock'>) {
+  constructor(systems: Systems) {
     this.#systems = systems
   }
 

@@ -45,7 +45,7 @@ const counterSql = sqlTextOf(sql`select ${c.value}::text as value, ${instanceIdS
   from ${principalChangeCounter} ${c}`)
 
 /** Reads the row. @throws Unavailable */
-export async function readChangeCounter(database: Pick<Database, 'query'>): Promise<ChangeCounter> {
+export async function readChangeCounter(database: Database): Promise<ChangeCounter> {
   const [row] = await database.query<{ value: string; instanceId: string | null }>(counterSql)
   if (!row) throw new TypeError(noCounter)
   return { instanceId: requirePrimary(row.instanceId), value: Number(row.value) }
@@ -57,7 +57,7 @@ const successionSql =
   from ${principalChangeCounter} ${c}, lateral (select ${sql.raw(historyNumberSql)} as number) p`)
 
 /** Reads which instances came before this one on the same cluster. @throws Unavailable */
-export async function readSuccession(database: Pick<Database, 'query'>): Promise<Succession> {
+export async function readSuccession(database: Database): Promise<Succession> {
   type Found = Omit<Succession, 'instanceId'> & { readonly instanceId: string | null }
   const [row] = await database.query<{ readonly succession: Found }>(successionSql)
   if (!row) throw new TypeError(noCounter)

@@ -66,14 +66,14 @@ const readSql = changed.statement(sql`select json_build_object(
 
 /** The reader of one process. */
 export class FeedReader {
-  readonly #systems: Pick<Systems, 'database' | 'cache' | 'clock'>
+  readonly #systems: Systems
   readonly #followers = new Set<FeedFollower>()
   readonly #announced: AnnouncedChanges
   #running: Promise<boolean> | undefined
   #isAskedAgain = false
   #beating: AbortController | undefined
 
-  constructor(systems: Pick<Systems, 'database' | 'cache' | 'clock'>) {
+  constructor(systems: Systems) {
     this.#systems = systems
     this.#announced = new AnnouncedChanges(systems)
   }

@@ -41,7 +41,7 @@ const maxReloads = 1000
 
 /** Waits for a change, then until it is published, and resolves with its result. @throws what `change` throws */
 export async function whenPublished<Result>(
-  publisher: Pick<PrincipalPublisher, 'waitUntilPublished'>,
+  publisher: PrincipalPublisher,
   change: Promise<Changed<Result>>,
 ): Promise<Result> {
   const { result, principalVersion, changes } = await change

@@ -69,7 +69,7 @@ export function createPrincipalReader(ports: {
     run: async (asked) => {
       type Row = { name: string; facts: string; catalogue: string }
       const names = [...new Set(asked)]
-      const rows = await database.query<Row>(...recordsSql({ names, aliveSince: tokensAliveSince(clock) }))
+      const rows = await database.query<Row>(...recordsSql({ names, aliveSince: tokensAliveSince(clock.now()) }))
       const [first] = rows
       if (!first) return asked.map(() => undefined)
       const known = catalogues.at(Number(first.catalogue))

@@ -50,8 +50,7 @@ export interface PrincipalFacts {
 }
 
 /** A token that expired before this time (RFC 3339) is expired on every server, also on one with a slow clock. */
-export const tokensAliveSince = (clock: Pick<Clock, 'now'>): string =>
-  new Date(clock.now() - clockToleranceSeconds * 1000).toISOString()
+export const tokensAliveSince = (now: number): string => new Date(now - clockToleranceSeconds * 1000).toISOString()
 
 const t = alias(endedTokens, 't')
 
@@ -131,7 +130,7 @@ export function toStoredPrincipal(facts: PrincipalFacts): StoredPrincipal {
 }
 
 interface PrincipalSource {
-  readonly database: Pick<Database, 'query'>
+  readonly database: Database
   readonly clock: Clock
 }
 
@@ -146,7 +145,7 @@ export async function readPrincipal(
   // No user has the empty name.
   const usernameFolded = isUsername(username) ? foldUsername(username) : ''
   const [row] = await database.query<{ instanceId: string | null; facts: PrincipalFacts | null }>(
-    ...readSql({ usernameFolded, aliveSince: tokensAliveSince(clock) }),
+    ...readSql({ usernameFolded, aliveSince: tokensAliveSince(clock.now()) }),
   )
   if (!row) throw new TypeError(noCounter)
   const instanceId = requirePrimary(row.instanceId)
@@ -163,7 +162,7 @@ const catalogueSqlText = sqlTextOf(sql`select ${instanceIdSql} as "instanceId",
   (select ${catalogueSql} from ${principals} ${p} where ${isCatalogueSql}) as catalogue from ${principalChangeCounter} ${c}`)
 
 /** Reads the catalogue from the database, with the instance id of the database. @throws Unavailable */
-export async function readInstanceCatalogue(database: Pick<Database, 'query'>): Promise<InstanceCatalogue> {
+export async function readInstanceCatalogue(database: Database): Promise<InstanceCatalogue> {
   const [row] = await database.query<{ instanceId: string | null; catalogue: Catalogue | null }>(catalogueSqlText)
   if (!row?.catalogue) throw new TypeError(noCounter)
   return { instanceId: requirePrimary(row.instanceId), catalogue: row.catalogue }

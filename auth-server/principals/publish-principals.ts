@@ -188,7 +188,7 @@ const putPublishedVersion = (
 
 async function readBatch(systems: PublisherSystems, after: number, start: PublicationStart): Promise<Batch> {
   const { database, clock } = systems
-  const batch = batchSql({ after, aliveSince: tokensAliveSince(clock), reloaded: start.reloads })
+  const batch = batchSql({ after, aliveSince: tokensAliveSince(clock.now()), reloaded: start.reloads })
   const [row] = await database.query<{ batch: Batch }>(...batch)
   if (!row) throw new TypeError(noCounter)
   assertSameInstance({ instanceId: requirePrimary(row.batch.instanceId) }, start.instanceId)

@@ -60,7 +60,7 @@ const placeOf = (purpose: ChallengePurpose) => ({ purpose: 'second-factor-challe
 export const passwordMark = (passwordHash: string): string => hash('sha256', passwordHash, 'base64url')
 
 /** True when the challenge was made for this stored password hash. */
-export function isOfPassword({ password }: Pick<Challenge, 'password'>, passwordHash: string): boolean {
+export function isOfPassword({ password }: Challenge, passwordHash: string): boolean {
   const [made, stored] = [Buffer.from(password ?? ''), Buffer.from(passwordMark(passwordHash))]
   return made.length === stored.length && timingSafeEqual(made, stored)
 }

@@ -57,7 +57,7 @@ const stateSql = holder.statement(sql`select json_build_object('userId', ${u.id}
   where ${u.id} = ${holder.userId} and ${u.enabled}`)
 
 /** Reads the state of an enabled user; undefined when there is none of this id. @throws Unavailable */
-export async function factorState(database: Pick<Database, 'query'>, userId: string): Promise<FactorState | undefined> {
+export async function factorState(database: Database, userId: string): Promise<FactorState | undefined> {
   const [row] = await database.query<{ state: FactorState }>(...stateSql({ userId }))
   return row?.state
 }
@@ -76,7 +76,7 @@ const useStepSql = used.statement(
 
 /** Uses the code of a time step. False when it, or a later one, was used before (RFC 6238 §5.2). @throws Unavailable */
 export const useStep = async (
-  database: Pick<Database, 'write'>,
+  database: Database,
   { id, step, now }: { readonly id: string; readonly step: number; readonly now: number },
 ): Promise<boolean> => (await database.write(...useStepSql({ id, step, now: rfc3339(now) }))).length === 1
 
@@ -91,7 +91,7 @@ const useSignatureSql = signed.statement(
 
 /** Moves the signature counter of a passkey. False when it did not grow (WebAuthn §6.1.1). @throws Unavailable */
 export const useSignature = async (
-  database: Pick<Database, 'write'>,
+  database: Database,
   { id, signatures, now }: { readonly id: string; readonly signatures: number; readonly now: number },
 ): Promise<boolean> => (await database.write(...useSignatureSql({ id, signatures, now: rfc3339(now) }))).length === 1
 

@@ -31,7 +31,7 @@ const useSql = used.statement(sql`with used as (
 
 /** Consumes a code. False unless it is one of this user's unused codes. @throws Unavailable */
 export async function useRecoveryCode(
-  database: Pick<Database, 'write'>,
+  database: Database,
   { userId, username }: { readonly userId: string; readonly username: string },
   code: string,
 ): Promise<boolean> {

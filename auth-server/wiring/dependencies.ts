@@ -2,16 +2,10 @@ import { argon2 } from '../../shared/platform/crypto/argon2-threads.ts'
 import { databaseWrites } from '../../shared/platform/database/database.ts'
 import type { Dependency } from '../../shared/platform/http/server/health.ts'
 import { Unavailable } from '../../shared/platform/problems/errors.ts'
-import type { KeyRing } from '../key-ring/key-ring.ts'
-import type { AuthSystems } from '../systems/auth-systems.ts'
+import type { AuthParts } from './parts.ts'
 
 /** The dependencies that `/readyz` reports. */
-export const dependenciesOf = ({
-  database,
-  cache,
-  keyRing,
-  publisher,
-}: AuthSystems & { readonly keyRing: KeyRing }): Dependency[] => [
+export const dependenciesOf = ({ database, cache, keyRing, publisher }: AuthParts): Dependency[] => [
   { name: 'database', required: true, check: () => database.ping() },
   { name: databaseWrites, required: false, check: () => database.checkWrites() },
   { name: 'cache', required: false, check: () => cache.ping() },

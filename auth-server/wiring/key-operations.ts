@@ -12,10 +12,9 @@ import type { KeyRing } from '../key-ring/key-ring.ts'
 import { keyUses } from '../key-ring/keyring-file.ts'
 import type { NotedOperation } from '../key-ring/operator-notes.ts'
 
-interface Recorded extends Pick<Systems, 'clock' | 'metrics'> {
-  readonly log: Pick<Systems['log'], 'info' | 'warn'>
-  readonly keyRing: Pick<KeyRing, 'operations' | 'onChange'>
-  readonly audit: Pick<ChainedLog, 'recordOnce'>
+interface Recorded extends Systems {
+  readonly keyRing: KeyRing
+  readonly audit: ChainedLog
 }
 
 /** The wait before another attempt, in milliseconds. */

@@ -1,22 +1,17 @@
-import { createKnownHistory } from '../../shared/platform/history/history.ts'
 import { rememberVerifiedTokens } from '../../shared/protocol/access-token/verified-token-cache.ts'
 import { createAudience } from '../../shared/protocol/authentication/audience.ts'
 import { type Authentication, createAuthentication } from '../../shared/protocol/authentication/authenticate.ts'
 import { createBasicScheme } from '../../shared/protocol/authentication/basic/basic.ts'
 import { cachePasswords } from '../../shared/protocol/authentication/basic/cached-passwords.ts'
 import { createBearerScheme } from '../../shared/protocol/authentication/bearer/bearer.ts'
-import {
-  type CrossSiteSettings,
-  createCrossSiteRule,
-  trustedOrigins,
-} from '../../shared/protocol/authentication/cross-site.ts'
+import { createCrossSiteRule, trustedOrigins } from '../../shared/protocol/authentication/cross-site.ts'
 import { createDigestScheme, type DigestPorts } from '../../shared/protocol/authentication/digest/digest.ts'
 import { createDigestCounts } from '../../shared/protocol/authentication/digest/digest-counts.ts'
 import { createDigestNonces } from '../../shared/protocol/authentication/digest/digest-nonce.ts'
 import { createKeySignedScheme } from '../../shared/protocol/authentication/key-signed/key-signed.ts'
 import { createTokenPasswords } from '../../shared/protocol/authentication/key-signed/key-signed-password.ts'
 import type { Scheme, SchemeName } from '../../shared/protocol/authentication/scheme.ts'
-import { createSessionScheme, type Sessions } from '../../shared/protocol/authentication/session/session.ts'
+import { createSessionScheme } from '../../shared/protocol/authentication/session/session.ts'
 import { createSessionCookie } from '../../shared/protocol/authentication/session/session-cookie.ts'
 import { reportUses } from '../../shared/protocol/authentication/signed-request/report-uses.ts'
 import {
@@ -25,44 +20,16 @@ import {
 } from '../../shared/protocol/authentication/signed-request/signed-request.ts'
 import { createUsedSignatures } from '../../shared/protocol/authentication/signed-request/used-signatures.ts'
 import { createKeySignedVerifier } from '../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
-import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import { notingRefusals } from '../../shared/server/login-throttle/limit-refusals.ts'
 import { observeAuthentications } from '../../shared/server/metrics/authentication-metrics.ts'
-import type { ApiKeys } from '../api-keys/api-keys.ts'
-import type { KnownKeys } from '../api-keys/known-keys.ts'
 import { recordRefusals } from '../audit/audit.ts'
 import type { KeyRing } from '../key-ring/key-ring.ts'
 import type { KeyUse } from '../key-ring/keyring-file.ts'
 import { verifyBasic } from '../logins/verify-password.ts'
-import type { AuthSystems } from '../systems/auth-systems.ts'
-import type { Tokens } from '../tokens/create-tokens.ts'
-import type { DigestSecrets } from '../users/digest-secrets.ts'
-
-/** The settings that the schemes use. */
-export interface AuthSchemeSettings extends CrossSiteSettings {
-  /** The enabled schemes (AUTH_SCHEMES). */
-  readonly schemes: readonly SchemeName[]
-  /** AUDIENCE. */
-  readonly audience: string
-  readonly publicOrigin: string
-  readonly signatureTtlSeconds: number
-}
-
-/** The services that the schemes use. */
-export interface SchemeServices extends AuthSystems {
-  readonly principal: (username: string) => Promise<PrincipalRecord | undefined>
-  readonly logins: { readonly sessions: Sessions }
-  readonly tokens: Pick<Tokens, 'verifyAccessToken'>
-  readonly keyRing: Pick<KeyRing, 'verificationKeys' | 'reload'>
-  readonly apiKeys: Pick<ApiKeys, 'noteUse'>
-  readonly knownKeys: Pick<KnownKeys, 'find'>
-  readonly digestSecrets: Pick<DigestSecrets, 'find'>
-  /** All accepted values of SERVICE_SECRET. */
-  readonly serviceSecrets: readonly string[]
-}
+import type { AuthParts, AuthSettings } from './parts.ts'
 
 /** Creates the authentication of callers by the enabled schemes. */
-export const createCallerAuthentication = (config: AuthSchemeSettings, services: SchemeServices): Authentication =>
+export const createCallerAuthentication = (config: AuthSettings, services: AuthParts): Authentication =>
   createAuthentication({
     schemes: createAuthSchemes(config, services),
     audience: createAudience(config.audience, { isOfPair: true }),
@@ -74,7 +41,7 @@ export const createCallerAuthentication = (config: AuthSchemeSettings, services:
   })
 
 /** The enabled schemes (AUTH_SCHEMES). */
-function createAuthSchemes(config: AuthSchemeSettings, services: SchemeServices): Scheme[] {
+function createAuthSchemes(config: AuthSettings, services: AuthParts): Scheme[] {
   const factories: Partial<Record<SchemeName, () => Scheme>> = {
     bearer: () =>
       createBearerScheme({ verify: services.tokens.verifyAccessToken, findKey: findKeyIn(services.keyRing, 'jwt') }),
@@ -88,12 +55,12 @@ function createAuthSchemes(config: AuthSchemeSettings, services: SchemeServices)
 }
 
 /** Reads the folder of the key ring again: another auth server may sign with a key that this process has not loaded. */
-const findKeyIn = (keyRing: SchemeServices['keyRing'], use: KeyUse) => async (kid: string) => {
+const findKeyIn = (keyRing: KeyRing, use: KeyUse) => async (kid: string) => {
   await keyRing.reload()
   return keyRing.verificationKeys(use).key(kid) !== undefined
 }
 
-const basic = (services: SchemeServices): Scheme => {
+const basic = (services: AuthParts): Scheme => {
   const loginThrottle = notingRefusals(services.loginThrottle, 'basic', recordRefusals(services.audit))
   return createBasicScheme(
     cachePasswords({
@@ -109,7 +76,7 @@ const basic = (services: SchemeServices): Scheme => {
 }
 
 /** The scheme of key-signed tokens with the keys of this server. */
-export function createKeySigned({ keyRing, hashing: { withPermit }, clock, ...services }: SchemeServices): Scheme {
+export function createKeySigned({ keyRing, hashing: { withPermit }, clock, ...services }: AuthParts): Scheme {
   const keys = keyRing.verificationKeys('key-signed')
   const verify = rememberVerifiedTokens(createKeySignedVerifier({ keys, clock }), { keys, clock })
   const loginThrottle = notingRefusals(services.loginThrottle, 'key-signed', recordRefusals(services.audit))
@@ -117,7 +84,7 @@ export function createKeySigned({ keyRing, hashing: { withPermit }, clock, ...se
   return createKeySignedScheme({ verify, findKey: findKeyIn(keyRing, 'key-signed'), passwords })
 }
 
-const signedRequest = (config: AuthSchemeSettings, services: SchemeServices) => {
+const signedRequest = (config: AuthSettings, services: AuthParts) => {
   const { signatureTtlSeconds: ttlSeconds, publicOrigin, audience } = config
   return createSignedRequests(services, {
     ttlSeconds,
@@ -129,7 +96,7 @@ const signedRequest = (config: AuthSchemeSettings, services: SchemeServices) => 
 
 /** The scheme of signed requests with the API keys of this server, for requests to this origin. */
 export const createSignedRequests = (
-  { apiKeys, knownKeys, clock, log }: SchemeServices,
+  { apiKeys, knownKeys, clock, log }: AuthParts,
   place: Pick<SignedRequestPorts, 'ttlSeconds' | 'publicOrigin' | 'audience' | 'demandsAudience' | 'use'>,
 ): Scheme =>
   createSignedRequestScheme({
@@ -139,19 +106,18 @@ export const createSignedRequests = (
     ...place,
   })
 
-function digest({ publicOrigin: origin }: AuthSchemeSettings, services: SchemeServices): Scheme {
-  const history = createKnownHistory(services.database)
-  const counts = createDigestCounts({ ...services, schema: 'auth', history })
+function digest({ publicOrigin: origin }: AuthSettings, services: AuthParts): Scheme {
+  const counts = createDigestCounts({ ...services, schema: 'auth' })
   return createDigest(services, {
     origin,
     counts,
-    nonces: createDigestNonces({ ...services, secrets: services.serviceSecrets, history }),
+    nonces: createDigestNonces({ ...services, secrets: services.serviceSecrets }),
   })
 }
 
 /** The scheme Digest with the secrets of this server, for requests to this origin. */
 export const createDigest = (
-  { digestSecrets, loginThrottle, audit, clock }: SchemeServices,
+  { digestSecrets, loginThrottle, audit, clock }: AuthParts,
   place: Pick<DigestPorts, 'origin' | 'counts' | 'nonces'>,
 ): Scheme =>
   createDigestScheme({

@@ -4,7 +4,6 @@
  * that none can use up what belongs to another one.
  */
 import { createMemo } from '../../shared/platform/cache/memo.ts'
-import type { KnownHistory } from '../../shared/platform/history/history.ts'
 import type { HttpRequest } from '../../shared/platform/http/request.ts'
 import { createAudience } from '../../shared/protocol/authentication/audience.ts'
 import { type Caller, createAuthentication } from '../../shared/protocol/authentication/authenticate.ts'
@@ -21,13 +20,8 @@ import type { PrincipalRecord } from '../../shared/protocol/principal/record.ts'
 import { verifyBasic } from '../logins/verify-password.ts'
 import { ownResourceServer } from '../principals/rights.ts'
 import type { KnownService } from '../services/service-secrets.ts'
-import {
-  type AuthSchemeSettings,
-  createDigest,
-  createKeySigned,
-  createSignedRequests,
-  type SchemeServices,
-} from './schemes.ts'
+import type { AuthParts, AuthSettings } from './parts.ts'
+import { createDigest, createKeySigned, createSignedRequests } from './schemes.ts'
 
 /** Schemes of one service for one origin, and the audience and secrets that they were made with. */
 interface SchemesAtService {
@@ -36,12 +30,13 @@ interface SchemesAtService {
 }
 
 /** The throttle for what this service reports. */
-function countedFor(id: string, { attempt, judge, noteTry }: LoginThrottle): LoginThrottle {
+function countedFor<Throttle extends LoginThrottle>(id: string, throttle: Throttle): Throttle {
   const counted = (given: Attempt): Attempt => ({ ...given, service: id })
   return {
-    attempt: (given, check) => attempt(counted(given), check),
-    judge: (given, isRight) => judge(counted(given), isRight),
-    noteTry: (given) => noteTry(counted(given)),
+    ...throttle,
+    attempt: (given, check) => throttle.attempt(counted(given), check),
+    judge: (given, isRight) => throttle.judge(counted(given), isRight),
+    noteTry: (given) => throttle.noteTry(counted(given)),
   }
 }
 
@@ -49,10 +44,7 @@ function countedFor(id: string, { attempt, judge, noteTry }: LoginThrottle): Log
 const remembered = { maxEntries: 2_000, maxBytes: 16_000_000 }
 
 /** Creates the verification. */
-export function createServiceCallers(
-  settings: Pick<AuthSchemeSettings, 'schemes' | 'signatureTtlSeconds'>,
-  services: SchemeServices & { readonly history: KnownHistory },
-) {
+export function createServiceCallers(config: AuthSettings, services: AuthParts) {
   const { principal, clock } = services
   const used = createUsedSignatures(services, 'auth')
   const counts = createDigestCounts({ ...services, schema: 'auth' })
@@ -79,12 +71,12 @@ export function createServiceCallers(
           publicOrigin: origin,
           audience,
           demandsAudience: true,
-          ttlSeconds: settings.signatureTtlSeconds,
+          ttlSeconds: config.signatureTtlSeconds,
         }
         return createSignedRequests(services, { ...place, use: useSignature(service) })
       },
     }
-    const schemes = settings.schemes.flatMap((name) => makers[name]?.() ?? [])
+    const schemes = config.schemes.flatMap((name) => makers[name]?.() ?? [])
     if (known) memo.replace(key, known, undefined)
     return memo.get(key, () => ({ schemes, madeWith })).schemes
   }

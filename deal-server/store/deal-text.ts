@@ -4,7 +4,7 @@
  * `http/representations/represent-deal.ts`; a property test compares both texts.
  */
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import type { Reads } from '../../shared/platform/database/database.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
 import { currencyExponents } from '../domain/currency.ts'
 import { type FieldKind, type FieldName, fieldKinds, shownFields } from '../domain/deal-fields.ts'
 import type { DealText } from '../queries/ports.ts'
@@ -73,7 +73,7 @@ const readTextsStatement = ofDeals(
 )
 
 /** Reads deals by their ids, in this order; undefined for an id without a deal. */
-export async function readTexts(database: Reads, ids: readonly string[]): Promise<(DealText | undefined)[]> {
+export async function readTexts(database: Database, ids: readonly string[]): Promise<(DealText | undefined)[]> {
   type Row = Omit<DealText, 'version'> & { readonly version: string }
   const rows = await database.query<Row>(...aboutDeals(readTextsStatement, ids))
   const found = new Map(

@@ -2,7 +2,7 @@
  * The repository of deals in PostgreSQL. Loads and commits of concurrent callers are gathered: one statement for each
  * batch. Knows no HTTP.
  */
-import { type Database, isDuplicate, type Reads, type Statement } from '../../shared/platform/database/database.ts'
+import { type Database, isDuplicate, type Statement } from '../../shared/platform/database/database.ts'
 import { gatherStatements } from '../../shared/platform/database/gather-statements.ts'
 import { ignoreUnavailable } from '../../shared/platform/problems/errors.ts'
 import type { CommandKey, CommitResult, DealRepository, Loaded } from '../commands/ports.ts'
@@ -97,7 +97,7 @@ type StoredDeal = { readonly deal: DealRow; readonly tasks: TaskRow[] | null }
 const byId = (rows: readonly StoredDeal[]): ReadonlyMap<string, Deal> =>
   new Map(rows.map(({ deal, tasks }) => [deal.id, dealOfRow(deal, tasks)]))
 
-async function readDeals(reads: Reads, ids: readonly string[]): Promise<(Deal | undefined)[]> {
+async function readDeals(reads: Database, ids: readonly string[]): Promise<(Deal | undefined)[]> {
   const found = byId(await reads.query<StoredDeal>(...aboutDeals(readDealsStatement, ids)))
   return ids.map((id) => found.get(id))
 }
@@ -116,7 +116,7 @@ function aboutCommands(keys: readonly CommandKey[]): Statement {
 const textOf = ({ principalId, commandId }: CommandKey): string => `${principalId} ${commandId}`
 
 /** Deals, ids of purged deals and commands are read by statements that leave together. */
-async function loadAll(reads: Reads, items: readonly LoadItem[]): Promise<Loaded[]> {
+async function loadAll(reads: Database, items: readonly LoadItem[]): Promise<Loaded[]> {
   const unique = (ids: readonly (string | undefined)[]) => [...new Set(ids.filter((id) => id !== undefined))]
   const ids = unique(items.map(({ dealId }) => dealId))
   const created = unique(items.map(({ dealId, forCreation }) => (forCreation ? dealId : undefined)))

@@ -7,7 +7,7 @@
  */
 import { and, inArray, or, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import type { Reads } from '../../shared/platform/database/database.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
 import { statementOf } from '../../shared/platform/database/statement.ts'
 import type { Page, Position } from '../../shared/platform/pagination.ts'
 import type { Deal } from '../domain/deal.ts'
@@ -100,7 +100,7 @@ const maxBeyond = 64
  * Reads a page of deals, see `DealReader.list`. A position has the sort key, the deal's id and the first page of the
  * walk. `slice` makes a slice, where the database can be written.
  */
-export function listDeals(database: Reads, list: DealList, slice: () => Promise<unknown>): Promise<Page<Deal>> {
+export function listDeals(database: Database, list: DealList, slice: () => Promise<unknown>): Promise<Page<Deal>> {
   return readMarkedPage(database, list.page, {
     read: async (after) => {
       const read = () => readDeals(database, { ...list, page: { ...list.page, after } })
@@ -134,7 +134,7 @@ function beginOf([, , text]: Position): BeginOfWalk {
 }
 
 /** The rows of a page. All carry the first page of the walk. */
-async function readDeals(database: Reads, { filter, sort, page }: DealList): Promise<ListedRow[]> {
+async function readDeals(database: Database, { filter, sort, page }: DealList): Promise<ListedRow[]> {
   const { limit, after } = page
   const begin = after && beginOf(after)
   const statement = database.drizzle

@@ -3,7 +3,7 @@
  * elsewhere, so it is refused by name, unless the list can tell that it has kept its meaning.
  */
 import { sql } from 'drizzle-orm'
-import type { Reads } from '../../shared/platform/database/database.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
 import { type History, historySql, readPresentHistory, requirePrimary } from '../../shared/platform/history/history.ts'
 import { type Page, type PageRequest, type Position, pageOfRows } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
@@ -32,7 +32,7 @@ interface MarkedList<Row, Item> {
  * @throws ProblemError `outdated-cursor` for a position of another history; Unavailable as `requirePrimary`
  */
 export async function readMarkedPage<Row extends MarkedRow, Item>(
-  database: Reads,
+  database: Database,
   { limit, after }: PageRequest,
   { read, item, position, isKept }: MarkedList<Row, Item>,
 ): Promise<Page<Item>> {
@@ -45,7 +45,7 @@ export async function readMarkedPage<Row extends MarkedRow, Item>(
 }
 
 /** An empty page has no row to tell. */
-const historyOf = async (database: Reads, [first]: readonly MarkedRow[]): Promise<History> =>
+const historyOf = async (database: Database, [first]: readonly MarkedRow[]): Promise<History> =>
   first ? requirePrimary(first.history) : readPresentHistory(database)
 
 /** The refusal of a position of another history. */

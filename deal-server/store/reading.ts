@@ -1,6 +1,6 @@
 /** Lists of commands, events and tasks, by Drizzle. They block no writes. */
 import { and, eq, gte, isNull, or, type SQL, sql } from 'drizzle-orm'
-import type { Reads } from '../../shared/platform/database/database.ts'
+import type { Database } from '../../shared/platform/database/database.ts'
 import { statementOf } from '../../shared/platform/database/statement.ts'
 import { type History, historySql, requirePrimary } from '../../shared/platform/history/history.ts'
 import { timeOfId } from '../../shared/platform/ids.ts'
@@ -31,7 +31,7 @@ const commandOrder: Keyset = {
 
 /** The commands of a deal that have an id, oldest first; none unless `owner` owns the deal. */
 export function listCommands(
-  database: Reads,
+  database: Database,
   dealId: string,
   page: PageRequest,
   owner?: UserIdentity,
@@ -77,7 +77,7 @@ const historyStatement = ([dealId, { limit, after }, owner]: HistoryRead): SQL =
  * none. @throws Unavailable while that cannot be done
  */
 export function readHistory(
-  database: Reads,
+  database: Database,
   [dealId, page, owner]: HistoryRead,
   slice: () => Promise<unknown>,
 ): Promise<Page<StoredEvent>> {
@@ -125,7 +125,7 @@ function belongsTo({ userId }: Assignee): SQL | undefined {
 type TaskRead = Parameters<DealReader['assignedTasks']>
 
 /** The open tasks of a user on deals that are not deleted: the most urgent first, tasks without a date last. */
-export function listAssignedTasks(database: Reads, [assignee, page, owner]: TaskRead): Promise<Page<AssignedTask>> {
+export function listAssignedTasks(database: Database, [assignee, page, owner]: TaskRead): Promise<Page<AssignedTask>> {
   return readMarkedPage(database, page, {
     read: (after) => readAssignedTasks(database, [assignee, { ...page, after }, owner]),
     item: ({ task }) => ({ ...task, assignedAt: new Date(task.assignedAt ?? 0).toISOString() }),
@@ -138,7 +138,7 @@ export function listAssignedTasks(database: Reads, [assignee, page, owner]: Task
  * fit, and takes the result of an inner join for nearly empty. It then sorts all tasks of the user instead of reading
  * the first ones from the index.
  */
-async function readAssignedTasks(database: Reads, [assignee, { limit, after }, owner]: TaskRead) {
+async function readAssignedTasks(database: Database, [assignee, { limit, after }, owner]: TaskRead) {
   const assigned = and(
     eq(sql`lower(${tasks.assigneeId} collate "C")`, assignee.username.toLowerCase()),
     belongsTo(assignee),

@@ -4,7 +4,7 @@
  */
 import { and, type SQL, sql } from 'drizzle-orm'
 import { Permits } from '../../shared/platform/concurrency/permits.ts'
-import { type Reads, TookTooLong } from '../../shared/platform/database/database.ts'
+import { type Database, TookTooLong } from '../../shared/platform/database/database.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import type { DealCount, DealFilter, DealGroup, DealSummary, DealSummaryRequest, GroupKey } from '../queries/ports.ts'
 import { conditionsOf } from './deal-conditions.ts'
@@ -20,7 +20,7 @@ const longestWaitMs = 500
 const maxGroups = 1000
 
 /** Makes the counts and sums, one for each process. */
-export function createDealSums(database: Pick<Reads, 'readWithin'>) {
+export function createDealSums(database: Pick<Database, 'readWithin'>) {
   const permits = new Permits(runningAtOnce)
   const limited = <Row extends object>(statement: SQL, timeoutMs: number): Promise<Row[]> =>
     permits.run(() => database.readWithin<Row>(statement, timeoutMs), {

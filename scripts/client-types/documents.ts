@@ -1,7 +1,8 @@
 /** The OpenAPI documents of both servers as they are with the default settings, and their digests. */
 import { createHash } from 'node:crypto'
 import { readAuthConfig } from '../../auth-server/config.ts'
-import { type AuthResources, createAuthServer } from '../../auth-server/server.ts'
+import { createAuthServer } from '../../auth-server/server.ts'
+import type { AuthResources } from '../../auth-server/wiring/parts.ts'
 import { authConsole } from '../../console/auth-console.ts'
 import { dealConsole } from '../../console/deal-console.ts'
 import { readDealConfig } from '../../deal-server/config.ts'

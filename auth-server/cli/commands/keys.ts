@@ -23,7 +23,8 @@ import type { OpsSystems } from '../offline/ops-systems.ts'
 import { withExample, withText } from '../terminal/help.ts'
 
 /** Adds the group to the program. */
-export function addKeyCommands(program: Command, { operation, authUrl, fetch, report }: OpsSystems): void {
+export function addKeyCommands(program: Command, ports: OpsSystems): void {
+  const { operation, report } = ports
   const keys = program.command('keys').description('the key ring: which key signs, which verify, what is due')
   withText(
     keys,
@@ -67,7 +68,7 @@ export function addKeyCommands(program: Command, { operation, authUrl, fetch, re
     .command('verify')
     .description('check files, modes and pairs, and that the server publishes exactly this ring')
     .option('--offline', 'do not ask the server')
-    .action(report(({ offline = false }: { offline?: boolean }) => verifyRing({ operation, authUrl, fetch }, offline)))
+    .action(report(({ offline = false }: { offline?: boolean }) => verifyRing(ports, offline)))
   withExample(verify, 'keys verify', 'keys verify --offline')
 }
 
@@ -157,10 +158,7 @@ async function rotateDue(operation: KeyRingOperation): Promise<Report> {
   return { json: { done, next }, text: [...(lines.length > 0 ? lines : ['Nothing is due.']), ...upcoming].join('\n') }
 }
 
-async function verifyRing(
-  { operation, authUrl, fetch }: Pick<OpsSystems, 'operation' | 'authUrl' | 'fetch'>,
-  offline: boolean,
-): Promise<Report> {
+async function verifyRing({ operation, authUrl, fetch }: OpsSystems, offline: boolean): Promise<Report> {
   const ring = await readKeyRing(operation)
   const problems = [...(await openToOthers(operation)), ...(await strayFiles(operation, ring.keys))]
   if (!offline) problems.push(...(await publishedDifferences(ring.keys, { authUrl, fetch })))

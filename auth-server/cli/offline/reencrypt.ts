@@ -90,7 +90,7 @@ interface ReencryptOptions {
 
 /** Encrypts the values of all kinds again, in batches. @throws Unavailable */
 export async function reencrypt(
-  { database, secretsKeys }: Pick<AuthData, 'database' | 'secretsKeys'>,
+  { database, secretsKeys }: Omit<AuthData, 'allSecretsKeys'>,
   { batchSize = 500, onProgress = () => undefined }: ReencryptOptions = {},
 ): Promise<Record<string, Reencrypted>> {
   let seen = 0
@@ -108,7 +108,7 @@ export async function reencrypt(
 }
 
 interface Work {
-  readonly database: Pick<Database, 'query' | 'write'>
+  readonly database: Database
   readonly sealing: Sealing
   /** Of the first key. */
   readonly keyId: string
@@ -174,7 +174,7 @@ interface Replacement {
 
 async function replace(
   { table, column, id }: EncryptedColumn,
-  database: Pick<Database, 'write'>,
+  database: Database,
   changes: readonly Replacement[],
 ): Promise<number> {
   const update = replaced.statement(sql`update ${table} set ${sql.identifier(column.name)} = c.after
@@ -195,7 +195,7 @@ async function countLeft(
 }
 
 /** The expiry of the last refresh token in milliseconds; the current time when there is none. */
-export async function lastRefreshExpiry({ database }: Pick<AuthData, 'database'>, clock: Clock): Promise<number> {
+export async function lastRefreshExpiry({ database }: AuthData, clock: Clock): Promise<number> {
   const [row] = await database.drizzle
     .select({ last: max(loginFamilies.refreshExpiresAt) })
     .from(loginFamilies)

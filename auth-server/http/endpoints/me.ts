@@ -59,7 +59,7 @@ export const meEndpoint = ({ secondFactors, users }: AuthServices) =>
 async function methodsOf(
   { loginId, amr = [] }: VerifiedCredential,
   scheme: SchemeName,
-  { methodOf }: Pick<OwnFactors, 'methodOf'>,
+  { methodOf }: OwnFactors,
 ): Promise<string[]> {
   if (scheme === 'basic' || scheme === 'key-signed') return ['pwd']
   if (scheme !== 'session' || loginId === undefined) return [...amr]

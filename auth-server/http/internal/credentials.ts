@@ -63,7 +63,7 @@ const digestSecretEndpoint = ({ digestSecrets }: InternalServices) =>
     return { body: { ...owner, ha1Sealed: sealInternally(ha1, sealing) } }
   })
 
-const passwordEndpoint = ({ verifyBasic, secrets }: InternalServices) =>
+const passwordEndpoint = ({ verifyBasic, serviceSecrets: secrets }: InternalServices) =>
   defineInternalEndpoint(passwordExchange, async ({ body: { credential, clientAddress } }) => {
     const opened = openInternally(credential, { secrets, purpose: passwordPurpose })
     if (opened === undefined) throw new ProblemError('invalid-body', 'The credential is not sealed as it should be.')
@@ -80,7 +80,7 @@ const sessionEndpoint = ({ sessions }: InternalServices) =>
     return { body: { session: (await sessions.share(keyHash, isAction)) ?? null } }
   })
 
-const recentProofEndpoint = ({ requireRecentProof, secrets }: InternalServices) =>
+const recentProofEndpoint = ({ requireRecentProof, serviceSecrets: secrets }: InternalServices) =>
   defineInternalEndpoint(recentProofExchange, async ({ body }) => {
     const { username, userId, scheme, loginId, carriesPassword, proofSealed, clientAddress } = body
     const opened = openInternally(proofSealed, { secrets, purpose: recentProofPurpose })

@@ -37,7 +37,7 @@ async function requireSigner(
   const id = idOfInternalCredential(credential)
   const service = id === undefined ? undefined : await services.services.known(id)
   if (id !== undefined && !service) throw notProven(challenges)
-  const secrets = service ? service.secrets.map(({ secret }) => secret) : services.secrets
+  const secrets = service ? service.secrets.map(({ secret }) => secret) : services.serviceSecrets
   const body = (await request.readBody()).toString('utf8')
   const target = request.rawQuery === '' ? request.path : `${request.path}?${request.rawQuery}`
   const signed = { method: request.method, target, body }

@@ -52,9 +52,9 @@ export interface InternalServices {
   /** The keys that are published now. Every response carries them in a header field. */
   publishedKeys(): string
   readonly requireRecentProof: RequireRecentProof
-  /** All accepted values of SERVICE_SECRET. */
-  readonly secrets: readonly string[]
   readonly serviceOf: ServiceOf
+  /** All accepted values of SERVICE_SECRET. */
+  readonly serviceSecrets: readonly string[]
   readonly services: Services
   readonly sessions: StoredSessions
   /** The catalogue as services of this resource server see it. @throws Unavailable */

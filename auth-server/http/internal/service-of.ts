@@ -18,11 +18,7 @@ import type { Services } from '../../services/services.ts'
 export type ServiceOf = (request: HttpRequest) => Promise<ProvenService>
 
 /** Creates the function. */
-export function createServiceOf({
-  services,
-}: {
-  readonly services: Pick<Services, 'bySecret' | 'byToken'>
-}): ServiceOf {
+export function createServiceOf({ services }: { readonly services: Services }): ServiceOf {
   return async function serviceOf(request) {
     requireSecureTransport(request.peer)
     if (request.headerLines('authorization').length > 1)

@@ -100,7 +100,7 @@ export const askedMembers = {
 }
 
 /** The client as `askedMembers` have it. */
-export const askingClient = ({ name, firstParty, mode }: Pick<KnownClient, 'name' | 'firstParty' | 'mode'>) => ({
+export const askingClient = ({ name, firstParty, mode }: KnownClient) => ({
   name,
   firstParty,
   mode,

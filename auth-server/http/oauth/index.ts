@@ -34,4 +34,4 @@ const pathsForScripts: ReadonlySet<string> = new Set([
 ])
 
 /** True for requests that read no cookie: scripts of every origin may make them, without credentials. */
-export const isForScripts = ({ path }: Pick<HttpRequest, 'path'>): boolean => pathsForScripts.has(path)
+export const isForScripts = ({ path }: HttpRequest): boolean => pathsForScripts.has(path)

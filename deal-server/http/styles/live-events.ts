@@ -115,7 +115,7 @@ function decodeEvents(request: HttpRequest): Invocation {
   }
 }
 
-const headOf = async (events: Pick<EventStreams, 'canBegin'>, request: StreamRequest) =>
+const headOf = async (events: EventStreams, request: StreamRequest) =>
   (await events.canBegin(request)) ? async () => undefined : undefined
 
 function placeOf(name: string, text: string | undefined): Pick<StreamRequest, 'after' | 'mark'> {

@@ -102,9 +102,6 @@ export interface Database {
   close(): Promise<void>
 }
 
-/** Reads of a database. */
-export type Reads = Database
-
 /** The text of a statement and its parameters. */
 export type Statement = readonly [text: string, parameters: readonly Parameter[]]
 

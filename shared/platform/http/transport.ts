@@ -5,7 +5,7 @@
  * `X-Forwarded-*` or `X-Real-IP`, and may pass on the others as its client wrote them. If they contradict each other,
  * the client is unknown, and the request is refused.
  */
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { type IpRange, parseIpRange } from '../ip-range.ts'
@@ -94,12 +94,12 @@ export interface ConnectionEnd {
 
 /** The peer of a request with these header fields that came over this connection. */
 export function peerBehind(
-  message: Pick<IncomingMessage, 'headers'>,
+  { headers }: { readonly headers: IncomingHttpHeaders },
   { address: peerAddress, encrypted }: ConnectionEnd,
   settings: TransportSettings,
 ): Peer {
-  const hasForwarding = carriesForwardingHeaders(message)
-  const trusted = hasForwarding ? trustedClient(message, peerAddress, settings.trustProxy) : undefined
+  const hasForwarding = carriesForwardingHeaders(headers)
+  const trusted = hasForwarding ? trustedClient(headers, peerAddress, settings.trustProxy) : undefined
   const direct = isLoopback(peerAddress) && !hasForwarding
   const isHttps = encrypted || trusted?.https === true
   return {
@@ -132,7 +132,7 @@ export function requireSecureTransport(peer: Peer): void {
   )
 }
 
-function carriesForwardingHeaders({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+function carriesForwardingHeaders(headers: IncomingHttpHeaders): boolean {
   if (headers.forwarded !== undefined || headers['x-real-ip'] !== undefined) return true
   for (const name in headers) if (name.startsWith('x-forwarded-')) return true
   return false
@@ -148,7 +148,7 @@ interface TrustedClient {
 
 /** The client as the outermost trusted proxy saw it; undefined when the peer is not a trusted proxy. */
 function trustedClient(
-  { headers }: Pick<IncomingMessage, 'headers'>,
+  headers: IncomingHttpHeaders,
   peerAddress: string,
   trust: TrustedProxies,
 ): TrustedClient | undefined {
@@ -220,13 +220,13 @@ interface Hop {
  * The hops in `Forwarded` (RFC 7239), if present, and in `X-Forwarded-*`, leftmost first. Each chain has at least one
  * hop.
  */
-function forwardedChains(headers: IncomingMessage['headers']): Hop[][] {
+function forwardedChains(headers: IncomingHttpHeaders): Hop[][] {
   const standard = headers.forwarded
   const others = otherHops(headers)
   return standard === undefined ? [others] : [standard.split(',').slice(-maxHops).map(parseForwardedElement), others]
 }
 
-function otherHops(headers: IncomingMessage['headers']): Hop[] {
+function otherHops(headers: IncomingHttpHeaders): Hop[] {
   const addresses = listOf(headers['x-forwarded-for'])
   const schemes = listOf(headers['x-forwarded-proto'])
   const length = Math.max(addresses.length, schemes.length, 1)

@@ -377,7 +377,7 @@ export function requireRights(caller: Caller, rights: readonly string[]): void {
  * Refuses the principal `anonymous`: its token names nobody, and goes on when the user who made it is disabled.
  * @throws ProblemError `missing-right`
  */
-export function refuseAnonymous({ username }: Pick<Caller, 'username'>): void {
+export function refuseAnonymous({ username }: Caller): void {
   if (!isAnonymous(username)) return
   throw new ProblemError('missing-right', 'The principal anonymous reads at most; this needs a credential of a user.')
 }

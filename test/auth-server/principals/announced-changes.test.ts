@@ -11,6 +11,7 @@ import {
   seriesChannel,
 } from '../../../shared/protocol/principal/change-feed.ts'
 import { announceSuccession } from '../../../shared/protocol/principal/succession.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 
 const instanceId = randomUUID()
 let now = 0
@@ -35,7 +36,7 @@ const many = (count: number) =>
 beforeEach(() => {
   now = 1_000
   cache = createMemoryCache(clock)
-  announced = new AnnouncedChanges({ cache, clock })
+  announced = new AnnouncedChanges(fakeSystems({ cache, clock }))
 })
 
 it('hears what is announced after a read, until a later one', async () => {
@@ -96,7 +97,7 @@ it('is certain of nothing when it was not subscribed all the time', async () => 
 
 it('hears its own process where there is no Redis, and is certain of nothing', async () => {
   cache = createUnsharedCache(clock)
-  announced = new AnnouncedChanges({ cache, clock })
+  announced = new AnnouncedChanges(fakeSystems({ cache, clock }))
   read(10)
   await part([alice])
   expect(announced.announced()).toMatchObject({ changes: [alice], ...nothing })

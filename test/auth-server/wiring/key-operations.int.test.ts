@@ -19,6 +19,7 @@ import { createKeyOperationRecording } from '../../../auth-server/wiring/key-ope
 import { createMetrics } from '../../../shared/platform/metrics/metrics.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { eventually } from '../../support/eventually.ts'
+import { fakeSystems } from '../../support/fake-systems.ts'
 import { preparedKeysDir } from '../../support/processes/prepared-keys.ts'
 import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
 import { createSettledLog } from '../support/settled-log.ts'
@@ -60,7 +61,7 @@ describeOnDatabases('the recording of what is done to keys', (open) => {
     const keyRing = await openKeyRing({ directory }, quiet, { intervalMs: 20 })
     const metrics = createMetrics()
     const audit = createSettledLog({ database, clock, log: quiet, secretsKeys })
-    const recording = createKeyOperationRecording({ keyRing, audit, clock, log: quiet, metrics })
+    const recording = createKeyOperationRecording({ ...fakeSystems({ clock, metrics }), keyRing, audit })
     recording.start()
     const stop = async () => {
       await keyRing.reload()

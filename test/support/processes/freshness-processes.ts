@@ -72,7 +72,7 @@ export class AuthProcess implements Follower {
       publishedKeys: () => this.publishedKeys,
     })
     this.publisher.start()
-    const feedReader = new FeedReader({ database, cache: this.cache, clock: around.time })
+    const feedReader = new FeedReader(fakeSystems({ database, cache: this.cache, clock: around.time }))
     this.publisher.onChange(() => feedReader.look())
     const { feed, cache, follow } = createOwnFeed({ clock: around.time, log, feedReader, publisher: this.publisher })
     follow()

@@ -81,7 +81,7 @@ function proofIn(value: unknown): Omit<LoginProof, 'audience'> & { readonly reso
 /** The user name as sent, or that in the challenge; undefined without both. */
 export const accountNameOf = (
   { username, answer: { challenge } }: Pick<LoginProof, 'username' | 'answer'>,
-  { usernameOf }: Pick<AskAtLogin, 'usernameOf'>,
+  { usernameOf }: AskAtLogin,
 ): string | undefined => (challenge === undefined ? username : usernameOf(challenge))
 
 /** A JSON body with a proof. */

@@ -19,7 +19,7 @@ export interface Dependency {
  * `/healthz`: the process runs. `/readyz`: the server can serve, with all dependencies; 503 when it cannot, or is about
  * to end.
  */
-export const healthRoutes = (dependencies: readonly Dependency[], draining?: Pick<Draining, 'hasBegun'>): Route[] => [
+export const healthRoutes = (dependencies: readonly Dependency[], draining?: Draining): Route[] => [
   {
     methods: ['GET'],
     path: '/healthz',
