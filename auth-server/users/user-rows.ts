@@ -1,9 +1,12 @@
 import { and, asc, eq, gt, ne, sql } from 'drizzle-orm'
 import type { Database, Drizzle } from '../../shared/platform/database/database.ts'
+import { gatherRows } from '../../shared/platform/database/gather-statements.ts'
+import { parameters } from '../../shared/platform/database/statement.ts'
 import { type Page, type PageRequest, pageOfRows } from '../../shared/platform/pagination.ts'
 import { ProblemError } from '../../shared/platform/problems/errors.ts'
 import { anonymousUsername, foldUsername, isUsername } from '../../shared/protocol/principal/record.ts'
 import { adminRole } from '../principals/rights.ts'
+import { u } from '../store/aliases.ts'
 import { users } from '../store/schema.ts'
 import type { Profile, User } from './user.ts'
 
@@ -45,12 +48,20 @@ export async function readUser(database: Database, username: string): Promise<Us
   return toUser(row)
 }
 
-/** Reads what people know this user by; undefined when the user was just deleted. */
-export async function readProfile(database: Database, userId: string): Promise<Profile | undefined> {
-  const { displayName, email, emailVerified } = users
-  const rows = database.drizzle.select({ displayName, email, emailVerified }).from(users).where(eq(users.id, userId))
-  return (await rows)[0]
-}
+const asked = parameters({ ids: 'json' })
+const profilesSql = asked.statement(sql`
+  select ${u.id}, ${u.displayName} as "displayName", ${u.email}, ${u.emailVerified} as "emailVerified"
+  from json_array_elements_text(${asked.ids}) as i(id) join ${users} ${u} on ${u.id} = i.id::uuid`)
+
+/**
+ * Creates the function that reads what people know a user by. It is undefined when the user was just deleted.
+ * Concurrent callers share a statement. @throws Unavailable
+ */
+export const createProfileReader = (database: Pick<Database, 'query'>) =>
+  gatherRows(
+    (ids) => database.query<Profile & { readonly id: string }>(...profilesSql({ ids })),
+    ({ id }) => id,
+  )
 
 /** Reads the hash of the user's password. Undefined for an unknown user and for a user without a password. */
 export async function readPasswordHash(database: Database, username: string): Promise<string | undefined> {

@@ -14,11 +14,11 @@ import { insertUser } from './create-user.ts'
 import { type Grantor, rightsOfGrants } from './granting-rights.ts'
 import { emailProblems, grantProblems, refuseProblems, type User, usernameProblems } from './user.ts'
 import {
+  createProfileReader,
   findMadeByDemo,
   hasNoUsers,
   listUsers,
   readPasswordHash,
-  readProfile,
   readUser,
   type UserFilter,
 } from './user-rows.ts'
@@ -76,7 +76,7 @@ export function createUsers(systems: AuthSystems) {
     checkPatch: async (username: string, patch: UserPatch) =>
       refuseProblems(grantProblems(await readCatalogue(database), username, patch)),
     read: (username: string) => readUser(database, username),
-    profile: (userId: string) => readProfile(database, userId),
+    profile: createProfileReader(database),
     /** @throws ProblemError `invalid-parameter` for a filter by a role that does not exist */
     list: async (page: PageRequest & UserFilter) => {
       if (page.role !== undefined) requireRole(await readCatalogue(database), page.role)

@@ -49,6 +49,10 @@ export async function readOneDeal(bench: Bench): Promise<Comparison> {
         madeForEachTurn: true,
       }),
       await byDigest(bench),
+      overHttp(bench, 'GET /me of the auth server, Bearer', {
+        server: keyhold.auth,
+        requestsOf: (caller) => [request('GET /me', { token: tokenOf(caller) })],
+      }),
     ],
   }
 }

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createCatalogues } from '../../../auth-server/principals/catalogue.ts'
 import { createPrincipalReader, type PrincipalReader } from '../../../auth-server/principals/principal-reader.ts'
+import { createProfileReader } from '../../../auth-server/users/user-rows.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
@@ -11,6 +13,7 @@ describeOnDatabases('the reader of principals', (open) => {
   let opened: TestDatabase
   let core: AuthCore
   let reader: PrincipalReader
+  let profile: ReturnType<typeof createProfileReader>
   let statements = 0
 
   beforeAll(async () => {
@@ -24,6 +27,7 @@ describeOnDatabases('the reader of principals', (open) => {
       },
     }
     reader = createPrincipalReader({ database: counting, clock, catalogues: createCatalogues(counting) })
+    profile = createProfileReader(counting)
     await core.users.create({ username: 'root', password: goodPassword, roles: ['admin'] })
     for (const username of ['Ada', 'null', 'bea']) {
       await core.users.create({ username, password: goodPassword, roles: ['viewer'] })
@@ -40,6 +44,14 @@ describeOnDatabases('the reader of principals', (open) => {
     expect(records.map((record) => record?.username)).toEqual(['Ada', 'bea', 'Ada', 'null', undefined, undefined])
     expect(statements).toBe(1)
     expect(records[0]).toEqual(await core.record('ada'))
+  })
+
+  it('answers what users are known by in one statement for all requests of one turn', async () => {
+    const [ada, bea] = [await core.users.patch('Ada', { displayName: 'Ada L.' }), await core.users.read('bea')]
+    statements = 0
+    const found = await Promise.all([ada.id, bea.id, ada.id, randomUUID()].map((id) => profile(id)))
+    expect(found.map((one) => one?.displayName)).toEqual(['Ada L.', null, 'Ada L.', undefined])
+    expect(statements).toBe(1)
   })
 
   it('gives the roles, and none of a deleted user, whose record stays', async () => {
