@@ -146,7 +146,15 @@ function internalRoutesOf(config: AuthConfig, parts: AuthParts): Route[] {
     catalogue: () => publisher.catalogue(),
     feedStreams: config.feedStreams,
     sightOf: async (resourceServer) => narrowCatalogue(await parts.catalogues.latest(), resourceServer),
-    describe: () => ({ ...descriptionOf(config), history: parts.history.present() ?? null }),
+    describe: () => ({
+      issuer: config.issuer,
+      schemes: [...config.schemes],
+      signatureTtlSeconds: config.signatureTtlSeconds,
+      sessionIdleTtlSeconds: config.sessionIdleTtlSeconds,
+      expiredTokenStatus: config.expiredTokenStatus,
+      publicOrigins: config.publicOrigins,
+      history: parts.history.present() ?? null,
+    }),
     statusOf: (code) => problems[code]?.status ?? 400,
     ...createServiceCallers(config, parts),
     sessions: logins.sessions,
@@ -161,20 +169,3 @@ function internalRoutesOf(config: AuthConfig, parts: AuthParts): Route[] {
     noteWebhookChanges: recordWebhookChanges(audit),
   })
 }
-
-/** What the settings say that services need. */
-const descriptionOf = ({
-  issuer,
-  schemes,
-  signatureTtlSeconds,
-  sessionIdleTtlSeconds,
-  expiredTokenStatus,
-  publicOrigins,
-}: AuthConfig) => ({
-  issuer,
-  schemes: [...schemes],
-  signatureTtlSeconds,
-  sessionIdleTtlSeconds,
-  expiredTokenStatus,
-  publicOrigins,
-})

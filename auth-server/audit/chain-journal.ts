@@ -100,8 +100,6 @@ export function createJournalChaining({
       while (!(await chainOnce()));
       return calls.map(() => undefined)
     },
-    isItemError: () => false,
-    maxItems: Number.POSITIVE_INFINITY,
     maxInFlight: 1,
   })
   let isPlanned = false

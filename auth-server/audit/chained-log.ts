@@ -143,7 +143,6 @@ const gatherEntries = (database: Pick<Database, 'write'>) =>
       await database.write(...insertSql({ entries }))
       return entries.map(() => undefined)
     },
-    isItemError: () => false,
     maxItems: maxEntriesAtOnce,
     maxInFlight: 1,
   })

@@ -60,8 +60,6 @@ export class KeyRing {
       await this.#reload()
       return callers
     },
-    isItemError: () => false,
-    maxItems: Number.POSITIVE_INFINITY,
     maxInFlight: 1,
   })
   #snapshot: Snapshot

@@ -3,7 +3,7 @@ import type { LoginProof } from '../tokens/access-tokens.ts'
 import type { Tokens } from '../tokens/create-tokens.ts'
 import type { ClientLogin } from '../tokens/id-tokens.ts'
 import type { RefreshTokens } from '../tokens/refresh-tokens.ts'
-import type { TokenTimes } from './refresh-token-family.ts'
+import type { FamilyLogin, TokenTimes } from './refresh-token-family.ts'
 
 /** The body of `/login` and `/refresh` (RFC 6749 §5.1; `refresh_expires_in` is an addition). Durations in seconds. */
 export interface TokenResponse {
@@ -19,15 +19,7 @@ export interface TokenResponse {
 }
 
 /** A login whose tokens are issued. */
-export interface TokenLogin {
-  readonly id: string
-  /** The user name as created. */
-  readonly username: string
-  readonly generation: number
-  /** The audience of its access tokens; null: that of the pair. */
-  readonly audience: string | null
-  /** The client that it is of; null: a login at `/login`. */
-  readonly clientId: string | null
+export interface TokenLogin extends FamilyLogin {
   /** The end of the login of a client, in seconds: its tokens say it, so that one statement can rotate them. */
   readonly endsAt?: number | undefined
 }

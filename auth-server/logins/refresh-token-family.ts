@@ -4,15 +4,20 @@
  * database, no clock.
  */
 
-/** A refresh token family, joined with its user. Times in milliseconds. */
-export interface RefreshTokenFamily {
+/** Whose login it is, and for which tokens. */
+export interface FamilyLogin {
   readonly id: string
+  /** The user name as created. */
   readonly username: string
   readonly generation: number
   /** The audience of its access tokens; null: that of the pair. */
   readonly audience: string | null
   /** The client that it is of; null: a login at `/login`. */
   readonly clientId: string | null
+}
+
+/** A refresh token family, joined with its user. Times in milliseconds. */
+export interface RefreshTokenFamily extends FamilyLogin {
   /** What its client was granted, scopes and rights; null for a login at `/login`. */
   readonly granted: readonly string[] | null
   /** Counter of the one unused refresh token. */

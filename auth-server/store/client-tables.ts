@@ -4,7 +4,7 @@
  */
 import { sql } from 'drizzle-orm'
 import { boolean, check, index, integer, primaryKey, text, timestamp, unique, uuid } from 'drizzle-orm/pg-core'
-import { authSchema, users } from './schema.ts'
+import { authSchema, ofUser } from './schema.ts'
 
 const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' })
 
@@ -71,9 +71,7 @@ export const endedClients = authSchema.table(
 export const consents = authSchema.table(
   'consents',
   {
-    userId: uuid('user_id')
-      .notNull()
-      .references(() => users.id, { onDelete: 'cascade' }),
+    userId: ofUser().notNull(),
     clientId: uuid('client_id')
       .notNull()
       .references(() => clients.id, { onDelete: 'cascade' }),

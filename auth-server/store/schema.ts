@@ -122,6 +122,14 @@ export const principalChangeCounter = authSchema.table(
   (table) => [check('principal_change_counter_single', sql`${table.id} = 1`)],
 )
 
+/** The user whose row it is, and with whom it goes. */
+export const ofUser = () => uuid('user_id').references(() => users.id, { onDelete: 'cascade' })
+
+const ofPrincipal = () =>
+  text('username_folded')
+    .notNull()
+    .references(() => principals.usernameFolded)
+
 /** SQL for the expiry of the last token of a login. The refresh token of a revoked login does not count. */
 export const loginExpiry = sql.raw(
   'case when ended_at is null then greatest(tokens_expire_at, refresh_expires_at) else tokens_expire_at end',
@@ -133,12 +141,8 @@ export const loginFamilies = authSchema.table(
   {
     /** The claim `sid`. */
     id: uuid().primaryKey(),
-    userId: uuid('user_id')
-      .notNull()
-      .references(() => users.id, { onDelete: 'cascade' }),
-    usernameFolded: text('username_folded')
-      .notNull()
-      .references(() => principals.usernameFolded),
+    userId: ofUser().notNull(),
+    usernameFolded: ofPrincipal(),
     /** The credential generation at the start. */
     generation: integer().notNull(),
     /** The counter of the one unused refresh token. */
@@ -198,12 +202,8 @@ export const sessions = authSchema.table(
     id: uuid().primaryKey(),
     /** SHA-256 (base64url) of the session key. */
     keyHash: text('key_hash').notNull(),
-    userId: uuid('user_id')
-      .notNull()
-      .references(() => users.id, { onDelete: 'cascade' }),
-    usernameFolded: text('username_folded')
-      .notNull()
-      .references(() => principals.usernameFolded),
+    userId: ofUser().notNull(),
+    usernameFolded: ofPrincipal(),
     /** The credential generation at the start. */
     generation: integer().notNull(),
     createdAt: time('created_at').notNull(),
@@ -235,12 +235,8 @@ export const apiKeys = authSchema.table(
   {
     /** Public: `apiKey` of a signed request, `client_id` at `/oauth/token`, `sid` of the tokens made there. */
     id: uuid().primaryKey(),
-    userId: uuid('user_id')
-      .notNull()
-      .references(() => users.id, { onDelete: 'cascade' }),
-    usernameFolded: text('username_folded')
-      .notNull()
-      .references(() => principals.usernameFolded),
+    userId: ofUser().notNull(),
+    usernameFolded: ofPrincipal(),
     kind: text('kind', { enum: ['hmac', 'rsa'] }).notNull(),
     name: text(),
     /** The secret of kind `hmac`, encrypted. */
@@ -297,12 +293,8 @@ export const endedTokens = authSchema.table(
 export const digestSecrets = authSchema.table(
   'digest_secrets',
   {
-    userId: uuid('user_id')
-      .primaryKey()
-      .references(() => users.id, { onDelete: 'cascade' }),
-    usernameFolded: text('username_folded')
-      .notNull()
-      .references(() => principals.usernameFolded),
+    userId: ofUser().primaryKey(),
+    usernameFolded: ofPrincipal(),
     /** SHA-256 (hex) of `username:realm:secret`, encrypted. */
     ha1Sealed: text('ha1_sealed').notNull(),
     /** SHA-256 (hex) of `username:realm`. */
@@ -316,9 +308,7 @@ export const digestSecrets = authSchema.table(
 export const passwordResets = authSchema.table(
   'password_resets',
   {
-    userId: uuid('user_id')
-      .primaryKey()
-      .references(() => users.id, { onDelete: 'cascade' }),
+    userId: ofUser().primaryKey(),
     /** SHA-256 (base64url) of the code. */
     codeHash: text('code_hash').notNull(),
     /** The credential generation when the link was made. The link ends with it. */

@@ -12,7 +12,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { authSchema, users } from './schema.ts'
+import { authSchema, ofUser } from './schema.ts'
 
 const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' })
 
@@ -21,9 +21,7 @@ export const secondFactors = authSchema.table(
   'second_factors',
   {
     id: uuid().primaryKey(),
-    userId: uuid('user_id')
-      .notNull()
-      .references(() => users.id, { onDelete: 'cascade' }),
+    userId: ofUser().notNull(),
     kind: text('kind', { enum: ['totp', 'passkey'] }).notNull(),
     name: text().notNull(),
     /** The secret of kind `totp` (base32), encrypted. */
@@ -54,9 +52,7 @@ export const secondFactors = authSchema.table(
 export const recoveryCodes = authSchema.table(
   'recovery_codes',
   {
-    userId: uuid('user_id')
-      .notNull()
-      .references(() => users.id, { onDelete: 'cascade' }),
+    userId: ofUser().notNull(),
     /** SHA-256 (base64url) of user id and code. */
     codeHash: text('code_hash').notNull(),
   },
@@ -65,9 +61,7 @@ export const recoveryCodes = authSchema.table(
 
 /** Wrong answers for a second factor in a row, of one user. A right answer deletes the row. */
 export const secondFactorFailures = authSchema.table('second_factor_failures', {
-  userId: uuid('user_id')
-    .primaryKey()
-    .references(() => users.id, { onDelete: 'cascade' }),
+  userId: ofUser().primaryKey(),
   failures: integer().notNull(),
   failedAt: time('failed_at').notNull(),
 })

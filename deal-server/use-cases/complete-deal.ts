@@ -6,15 +6,9 @@ import { amountIn } from '../domain/money.ts'
 import { type DealRefusal, isRefusal, refuse, refuseMember } from '../domain/refusal.ts'
 import { dropOpenTasks, taskDropped } from '../domain/shared-events.ts'
 import { defineDealCommand } from './define-use-case.ts'
-import { amount, calendarDate, commentText, documentNumberText } from './parameters.ts'
+import { completionMembers } from './parameters.ts'
 
-const params = z.strictObject({
-  completedOn: calendarDate.optional(),
-  finalPrice: amount.optional(),
-  documentNumber: documentNumberText.nullable().optional(),
-  comment: commentText.nullable().optional(),
-  openTasks: z.enum(['refuse', 'drop']).optional(),
-})
+const params = z.strictObject(completionMembers)
 
 const completed = defineEvent({
   type: 'deal.completed',

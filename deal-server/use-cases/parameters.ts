@@ -94,10 +94,10 @@ export const descriptionText = text({ min: 0, max: 4000, multiline: true }, 'fre
 export const resultText = text({ min: 0, max: 1000, multiline: true }, 'result, up to 1000 characters')
 
 /** A comment: up to 1000 characters. */
-export const commentText = text({ min: 0, max: 1000, multiline: true }, 'comment, up to 1000 characters')
+const commentText = text({ min: 0, max: 1000, multiline: true }, 'comment, up to 1000 characters')
 
 /** The number of a document: up to 64 characters. */
-export const documentNumberText = text({ min: 0, max: 64, multiline: false }, 'document number, up to 64 characters')
+const documentNumberText = text({ min: 0, max: 64, multiline: false }, 'document number, up to 64 characters')
 
 /** A machine-readable reason: 1–40 characters. */
 export const reasonCode = z.string().regex(/^[a-z0-9-]{1,40}$/, 'Expected 1 to 40 of a-z, 0-9 and -.')
@@ -161,6 +161,15 @@ function isCalendarDate(value: string): boolean {
   if (!/^2[01]\d\d-\d\d-\d\d$/.test(value)) return false
   const time = Date.parse(`${value}T00:00:00Z`)
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(value)
+}
+
+/** What completes a deal. */
+export const completionMembers = {
+  completedOn: calendarDate.optional(),
+  finalPrice: amount.optional(),
+  documentNumber: documentNumberText.nullable().optional(),
+  comment: commentText.nullable().optional(),
+  openTasks: z.enum(['refuse', 'drop']).optional(),
 }
 
 /** A user name as the auth server allows them. */

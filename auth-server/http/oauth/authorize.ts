@@ -51,6 +51,12 @@ export const parametersOfForm = (members: z.ZodRawShape): BodyReader<URLSearchPa
   describe: () => ({ schema: jsonSchemaOf(z.object(members)), required: true, mediaTypes: [formType] }),
 })
 
+/** The fields of a form, each once, checked by this schema. */
+export const formBody = <Schema extends z.ZodType>(schema: Schema): BodyReader<z.output<Schema>> => ({
+  read: async (request) => checkValue(schema, Object.fromEntries(await readForm(request))),
+  describe: () => ({ schema: jsonSchemaOf(schema), required: true, mediaTypes: [formType] }),
+})
+
 const common = {
   tag: 'clients',
   status: 303,
@@ -150,10 +156,7 @@ const decideRequest = ({ authorization, findCredentials }: AuthServices) =>
     summary: 'Let an application do what it asks for, or refuse it',
     description: 'The form of the page that asks for consent. The request is bound to the session that was asked.',
     caller: browserOf(findCredentials, true),
-    body: {
-      read: async (request: HttpRequest) => checkValue(decisionSchema, Object.fromEntries(await readForm(request))),
-      describe: () => ({ schema: jsonSchemaOf(decisionSchema), required: true, mediaTypes: [formType] }),
-    },
+    body: formBody(decisionSchema),
     handle: async ({ caller, body: { decision, ...sent } }) =>
       redirectTo(await authorization.answer(new URLSearchParams(sent), caller, decision === 'allow')),
   })

@@ -1,16 +1,12 @@
 /** The device grant (RFC 8628; docs/contract/sign-in.md#devices): its start, and what the page for its users needs. */
 import * as z from 'zod'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
-import { formType, readForm } from '../../../shared/platform/http/content/form-body.ts'
-import type { HttpRequest } from '../../../shared/platform/http/request.ts'
-import { jsonSchemaOf } from '../../../shared/platform/openapi/json-schema.ts'
-import { checkValue } from '../../../shared/platform/problems/check-value.ts'
 import { component, defineCredentialEndpoint, seconds, time } from '../../../shared/server/endpoints/endpoint.ts'
 import { devicePath } from '../../../shared/server/pages/page-paths.ts'
 import { noCache } from '../endpoints/tokens.ts'
 import { browserOf } from '../request-parts/own-credential.ts'
 import type { AuthServices } from '../services/auth-services.ts'
-import { askedMembers, askingClient, redirectTo } from './authorize.ts'
+import { askedMembers, askingClient, formBody, redirectTo } from './authorize.ts'
 import { client, oauthBody, oauthDefaults, text } from './oauth-endpoint.ts'
 import { authenticateApplicationAt, readClientCredentials } from './read-client-credentials.ts'
 
@@ -104,10 +100,7 @@ const decideDevice = ({ deviceGrant, findCredentials, origin }: AuthServices) =>
     description: 'The form of the page on which users enter codes.',
     tag: 'clients',
     caller: browserOf(findCredentials, true),
-    body: {
-      read: async (request: HttpRequest) => checkValue(decisionSchema, Object.fromEntries(await readForm(request))),
-      describe: () => ({ schema: jsonSchemaOf(decisionSchema), required: true, mediaTypes: [formType] }),
-    },
+    body: formBody(decisionSchema),
     status: 303,
     success: { description: 'The browser goes on to a page that says what was decided.', headers: ['Location'] },
     problems: ['unauthenticated', 'invalid-user-code', 'missing-right', 'too-many-attempts'],

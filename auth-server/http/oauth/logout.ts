@@ -1,10 +1,7 @@
 /** /oauth/logout (OpenID Connect RP-Initiated Logout 1.0): an application asks that its user signs out. */
 import * as z from 'zod'
-import { formType, readForm } from '../../../shared/platform/http/content/form-body.ts'
 import type { HttpRequest } from '../../../shared/platform/http/request.ts'
 import { clearSiteData } from '../../../shared/platform/http/response.ts'
-import { jsonSchemaOf } from '../../../shared/platform/openapi/json-schema.ts'
-import { checkValue } from '../../../shared/platform/problems/check-value.ts'
 import { originOf } from '../../../shared/protocol/authentication/application.ts'
 import type { Caller } from '../../../shared/protocol/authentication/authenticate.ts'
 import { component, defineCredentialEndpoint } from '../../../shared/server/endpoints/endpoint.ts'
@@ -13,7 +10,7 @@ import { isAgreed, type SignOutRequest } from '../../authorization/sign-out.ts'
 import { targetOf } from '../../clients/redirect-uri.ts'
 import { browserOf } from '../request-parts/own-credential.ts'
 import type { AuthServices } from '../services/auth-services.ts'
-import { nobody, parametersOfForm, redirectTo } from './authorize.ts'
+import { formBody, nobody, parametersOfForm, redirectTo } from './authorize.ts'
 import { text } from './oauth-endpoint.ts'
 
 const common = {
@@ -110,10 +107,7 @@ const confirmSignOut = (services: AuthServices) =>
     summary: 'Sign out, as an application has asked',
     description: 'The form of the page that asks the user.',
     caller: browserOf(services.findCredentials, true),
-    body: {
-      read: async (request: HttpRequest) => checkValue(decisionSchema, Object.fromEntries(await readForm(request))),
-      describe: () => ({ schema: jsonSchemaOf(decisionSchema), required: true, mediaTypes: [formType] }),
-    },
+    body: formBody(decisionSchema),
     handle: async ({ request, caller, body }) => {
       const asked = await services.signOuts.read(new URLSearchParams(body))
       return signOut(request, { caller, asked }, services)

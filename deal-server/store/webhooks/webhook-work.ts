@@ -13,7 +13,7 @@ import type {
   LoadedWebhook,
   PauseReason,
   Progress,
-  WebhookHead,
+  WebhookHeads,
   WebhookWork,
 } from '../../webhooks/ports.ts'
 import { a, b, e, w } from '../aliases.ts'
@@ -191,12 +191,6 @@ interface LoadedRow {
 
 type BlockedRow = JsonRow<typeof webhookBlocked>
 
-interface HeadsRow {
-  readonly active: readonly WebhookHead[]
-  readonly paused: number
-  readonly isReportMissing: boolean
-}
-
 type IdRow = { readonly id: string }
 
 /** The work for the webhooks of a database. */
@@ -205,7 +199,7 @@ export function createWebhookWork(database: Database): WebhookWork {
     (await database.write<IdRow>(...statement)).map(({ id }) => id)
   return {
     heads: async () => {
-      const [row] = await database.query<HeadsRow>(headsStatement)
+      const [row] = await database.query<WebhookHeads>(headsStatement)
       if (!row) throw new TypeError('a look at the webhooks returned no row')
       return row
     },

@@ -10,8 +10,7 @@ import {
   anyText,
   anyValue,
   calendarDate,
-  commentText,
-  documentNumberText,
+  completionMembers,
   nameText,
   reasonCode,
   reasonText,
@@ -43,16 +42,7 @@ export const attributesSchema = z
     holdReasonCode: reasonCode.nullable().optional(),
     cancelReason: reason,
     cancelPenalty: penalty,
-    completion: z
-      .strictObject({
-        completedOn: calendarDate.optional(),
-        finalPrice: amount.optional(),
-        documentNumber: documentNumberText.nullable().optional(),
-        comment: commentText.nullable().optional(),
-        openTasks: z.enum(['refuse', 'drop']).optional(),
-      })
-      .nullable()
-      .optional(),
+    completion: z.strictObject(completionMembers).nullable().optional(),
     reopenReason: reason,
     version: z.number().int().optional(),
     id: anyText.optional(),

@@ -13,7 +13,7 @@ export interface GatherOptions<Item, Result> {
    * True for an error that one item caused. The items are then run one by one, so that each gets its own result or
    * error.
    */
-  isItemError(error: unknown): boolean
+  isItemError?(error: unknown): boolean
   /** Two items with the same key never share a batch. */
   key?(item: Item): string
   /**
@@ -21,7 +21,7 @@ export interface GatherOptions<Item, Result> {
    * another one, with all its items.
    */
   lock?(item: Item): number
-  readonly maxItems: number
+  readonly maxItems?: number
   readonly maxInFlight: number
 }
 
@@ -75,7 +75,7 @@ export function gather<Item, Result>(options: GatherOptions<Item, Result>): (ite
 function takeBatch<Item, Result>(
   waiting: Waiting<Item, Result>[],
   locks: ReadonlySet<number>,
-  { key, lock, maxItems }: GatherOptions<Item, Result>,
+  { key, lock, maxItems = Number.POSITIVE_INFINITY }: GatherOptions<Item, Result>,
 ): [Waiting<Item, Result>[], Waiting<Item, Result>[]] {
   if (!key && !lock) return [waiting.slice(0, maxItems), waiting.slice(maxItems)]
   const keys = new Set<string>()
@@ -102,7 +102,7 @@ async function settle<Item, Result>(
       resolve(results[index] as Result)
     })
   } catch (error) {
-    if (batch.length > 1 && options.isItemError(error))
+    if (batch.length > 1 && options.isItemError?.(error))
       await Promise.all(batch.map((entry) => settle([entry], options)))
     else for (const { reject } of batch) reject(error)
   }

@@ -1,26 +1,12 @@
 import type { Cache } from '../cache/cache.ts'
 import { createMemoryCache } from '../cache/memory-cache.ts'
-import type { Forgery } from '../cache/report-forgeries.ts'
 import { createUnsharedCache } from '../cache/unshared-cache.ts'
-import type { Clock } from '../clock.ts'
-import { openRedisCache } from './redis-cache.ts'
+import { openRedisCache, type RedisCacheOptions } from './redis-cache.ts'
 import { noRedis } from './redis-url.ts'
 
-interface OpenCacheOptions {
+interface OpenCacheOptions extends RedisCacheOptions {
   /** `REDIS_URL`; undefined for the cache of a process that is the only one; `none` for processes without a cache. */
   readonly redisUrl: string | undefined
-  readonly clock: Clock
-  /**
-   * All accepted values of SERVICE_SECRET. Data in Redis that was not written under one of them is ignored
-   * (`cache-seals.ts`).
-   */
-  readonly secrets: readonly string[]
-  /** Called with the errors that listeners of channels throw. */
-  readonly onListenerError?: (error: unknown) => void
-  /** Called for data in Redis that is not ours and is ignored. */
-  readonly onForgery?: (forgery: Forgery) => void
-  /** Called with a sentence for the operator, when Redis cannot be used as `redisUrl` names it. */
-  readonly onAdvice?: (sentence: string) => void
 }
 
 /**

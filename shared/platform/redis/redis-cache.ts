@@ -77,14 +77,12 @@ class RedisCache implements Cache {
   /** Uses of numbers are gathered: a script for each of them would cost Redis more than the uses. */
   readonly #useOneNumber = gather<UseOfKey, number>({
     run: (uses) => this.#useNumbers(uses),
-    isItemError: () => false,
     maxItems: 64,
     maxInFlight: 2,
   })
   /** So are reads: each would ask Redis for the run that it is in. */
   readonly #getOne = gather<string, StoredVersion | undefined>({
     run: (keys) => this.#ask((redis) => redis.keyholdGetVersioned(keys.length, ...keys)),
-    isItemError: () => false,
     maxItems: 64,
     maxInFlight: 4,
   })
