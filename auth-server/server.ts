@@ -43,7 +43,7 @@ export type AuthServer = ReturnType<typeof createAuthServer>
 export function createAuthServer(config: AuthConfig, given: AuthResources) {
   const { tracing } = given
   const resources = { ...given, database: tracing?.database(given.database) ?? given.database }
-  const { clock, ids, log, metrics } = resources
+  const { metrics } = resources
   const parts = createParts(config, resources)
   const { publisher, audit, users, apiKeys, digestSecrets, hashing, ownPrincipals } = parts
   const housekeeping = createAuthHousekeeping(resources)
@@ -53,6 +53,7 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
   const keyOperations = createKeyOperationRecording({ ...resources, audit })
   const authentication = createCallerAuthentication(config, parts)
   const { app, endpoints } = createAuthApp(config, {
+    ...resources,
     pipeline: { ...authentication, audit },
     services: servicesOf(config, { ...parts, ...authentication }),
     decisions: { serviceOf: createServiceOf(parts), inCatalogue: parts.inCatalogue },
@@ -62,12 +63,7 @@ export function createAuthServer(config: AuthConfig, given: AuthResources) {
     ],
     internalRoutes: internalRoutesOf(config, parts),
     cors: createCors(trustedOrigins(config), corsFields, isForScripts),
-    console: resources.console,
-    clock,
-    ids,
-    log,
     observe: observeAll(parts),
-    trace: tracing?.traceRequest,
   })
   let unfollow: (() => void) | undefined
   const start = () => {

@@ -3,7 +3,6 @@
  * deal servers. It does not know the schemes of authentication or the stores.
  */
 
-import type { Clock } from '../../shared/platform/clock.ts'
 import type { Cors } from '../../shared/platform/http/cors.ts'
 import { noStore } from '../../shared/platform/http/response.ts'
 import {
@@ -13,8 +12,7 @@ import {
   type Route,
 } from '../../shared/platform/http/server/routes.ts'
 import type { TransportSettings } from '../../shared/platform/http/transport.ts'
-import type { IdSource } from '../../shared/platform/ids.ts'
-import type { Log } from '../../shared/platform/log/log.ts'
+import type { Systems } from '../../shared/platform/systems/systems.ts'
 import { authenticationOptions } from '../../shared/protocol/authentication/app-options.ts'
 import { requireRights } from '../../shared/protocol/authentication/authenticate.ts'
 import type { SchemeName } from '../../shared/protocol/authentication/scheme.ts'
@@ -44,7 +42,7 @@ export interface AuthAppSettings {
 }
 
 /** Other parts that the application uses. */
-export interface AuthAppPorts {
+export interface AuthAppPorts extends Systems {
   readonly console: Console<AuthConsoleServer>
   readonly pipeline: Pick<EndpointPipelinePorts, 'authenticate' | 'refuseCrossSite' | 'audit'>
   readonly services: AuthServices
@@ -54,17 +52,12 @@ export interface AuthAppPorts {
   /** Routes for deal servers. The OpenAPI document does not contain them. */
   readonly internalRoutes: readonly Route[]
   readonly cors: Cors
-  readonly clock: Clock
-  readonly ids: IdSource
-  readonly log: Log
   readonly observe: NonNullable<AppOptions['observe']>
-  /** Makes requests spans of traces; without it, there are no spans. */
-  readonly trace?: AppOptions['trace']
 }
 
 /** Creates the application, which does not listen, and its endpoints. */
 export function createAuthApp(settings: AuthAppSettings, ports: AuthAppPorts) {
-  const { clock, ids, log, cors, observe, trace, openRoutes, internalRoutes } = ports
+  const { clock, ids, log, cors, observe, tracing, openRoutes, internalRoutes } = ports
   const { schemes, publicOrigin: origin, transport } = settings
   // Caches must not store responses: many carry a credential (RFC 6749 §5.1).
   const run = createEndpointPipeline({ ...ports.pipeline, requireRights, headers: noStore })
@@ -94,7 +87,7 @@ export function createAuthApp(settings: AuthAppSettings, ports: AuthAppPorts) {
     clock,
     ids,
     observe,
-    trace,
+    trace: tracing?.traceRequest,
   })
   return { app, endpoints }
 }
