@@ -45,6 +45,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000, interval: 20 } },
     maxWorkers: 3,
+    // Compiled modules stay in node_modules: the second half of test:all, and the next run after an edit, find them there.
+    experimental: { fsModuleCache: true },
     sequence: { sequencer: LongFirst },
     projects: [
       // These replace modules and timers, so each file gets modules of its own.
