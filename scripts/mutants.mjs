@@ -48,14 +48,21 @@ const mutants = Array.from(
   (_, n) => places[n % places.length][Math.floor(n / places.length)],
 )
 
-/** The first test that fails: of those of the folder, then of those of its names, then of all of `npm test`. */
+/** Runs tests until one fails. Answers what failed; undefined when nothing did. */
+function failureOf(filters) {
+  const parameters = ['vitest', 'run', '--bail=1', '--reporter=dot', '--passWithNoTests', ...filters]
+  const { status, stdout, stderr } = spawnSync('npx', parameters, { encoding: 'utf8', maxBuffer: 1e9 })
+  if (status === 0) return undefined
+  return /FAIL .*/.exec(stripVTControlCharacters(stdout + stderr))?.[0] ?? `exit code ${status}`
+}
+
+/** The first failure: of the tests of the folder, then of those of its names, then of all of `npm test`. */
 function noticedBy(file) {
   const folder = `test/${dirname(file).replace('verify/src', 'verify')}`
   const names = [basename(file).replace(/\.tsx?$/, ''), basename(dirname(file))]
-  for (const filter of [existsSync(folder) ? [folder] : names, names, []]) {
-    const parameters = ['vitest', 'run', '--bail=1', '--reporter=dot', '--passWithNoTests', ...filter]
-    const { status, stdout, stderr } = spawnSync('npx', parameters, { encoding: 'utf8', maxBuffer: 1e9 })
-    if (status !== 0) return /FAIL .*/.exec(stripVTControlCharacters(stdout + stderr))?.[0] ?? `exit code ${status}`
+  for (const filters of [existsSync(folder) ? [folder] : names, names, []]) {
+    const failure = failureOf(filters)
+    if (failure) return failure
   }
 }
 
@@ -68,6 +75,8 @@ for (const [n, mutant] of mutants.entries()) {
   const started = Date.now()
   const noticed = noticedBy(file)
   writeFileSync(file, text)
+  const failed = noticed && failureOf(/test\/\S+\.test\.ts/.exec(noticed) ?? [])
+  if (failed) throw new Error(`Without the mutant it fails too: ${failed}`)
   const seconds = Math.round((Date.now() - started) / 1000)
   console.log(`${n} ${noticed ?? 'SURVIVED'} ${seconds} s, ${kind}: ${file}:${at + 1} ${line.trim()}`)
   if (!noticed) survivors.push(mutant)
