@@ -3,8 +3,8 @@
 // Usage: node scripts/mutants.mjs <number> [<first>]. The same number gives the same mutants.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 
 const seed = 'keyhold'
@@ -20,11 +20,12 @@ const kinds = {
   'condition turned': [/\bif \((?!!)([\w.?]+)\)/, 'if (!$1)'],
 }
 
-const sources = execFileSync('git', ['ls-files', 'auth-server', 'deal-server', 'shared', 'verify/src'], {
-  encoding: 'utf8',
-})
-  .split('\n')
-  .filter((file) => /\.tsx?$/.test(file) && !/\/(?:cli|generated)\//.test(file))
+const filesOf = (...folders) =>
+  execFileSync('git', ['ls-files', ...folders], { encoding: 'utf8' }).match(/.+\.tsx?$/gm) ?? []
+
+const sources = filesOf('auth-server', 'deal-server', 'shared', 'verify/src').filter(
+  (file) => !/\/(?:cli|generated)\//.test(file),
+)
 
 const order = (text) => createHash('sha256').update(seed).update(text).digest('hex')
 
@@ -43,24 +44,38 @@ function placesOf(kind) {
 }
 
 const places = Object.keys(kinds).map(placesOf)
-const mutants = Array.from(
-  { length: Number(count) },
-  (_, n) => places[n % places.length][Math.floor(n / places.length)],
-)
+const placeOf = (n) => places[n % places.length][Math.floor(n / places.length)]
+const mutants = Array.from({ length: Number(count) }, (_, n) => placeOf(n))
 
 /** Runs tests until one fails. Answers what failed; undefined when nothing did. */
 function failureOf(filters) {
-  const parameters = ['vitest', 'run', '--bail=1', '--reporter=dot', '--passWithNoTests', ...filters]
+  const parameters = ['vitest', 'run', '--bail=1', '--reporter=dot', ...filters]
   const { status, stdout, stderr } = spawnSync('npx', parameters, { encoding: 'utf8', maxBuffer: 1e9 })
   if (status === 0) return undefined
   return /FAIL .*/.exec(stripVTControlCharacters(stdout + stderr))?.[0] ?? `exit code ${status}`
 }
 
-/** The first failure: of the tests of the folder, then of those of its names, then of all of `npm test`. */
+/** Which files import a file. */
+const importers = new Map()
+for (const file of filesOf()) {
+  for (const [, imported] of readFileSync(file, 'utf8').matchAll(/(?:from|import)\(? ?'(\.[^']+\.tsx?)'/g)) {
+    const path = join(dirname(file), imported)
+    importers.set(path, [...(importers.get(path) ?? []), file])
+  }
+}
+
+/** The tests of `npm test` that load a file, the ones with the fewest imports between first. */
+function testsOf(file) {
+  const found = new Set([file])
+  for (const one of found) for (const importer of importers.get(one) ?? []) found.add(importer)
+  return [...found].filter((one) => one.endsWith('.test.ts') && !one.startsWith('test/long/'))
+}
+
+/** The first failure: of the nearest tests, of more of them, then of all of `npm test`. */
 function noticedBy(file) {
-  const folder = `test/${dirname(file).replace('verify/src', 'verify')}`
-  const names = [basename(file).replace(/\.tsx?$/, ''), basename(dirname(file))]
-  for (const filters of [existsSync(folder) ? [folder] : names, names, []]) {
+  const tests = testsOf(file)
+  const stages = [tests.slice(0, 8), tests.slice(8, 40)].filter(({ length }) => length > 0)
+  for (const filters of [...stages, []]) {
     const failure = failureOf(filters)
     if (failure) return failure
   }
