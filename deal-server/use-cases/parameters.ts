@@ -97,7 +97,7 @@ export const resultText = text({ min: 0, max: 1000, multiline: true }, 'result, 
 const commentText = text({ min: 0, max: 1000, multiline: true }, 'comment, up to 1000 characters')
 
 /** The number of a document: up to 64 characters. */
-const documentNumberText = text({ min: 0, max: 64, multiline: false }, 'document number, up to 64 characters')
+export const documentNumberText = text({ min: 0, max: 64, multiline: false }, 'document number, up to 64 characters')
 
 /** A machine-readable reason: 1–40 characters. */
 export const reasonCode = z.string().regex(/^[a-z0-9-]{1,40}$/, 'Expected 1 to 40 of a-z, 0-9 and -.')
