@@ -45,6 +45,18 @@ const wordPattern = (word: string): string =>
     .map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
     .join('.*')
 
+/**
+ * Where the page says that the feed is in time, the server is asked when it is: on a busy machine, servers that start
+ * beside it hold the feed up.
+ */
+const whenInTime = ({ script, printed }: Block): string =>
+  printed?.includes('principal-feed ok')
+    ? script.replace(
+        /^ready \$(AUTH|DEAL)$/gm,
+        (line, name) => `await ${name === 'AUTH' ? 'auth' : 'deal-1'} '*unavailable*'\n${line}`,
+      )
+    : script
+
 const border = '-- next block --\n'
 
 describe.skipIf(missingForOperators)(
@@ -55,9 +67,7 @@ describe.skipIf(missingForOperators)(
 
     beforeAll(async () => {
       shell = await openOperatorShell()
-      printed = (await shell.run(blocks.map(({ script }) => script).join(`printf -- '${border.trim()}\\n'\n`))).split(
-        border,
-      )
+      printed = (await shell.run(blocks.map(whenInTime).join(`printf -- '${border.trim()}\\n'\n`))).split(border)
     }, 600_000)
     afterAll(() => shell?.close())
 

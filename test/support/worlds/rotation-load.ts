@@ -29,6 +29,8 @@ export interface LoadOptions {
   readonly clientsPerScheme: number
   /** How long a token lives, in milliseconds; a client gets the next one after half of that. */
   readonly tokenTtlMs: number
+  /** How long the servers were held up at most, in milliseconds. */
+  heldUpMs(): number
   /** Told of every call. */
   note(call: Call): void
 }
@@ -43,6 +45,9 @@ export interface Load {
 type Credential = (request: PlainRequest) => Promise<CredentialledRequest>
 
 const username = 'alice'
+
+/** Servers that were held up for so long may have refused what they could not do in time; milliseconds. */
+export const heldUpForLongMs = 250
 
 /**
  * How long a Digest nonce is used, in milliseconds: it lives for five minutes. API keys and sessions outlive the load;
@@ -77,7 +82,12 @@ interface Worker extends LoadOptions {
 
 async function work(scheme: SchemeClient, worker: Worker): Promise<void> {
   const { stack, auths, state } = worker
-  const renew = renewals(scheme, worker)
+  const renewOnce = renewals(scheme, worker)
+  const renew = () =>
+    renewOnce().catch((error: unknown) => {
+      if (worker.heldUpMs() < heldUpForLongMs) throw error
+      return renewOnce()
+    })
   let held = await renew()
   // Not all at once, ever.
   let renewAt = performance.now() + held.lifeMs * (0.2 + (0.8 * worker.index) / worker.clientsPerScheme)
