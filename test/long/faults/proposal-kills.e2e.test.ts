@@ -73,20 +73,20 @@ const describeKills = (openBackend: OpenBackend): void => {
 
   it(`${kills} times`, { timeout: 3_600_000 }, async () => {
     const decided = []
+    let child = await start()
     for (let round = 0; round < kills; round += 1) {
       const deals = Array.from({ length: atOnce }, () => randomUUID())
       for (const id of deals)
         expect(
           (await stack.deal.send('/rest/v1/deals', { token: alice, json: { id, name: 'deal', price: 1 } })).status,
         ).toBe(201)
-      let child = await start()
       const work = Promise.all(deals.map(decideOne))
       await pause(Math.random() * 150)
       await child.end('SIGKILL')
       child = await start()
       decided.push(...(await work))
-      await child.end('SIGKILL')
     }
+    await child.end('SIGKILL')
     for (const { dealId, state, again } of decided) {
       const found = await stack.database.query<{ type: string }>(
         'select type from deals.events where deal_id = $1 order by sequence',

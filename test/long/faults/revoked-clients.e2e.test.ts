@@ -13,7 +13,7 @@ import { describePostgresAndRedis } from '../../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack, type TestServer } from '../../support/worlds/stack.ts'
 import { Promised } from '../../support/worlds/within-a-second.ts'
 
-const rounds = campaign({ short: 20, long: 200 })
+const rounds = campaign({ short: 9, long: 200 })
 /** Connections of the load, at each server. */
 const connections = 4
 const owner = `Basic ${Buffer.from(`alice:${passwordOf('alice')}`).toString('base64')}`
@@ -90,7 +90,7 @@ describePostgresAndRedis('a revoked API key at two auth servers under load', (op
   type Trouble = 'none' | 'the first is killed' | 'the first is frozen' | 'the other is frozen'
   const troubles: readonly Trouble[] = ['the first is killed', 'the first is frozen', 'the other is frozen']
   const troubleIn = (round: number): Trouble =>
-    round % 10 === 9 ? (troubles[Math.floor(round / 10) % troubles.length] ?? 'none') : 'none'
+    round % 3 === 2 ? (troubles[Math.floor(round / 3) % troubles.length] ?? 'none') : 'none'
 
   const freeze = async ({ child: { pid } }: AuthProcess, until: () => Promise<unknown>) => {
     process.kill(pid, 'SIGSTOP')

@@ -70,9 +70,10 @@ describeInBrowser('the documentation pages', () => {
     expect([...observed.origins]).toEqual([stack.auth.url])
   })
 
-  it.each(['/docs/', '/rest/docs'])('let a deal server be called from %s', async (path) => {
+  it('let a deal server be called', async () => {
     const { access } = await stack.logIn('alice')
-    await openDocs(stack.deal.url + path)
+    await openDocs(`${stack.deal.url}/docs/`)
+    expect(await observed.page.locator('#elsewhere').isVisible()).toBe(false)
     await authorize(access)
     expect(await execute(['resource', '/rest/v1/deals'])).toBe('200')
     expect(observed.complaints).toEqual([])
@@ -81,9 +82,7 @@ describeInBrowser('the documentation pages', () => {
 
   it('say where calls go when they were opened under another name of the server', async () => {
     const { page } = observed
-    await openDocs(`${stack.deal.url}/docs`)
-    expect(await page.locator('#elsewhere').isVisible()).toBe(false)
-    await openDocs(`${stack.deal.url.replace('127.0.0.1', 'localhost')}/docs`)
+    await page.goto(`${stack.deal.url.replace('127.0.0.1', 'localhost')}/docs`)
     await page.getByRole('link', { name: 'open this page there' }).click()
     await page.waitForURL(`${stack.deal.url}/docs`)
   })
@@ -123,8 +122,10 @@ describeInBrowser('the documentation pages', () => {
       const exchanges = () => sent.filter((one) => one.url().includes('/oauth/token'))
       expect(exchanges()).toHaveLength(1)
       const answered = sent.map((one) => one.url()).find((url) => url.startsWith(`${docs}?code=`)) ?? ''
-      for (const url of [answered, `${docs}?state=undefined&code=x`, `${docs}?state=null&code=x`]) {
-        await openDocs(url)
+      // Both servers have the same script.
+      const unasked = name === 'auth' ? [`${docs}?state=undefined&code=x`, `${docs}?state=null&code=x`] : []
+      for (const url of [answered, ...unasked]) {
+        await page.goto(url, { waitUntil: 'commit' })
         await page.getByText('did not ask for what came').waitFor()
         expect(page.url()).toBe(docs)
       }
