@@ -5,7 +5,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dealSortKeys } from '../../deal-server/queries/ports.ts'
-import { campaign } from '../support/campaign.ts'
 import { type Item, itemsOf, walk } from '../support/clients/walk.ts'
 import { describeBackends } from '../support/stores/backends.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
@@ -16,7 +15,8 @@ let token: string
 let deals: Item[]
 
 const origin = 'http://deals.test'
-const count = campaign({ short: 300, long: 1000 })
+/** The embedded database is slower, and orders like PostgreSQL: fewer deals show that. */
+let count = 1000
 const list = '/rest/v1/deals'
 const names = ['beta', 'Alpha', 'alpha', 'Zulu', 'Ärger', 'ﬀ', '😀', 'a_b', 'a%b', 'a\\b', 'a b']
 const orders = dealSortKeys.flatMap((key) => [key, `-${key}`])
@@ -106,6 +106,7 @@ describeBackends('walks over the deals', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { inProcess: true, dealServers: 2, logLevel: 'silent' })
     token = (await stack.logIn('alice')).access
+    count = stack.redis === undefined ? 300 : 1000
     await makeDeals()
     deals = (await walkFrom(`${list}?limit=200`)).items as Item[]
   }, 240_000)

@@ -16,7 +16,7 @@ import { describePostgresAndRedis } from '../../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
 import { hasProgram, read } from './tools.ts'
 
-const callers = campaign({ short: 4, long: 8 })
+const callers = 8
 const deals = campaign({ short: 2, long: 4 })
 /** One auth server and all deal servers, or all servers. */
 const restarted = campaign({ short: 1, long: 2 })

@@ -9,7 +9,7 @@ import { eventually } from '../../support/eventually.ts'
 import { startAuthProcess } from '../../support/processes/auth-process.ts'
 import { type ChildServer, startScript } from '../../support/processes/child-server.ts'
 import { freePort } from '../../support/processes/free-port.ts'
-import { describeOnce, describePostgresAndRedis } from '../../support/stores/backends.ts'
+import { describeBackends, describePostgresAndRedis } from '../../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack, type TestServer, testServer } from '../../support/worlds/stack.ts'
 import { withinASecond } from '../../support/worlds/within-a-second.ts'
 
@@ -40,7 +40,7 @@ async function giveRoles(username: string, roles: readonly string[]): Promise<vo
 
 const read = (token: string) => invoices.send('/invoices', { token })
 
-describeOnce('examples/invoices', (openBackend) => {
+describeBackends('examples/invoices', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { hashing: 'costly' })
     await start(stack.auth.url)
