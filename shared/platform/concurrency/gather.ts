@@ -11,7 +11,7 @@ export interface GatherOptions<Item, Result> {
   run(items: readonly Item[]): Promise<readonly Result[]>
   /**
    * True for an error that one item caused. The items are then run one by one, so that each gets its own result or
-   * error.
+   * error. Left out: every error is that of all items.
    */
   isItemError?(error: unknown): boolean
   /** Two items with the same key never share a batch. */
@@ -21,6 +21,7 @@ export interface GatherOptions<Item, Result> {
    * another one, with all its items.
    */
   lock?(item: Item): number
+  /** Without a bound when left out. */
   readonly maxItems?: number
   readonly maxInFlight: number
 }
