@@ -180,5 +180,5 @@ describeInBrowser('a person', () => {
     } finally {
       await world.close()
     }
-  }, 120_000)
+  })
 })

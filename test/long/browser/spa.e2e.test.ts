@@ -47,5 +47,5 @@ describeInBrowser('examples/spa', () => {
       await example.end('SIGTERM')
       await stack.close()
     }
-  }, 120_000)
+  })
 })

@@ -126,7 +126,7 @@ describeCitus('deals while nodes change', (openBackend, cluster) => {
     database = backend.openDatabase()
     store = createDealRepository(database)
     name = new URL(backend.environment.DEAL_DATABASE_URL ?? '').pathname.slice(1)
-  }, 60_000)
+  })
   afterEach(async () => {
     await database.close()
     await backend.close()
@@ -173,7 +173,7 @@ describeCitus('deals while nodes change', (openBackend, cluster) => {
     await load.commits(50)
     await expectNothingLost(load, reader)
     expect(load.errors).toEqual([])
-  }, 180_000)
+  })
 
   it('go on when the standby of a worker that was killed is promoted: none that was acknowledged is lost', async () => {
     const worker = cluster().workers[1]
@@ -197,7 +197,7 @@ describeCitus('deals while nodes change', (openBackend, cluster) => {
     expect(load.errors.length).toBe(before)
     expect([...load.errors, ...reader.errors].filter((error) => !(error instanceof Unavailable))).toEqual([])
     await expectNothingLost(load, reader)
-  }, 180_000)
+  })
 
   it('are those of a restore point in copies of all nodes that end there, and go on', async () => {
     const { coordinator, workers, copyUpTo } = cluster()
@@ -248,7 +248,7 @@ describeCitus('deals while nodes change', (openBackend, cluster) => {
     const positions = events.map(({ position }) => position)
     expect(positions).toEqual([...new Set(positions)].sort((one, other) => one - other))
     await again.close()
-  }, 180_000)
+  })
 
   it('have no event at the position of one that a restored worker lacks', async () => {
     const create = async () => {

@@ -149,7 +149,7 @@ describe.skipIf(binaries === undefined)('cursors of events and lists', () => {
       return open(server)
     }
     await goOnIn(copy)
-  }, 30_000)
+  })
 
   it('go on at a promoted standby that lacks the last events', async () => {
     const standby = await source.makeStandby()

@@ -47,7 +47,7 @@ describe.skipIf(!binaries || !redisServerInstalled)('a deal server in another re
     far = testServer(port, 'http')
     await answering(`${far.url}/readyz`, child)
     access = (await stack.logIn('alice')).access
-  }, 120_000)
+  })
   afterAll(async () => {
     await child?.end('SIGKILL')
     for (const relay of relays) await relay.close()

@@ -37,7 +37,7 @@ describe.skipIf(!possible)('PgBouncer between the servers and PostgreSQL', () =>
     const openBackend = async () => ({ ...(await openEmbedded()), openDatabase: () => openPostgres(url) })
     stack = await openStack(openBackend, { dealServers: 2 })
     token = (await stack.logIn('alice')).access
-  }, 60_000)
+  })
   afterAll(async () => {
     await stack?.close()
     await Promise.all(opened.map((database) => database.close()))
@@ -60,7 +60,7 @@ describe.skipIf(!possible)('PgBouncer between the servers and PostgreSQL', () =>
       expect(status).toBe(200)
     })
     expect(await child.end('SIGTERM')).toBe(0)
-  }, 60_000)
+  })
 
   it('gives each of many callers at two deal servers its own answer, once', async () => {
     const one = async (index: number) => {
@@ -77,7 +77,7 @@ describe.skipIf(!possible)('PgBouncer between the servers and PostgreSQL', () =>
       expect(read.body).toMatchObject({ id, name: `pooled ${index}`, price: index, held: true })
     }
     await Promise.all(Array.from({ length: callers }, (_, index) => one(index)))
-  }, 120_000)
+  })
 
   it('keeps time limits off the sessions of others, and transactions together', async () => {
     const [one, other] = [open(bouncer.pooled(postgres.url)), open(bouncer.pooled(postgres.url))]
@@ -156,7 +156,7 @@ describe.skipIf(!possible)('PgBouncer between the servers and PostgreSQL', () =>
       await standby.remove()
       await primary.remove()
     }
-  }, 60_000)
+  })
 
   describe('that is set otherwise', () => {
     const others: PgBouncer[] = []

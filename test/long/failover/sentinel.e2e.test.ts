@@ -35,7 +35,7 @@ describe.skipIf(!possible)('a master of Redis that three Sentinels watch', () =>
     })
     stack = await openStack(openBackend, { dealServers: 2 })
     await eventually(allAreWell)
-  }, 60_000)
+  })
   afterAll(async () => {
     await stack?.close()
     await watched?.dispose()

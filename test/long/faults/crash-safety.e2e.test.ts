@@ -76,6 +76,8 @@ const describeKills = (openBackend: OpenBackend): void => {
       () => 'no answer',
     )
     await proxy.triggered
+    // Still: it would answer 503 after a second without an answer of its own.
+    process.kill(child.pid, 'SIGSTOP')
     await expect.poll(async () => (await events()).length).toBe(1)
     expect(await child.end('SIGKILL')).toBeNull()
     expect(await lost).toBe('no answer')

@@ -38,7 +38,7 @@ describeOnce('downloads', (openBackend) => {
       }))
       expect((await sendLines(world.stack.deal, deals, { token })).status).toBe(200)
     }
-  }, 60_000)
+  })
   afterAll(() => world.close())
 
   it(`of one reader are four at once, however many of ${readers} are begun; others have theirs`, async () => {
@@ -57,7 +57,7 @@ describeOnce('downloads', (openBackend) => {
       again.end()
       expect(again.status).toBe(200)
     })
-  }, 60_000)
+  })
 
   it('that are asked for their head alone are not counted', async () => {
     const { cookie } = await signIn(world.stack, 'alice')

@@ -78,5 +78,5 @@ describeEmbedded('the event loop, under the costliest requests without a good cr
   it('is not held by long texts in a request that a service describes', async () => {
     const by = { service: await makeService(stack), proof: 'basic' } as const
     expect(await slowAmong(longDescriptions(), ({ received }) => verifyAt(stack, by, received))).toEqual([])
-  }, 120_000)
+  })
 })

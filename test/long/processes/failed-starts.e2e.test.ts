@@ -75,5 +75,5 @@ describe('a start that cannot be', () => {
     expect(output).toMatch(/^ {2}AUTH_DATABASE_URL: expected .* disable, prefer, require, verify-ca, verify-full$/m)
     expect(output.split('\n').length).toBe(4)
     expect(code).toBe(2)
-  }, 60_000)
+  })
 })

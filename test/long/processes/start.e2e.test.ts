@@ -222,7 +222,7 @@ describe('npm start', () => {
       const url = signUrl(key, { method: 'GET', url: `${deal.url}/rest/v1/deals` }, { timestamp })
       expect((await send(url)).status).toBe(200)
     }
-  }, 120_000)
+  })
 
   // These two go on with the data of the test before, or make their own: to make data takes the longest.
   it('finishes what is under way at Ctrl-C, and ends with 0', async () => {
@@ -269,7 +269,7 @@ describe('npm start', () => {
     const output = await refused('cut-off', {})
     expect(output).toContain('demo.json is not the list that a start has written')
     expect(output).not.toContain('    at ')
-  }, 120_000)
+  })
 
   it.each(['AUTH_PORT', 'DEAL_PORT', 'METRICS_PORT'])(
     'names %s when it is taken, before anything else is done',

@@ -315,7 +315,7 @@ describePostgresAndRedis('servers with two workers each', (openBackend) => {
     await backend.redis?.start()
     // A busy machine opens them again now and then.
     await eventually(() => expect(said(again)).toBeGreaterThanOrEqual(ended + 2))
-  }, 60_000)
+  })
 
   it('replaces a worker that is killed under load, while the other one goes on', async () => {
     const load = askOnAndOn(deal, '/rest/v1/deals')
@@ -347,7 +347,7 @@ describePostgresAndRedis('servers with two workers each', (openBackend) => {
     expect(workersOf(deal)).toEqual(former)
     expect(deal.child.output()).toContain('SIGHUP: the workers read the certificate again')
     expect(deal.child.output()).not.toContain('Debugger listening')
-  }, 60_000)
+  })
 
   it('replaces all workers one after the other on SIGUSR2, and loses no request', async () => {
     const replace = async (server: Server, path: string) => {
@@ -362,7 +362,7 @@ describePostgresAndRedis('servers with two workers each', (openBackend) => {
       expect(workersOf(server)).toHaveLength(2)
     }
     await Promise.all([replace(auth, '/users'), replace(deal, '/rest/v1/deals')])
-  }, 60_000)
+  })
 
   it('answers every request that was on its way when it is told to end, and ends with 0', async () => {
     for (const [server, path] of [
@@ -375,7 +375,7 @@ describePostgresAndRedis('servers with two workers each', (openBackend) => {
       expect((await load.stop()).failures).toEqual([])
       expect(server.child.output()).not.toContain('did not close in order')
     }
-  }, 60_000)
+  })
 
   it.each([
     ['auth-server/main.ts', 'KEY_BITS'],

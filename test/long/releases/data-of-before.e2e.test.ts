@@ -87,7 +87,7 @@ function describeUpgrade(openBackend: OpenBackend, alone: boolean): void {
     head = [...servers.output().matchAll(/Current audit head ([\w:-]+)/g)].at(-1)?.[1] ?? ''
     await servers.start(startChild)
     for (const { receiver } of [going, blocked, paused]) receiver.answer = () => ({ status: 204 })
-  }, 180_000)
+  })
   afterAll(async () => {
     await servers.close()
     for (const made of [going, blocked, paused]) await made?.receiver.close()

@@ -66,5 +66,5 @@ describeEmbedded(`servers of ${releasedVersion} on a database of the present cod
     await readsDeal(again, ofFormer)
     expect(await again.child.end('SIGTERM')).toBe(0)
     expect(again.child.output()).not.toMatch(/"level":[56]0/)
-  }, 180_000)
+  })
 })

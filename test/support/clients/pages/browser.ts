@@ -61,7 +61,7 @@ const reportViolations = `document.addEventListener('securitypolicyviolation', (
 async function observe(context: BrowserContext): Promise<ObservedPage> {
   await context.addInitScript(reportViolations)
   const page = await context.newPage()
-  page.setDefaultTimeout(40_000)
+  page.setDefaultTimeout(90_000)
   const complaints: string[] = []
   const origins = new Set<string>()
   page.on('console', (message) => {
