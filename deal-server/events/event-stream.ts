@@ -140,10 +140,10 @@ export class EventStream implements Follower {
     this.#change.raise()
   }
 
-  /** Ends the stream for a refusal or an outage. @throws every other error */
+  /** Ends the stream for a refusal. @throws every other error */
   #endFor(error: unknown): void {
-    if (!(error instanceof ProblemError || error instanceof Unavailable)) throw error
-    this.#end(error instanceof ProblemError ? error.code : error.message)
+    if (!(error instanceof ProblemError)) throw error
+    this.#end(error.code)
   }
 
   #fallBehind(): void {
@@ -210,8 +210,8 @@ export class EventStream implements Follower {
     this.#trail = trail
     while (!this.#hasEnded() && !this.#isOutdated) {
       await this.#body.drained()
-      const { deleted } = await this.#opened.mayRead()
-      const page = await this.#readPage({ hidesDeleted: deleted !== 'all' })
+      const sight = await this.#sightNow()
+      const page = sight && (await this.#readPage({ hidesDeleted: sight.deleted !== 'all' }))
       if (!page || this.#hasEnded()) continue
       const events = page.events.filter((event) => this.#mayMatter(event))
       await this.#send(events.map((event) => ({ event, text: encodeEvent(event, represent(event)) })))
@@ -221,6 +221,16 @@ export class EventStream implements Follower {
       if (this.#reader.join(this, page)) return
       await pause(shortPauseMs, this.#body.ended)
     }
+  }
+
+  /**
+   * What the caller may see now. Waits while nobody can tell, as after a failover that the auth servers have not noticed
+   * yet; undefined when the stream ends meanwhile. @throws ProblemError without the right
+   */
+  async #sightNow(): Promise<Sight | undefined> {
+    let sight: Sight | undefined
+    while (!sight && !this.#hasEnded()) sight = await this.#read(() => this.#opened.mayRead())
+    return sight
   }
 
   /** The next page; undefined when the log cannot be read now, or when the database was restarted. */
@@ -237,11 +247,12 @@ export class EventStream implements Follower {
     return undefined
   }
 
-  /** What a read of the log finds; undefined, after a pause, when the log cannot be read now. */
+  /** What a read finds; undefined, after a pause, when it cannot be done now. */
   async #read<Found>(read: () => Promise<Found>): Promise<Found | undefined> {
     try {
       return await read()
     } catch (err) {
+      if (err instanceof ProblemError) throw err
       if (!(err instanceof Unavailable)) this.#systems.log.warn({ err }, 'The events could not be read')
       await pause(retryMs, this.#body.ended)
       return undefined
@@ -267,14 +278,14 @@ export class EventStream implements Follower {
   /** Sends the events that the caller may see now. */
   async #send(events: readonly EncodedEvent[]): Promise<void> {
     if (events.length === 0) return
-    const sight = await this.#opened.mayRead()
-    const texts = events.flatMap((event) => this.#textsOf(event, sight))
+    const sight = await this.#sightNow()
+    const texts = sight ? events.flatMap((event) => this.#textsOf(event, sight)) : []
     const [first] = texts
     if (first && !this.#hasEnded()) this.#write(texts.length === 1 ? first : Buffer.concat(texts))
   }
 
   async #sendReset(place: Place): Promise<void> {
-    await this.#opened.mayRead()
+    await this.#sightNow()
     if (!this.#hasEnded()) this.#write(encodeReset(place))
   }
 
@@ -296,7 +307,7 @@ export class EventStream implements Follower {
     try {
       await this.#opened.mayRead()
     } catch (error) {
-      return this.#end(error instanceof ProblemError ? error.code : 'The right of the caller cannot be checked.')
+      if (!(error instanceof Unavailable)) return this.#end(error instanceof ProblemError ? error.code : String(error))
     }
     if (this.#hasEnded()) return
     const now = this.#systems.clock.monotonic()

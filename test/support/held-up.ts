@@ -1,11 +1,31 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
+/** How long this process, with the servers in it, was held up: by itself, or by a machine that is busy elsewhere. */
+
+const tickMs = 10
+const holdUps: { readonly until: number; readonly ms: number }[] = []
+let tickedAt = performance.now()
+
+const sinceTick = (): number => Math.max(0, performance.now() - tickedAt - tickMs)
+
+setInterval(() => {
+  const ms = sinceTick()
+  tickedAt = performance.now()
+  if (ms > tickMs) holdUps.push({ until: tickedAt, ms })
+}, tickMs).unref()
+
+/** The longest hold-up from now on, in milliseconds. A machine that is busy adds it to every time that a test measures. */
+export function watchHoldUps(): () => number {
+  const startedAt = performance.now()
+  return () => Math.max(sinceTick(), ...holdUps.filter(({ until }) => until > startedAt).map(({ ms }) => ms))
+}
 
 /**
- * From now on: how long this process, with the servers in it, was held up at most, in milliseconds. A machine that is
- * busy with something else adds this to every time that a test measures.
+ * News takes so many turns, at the most, in processes that share the machine: to see what changed, to tell, to ask, to
+ * answer.
  */
-export function watchHoldUps(): () => number {
-  const delay = monitorEventLoopDelay({ resolution: 10 })
-  delay.enable()
-  return () => delay.max / 1e6
+const turns = 4
+
+/** From now on: a promised time, and what the machine has added to it, in milliseconds. */
+export function allowHoldUps(): (ms: number) => number {
+  const heldUpMs = watchHoldUps()
+  return (ms) => ms + turns * heldUpMs()
 }

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LoggedEvent } from '../../../deal-server/events/event-log.ts'
 import { createEventStreams, type EventStreams } from '../../../deal-server/events/event-streams.ts'
 import { positionMark } from '../../../deal-server/events/position.ts'
-import { ProblemError } from '../../../shared/platform/problems/errors.ts'
+import { ProblemError, Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { campaign } from '../../support/campaign.ts'
 import { fakeSystems } from '../../support/fake-systems.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
@@ -34,6 +34,8 @@ class World {
   readonly log = new SimulatedLog()
   readonly followings: Following[] = []
   readonly streams: EventStreams
+  /** Nobody can tell what clients may read. */
+  isUnknown = false
   readonly #random: () => number
 
   constructor(random: () => number) {
@@ -50,12 +52,17 @@ class World {
     if (ms > 1) await sleep(ms - 1)
   }
 
+  mayRead = async (): Promise<void> => {
+    await this.delay()
+    if (this.isUnknown) throw new Unavailable('auth-server')
+  }
+
   async follow(fromBeginning: boolean): Promise<void> {
     const client = new SimulatedClient()
     // The look and nothing else happens at once, so that what was there at that moment is known.
     this.log.delay = async () => undefined
     this.followings.push({ client, ignored: fromBeginning ? 0 : this.log.committed.length, hasReconnected: false })
-    await client.open(this.streams, fromBeginning ? fromTheBeginning : fromNowOn, this.delay)
+    await client.open(this.streams, fromBeginning ? fromTheBeginning : fromNowOn, this.mayRead)
     this.log.delay = this.delay
   }
 
@@ -67,7 +74,7 @@ class World {
     following.hasReconnected = true
     await leave(client)
     client.read(true)
-    const opening = client.open(this.streams, { ...fromTheBeginning, after: last, mark }, this.delay).catch(codeOf)
+    const opening = client.open(this.streams, { ...fromTheBeginning, after: last, mark }, this.mayRead).catch(codeOf)
     await vi.advanceTimersByTimeAsync(20)
     const isKnown = this.log.knows(last, mark)
     expect(await opening).toBe(isKnown ? true : 'outdated-cursor')
@@ -126,6 +133,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.tuple(fc.constant('reconnect' as const), fc.nat()) },
   { weight: 2, arbitrary: fc.tuple(fc.constant('read' as const), fc.nat()) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('outage' as const), fc.nat(1)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('unknown' as const), fc.nat(1)) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('failover' as const), fc.nat(3)) },
 )
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
@@ -145,9 +153,10 @@ async function take(world: World, [name, n = 0]: Step): Promise<void> {
   else if (name === 'follow') await world.follow(n === 0)
   else if (name === 'failover') log.failOver(n)
   else if (name === 'outage') log.isAway = n === 0 && followings.length > 0 && !log.isAway
+  else if (name === 'unknown') world.isUnknown = n === 0
   else if (name === 'read') following?.client.read(n % 3 > 0)
   else if (name === 'leave') await world.leave(following)
-  else if (following && !log.isAway) await world.reconnect(following)
+  else if (following && !log.isAway && !world.isUnknown) await world.reconnect(following)
 }
 
 describe('streams over one reader', () => {
@@ -167,11 +176,12 @@ describe('streams over one reader', () => {
         const world = new World(() => (randoms[drawn++ % randoms.length] ?? 0) / 100)
         await world.follow(true)
         for (const one of steps) {
-          if (one[0] === 'follow' && world.log.isAway) continue
+          if (one[0] === 'follow' && (world.log.isAway || world.isUnknown)) continue
           await take(world, one)
           for (const { client } of world.followings) expect(client.waitingBytes()).toBeLessThan(mostBytes)
         }
         world.log.isAway = false
+        world.isUnknown = false
         await world.settle()
         world.expectEverythingOnce()
         for (const { client } of world.followings) await leave(client)

@@ -12,6 +12,7 @@ import { campaign } from '../../support/campaign.ts'
 import { type Sent, send } from '../../support/clients/http-client.ts'
 import { makeService, type ServiceCredential } from '../../support/clients/service-client.ts'
 import { eventually } from '../../support/eventually.ts'
+import { allowHoldUps } from '../../support/held-up.ts'
 import { freePort } from '../../support/processes/free-port.ts'
 import { findPostgresBinaries, PostgresServer } from '../../support/processes/stores/postgres-server.ts'
 import { type Backend, describePostgresAndRedis } from '../../support/stores/backends.ts'
@@ -26,7 +27,7 @@ import {
   type TestServer,
 } from '../../support/worlds/stack.ts'
 import { startVerifyingServices } from '../../support/worlds/verifying-services.ts'
-import { Promised } from '../../support/worlds/within-a-second.ts'
+import { promisedMs } from '../../support/worlds/within-a-second.ts'
 
 const rounds = campaign({ short: 1, long: 12 })
 const list = '/rest/v1/deals?limit=1'
@@ -225,11 +226,10 @@ describePostgresAndRedis('when PostgreSQL ends right after the commit of a revoc
     const at = performance.now()
     const accepted = new Set<string>()
     const watch = async (follower: Follower, signer: Signer) => {
-      const promised = new Promised()
+      const allowed = allowHoldUps()
       for (let sentAt = at; sentAt - at < 2_000; sentAt = performance.now()) {
         const status = await statusOf(follower, signer)
-        if (status === 200 && sentAt - at > promised.ms) accepted.add(`${follower.name}: ${signer.scheme}`)
-        await promised.pause()
+        if (status === 200 && sentAt - at > allowed(promisedMs)) accepted.add(`${follower.name}: ${signer.scheme}`)
         await sleep(20)
       }
     }
