@@ -1,9 +1,10 @@
 /**
- * Runs before all tests: compiles the servers, their tools and the programs of tests, as `npm start` does. What has not
- * changed since the last run is not compiled again.
+ * Runs before all tests: compiles the servers, their tools and the programs of tests, as `npm start` does, and migrates
+ * the embedded engine. What has not changed since the last run is not done again.
  */
 import type { TestProject } from 'vitest/node'
 import { compiledFolder } from '../../../scripts/compiled.mjs'
+import { prepareMigratedEngine } from '../stores/migrated-engine.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -26,5 +27,6 @@ const further = [
 /** What Vitest calls. */
 export default async function setup(project: TestProject): Promise<void> {
   const furtherFolders = ['test/support/processes', 'test/shared/platform/embedded']
-  project.provide('compiled', await compiledFolder({ further, furtherFolders }))
+  const [folder] = await Promise.all([compiledFolder({ further, furtherFolders }), prepareMigratedEngine()])
+  project.provide('compiled', folder)
 }

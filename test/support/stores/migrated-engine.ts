@@ -1,12 +1,12 @@
 /**
- * Embedded engines with the tables of both servers, as new. To start an engine costs a second of CPU time and its
- * migrations half of one: so an engine that a test has closed is emptied and lent to the next one.
+ * Embedded engines with the tables of both servers, as new. To start an engine costs more than a second of CPU time: so
+ * an engine that a test has closed is emptied and lent to the next one.
  */
 import type { PGlite } from '@electric-sql/pglite'
 import { type EmbeddedEngine, shareEngine } from '../../../shared/platform/embedded/embedded.ts'
 import { PreparedStatements } from '../../../shared/platform/embedded/prepared-statements.ts'
-import { startTestEngine } from '../processes/stores/embedded-engine.ts'
-import { migrateBoth } from './migrate-both.ts'
+import { prepareTestEngine, startTestEngine } from '../processes/stores/embedded-engine.ts'
+import { migrateBoth, migrationsMark } from './migrate-both.ts'
 
 interface MigratedEngine {
   readonly engine: PGlite
@@ -42,13 +42,21 @@ function memberOf(engine: PGlite, name: string | symbol): unknown {
   return typeof member === 'function' ? member.bind(engine) : member
 }
 
+const migratedName = `migrated-${migrationsMark()}`
+
+async function migrate(empty: PGlite): Promise<void> {
+  await empty.exec("set timezone = 'UTC'")
+  await migrateBoth(shareEngine(empty).database())
+  await empty.exec([newPartition, 'checkpoint'].join(';'))
+}
+
+/** Does once, before all tests, what each worker would otherwise do for itself at the same time. */
+export const prepareMigratedEngine = (): Promise<void> => prepareTestEngine(migratedName, migrate)
+
 async function startMigratedEngine(): Promise<MigratedEngine> {
-  const engine = await startTestEngine()
-  const statements = new PreparedStatements()
-  const database = shareEngine(engine, statements).database()
-  await migrateBoth(database)
-  await engine.exec(newPartition)
-  return { engine, statements, structure: await structureOf(engine), refill: await refillOf(engine) }
+  const engine = await startTestEngine(migratedName, migrate)
+  const [structure, refill] = [await structureOf(engine), await refillOf(engine)]
+  return { engine, statements: new PreparedStatements(), structure, refill }
 }
 
 /** Waits for what is under way. An engine whose tables a test has altered is of no further use. */

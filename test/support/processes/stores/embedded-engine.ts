@@ -9,15 +9,13 @@ import { type EmbeddedEngine, engineSettings, shareEngine } from '../../../../sh
 export const openTestEngine = async (): Promise<EmbeddedEngine> => shareEngine(await startTestEngine())
 
 /**
- * The same as its library has it. Only the first test on a machine pays for its initialisation, the others load a dump
- * of that.
+ * An engine in memory with what `fill` puts into an empty one. Only the first test on a machine pays for that: the others
+ * load a dump that has this name.
  */
-export const startTestEngine = async (): Promise<PGlite> => {
-  if (!existsSync(preparedFile)) await prepare()
-  const engine = await PGlite.create('memory://', {
-    ...engineSettings,
-    loadDataDir: new Blob([readFileSync(preparedFile)]),
-  })
+export const startTestEngine = async (name = 'empty', fill = async (_engine: PGlite) => {}): Promise<PGlite> => {
+  await prepareTestEngine(name, fill)
+  const loadDataDir = new Blob([readFileSync(fileOf(name))])
+  const engine = await PGlite.create('memory://', { ...engineSettings, loadDataDir })
   await engine.exec("set timezone = 'UTC'")
   return engine
 }
@@ -25,14 +23,18 @@ export const startTestEngine = async (): Promise<PGlite> => {
 const packageFile = join(dirname(createRequire(import.meta.url).resolve('@electric-sql/pglite')), '../package.json')
 const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }
 const cacheFolder = join(import.meta.dirname, '../../../../node_modules/.cache/keyhold')
-const preparedFile = join(cacheFolder, `embedded-engine-${version}.tar`)
 
-const prepare = async (): Promise<void> => {
-  const engine = await PGlite.create('memory://')
+const fileOf = (name: string): string => join(cacheFolder, `embedded-engine-${version}-${name}.tar`)
+
+/** Makes the dump of that name, where it is missing. */
+export const prepareTestEngine = async (name: string, fill: (engine: PGlite) => Promise<void>): Promise<void> => {
+  if (existsSync(fileOf(name))) return
+  const engine = await PGlite.create('memory://', { extensions: engineSettings.extensions })
+  await fill(engine)
   const dump = await engine.dumpDataDir('none')
   await engine.close()
   mkdirSync(cacheFolder, { recursive: true })
-  const unfinished = `${preparedFile}.${randomUUID()}`
+  const unfinished = `${fileOf(name)}.${randomUUID()}`
   writeFileSync(unfinished, Buffer.from(await dump.arrayBuffer()))
-  renameSync(unfinished, preparedFile)
+  renameSync(unfinished, fileOf(name))
 }
