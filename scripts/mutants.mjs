@@ -44,8 +44,10 @@ function placesOf(kind) {
 }
 
 const places = Object.keys(kinds).map(placesOf)
-const placeOf = (n) => places[n % places.length][Math.floor(n / places.length)]
-const mutants = Array.from({ length: Number(count) }, (_, n) => placeOf(n))
+const mutants = Array.from(
+  { length: Number(count) },
+  (_, n) => places[n % places.length][Math.floor(n / places.length)],
+)
 
 /** Runs tests until one fails. Answers what failed; undefined when nothing did. */
 function failureOf(filters) {
@@ -81,12 +83,10 @@ function noticedBy(file) {
   }
 }
 
-const survivors = []
 for (const [n, mutant] of mutants.entries()) {
   if (n < Number(first) || mutant === undefined) continue
   const { kind, file, at, line, changed } = mutant
-  const text = readFileSync(file, 'utf8')
-  const started = Date.now()
+  const [text, started] = [readFileSync(file, 'utf8'), Date.now()]
   let noticed
   // A test that fails without the mutant too says nothing of it.
   for (let unsteady = true, tries = 0; unsteady && tries < 3; tries += 1) {
@@ -98,6 +98,4 @@ for (const [n, mutant] of mutants.entries()) {
   }
   const seconds = Math.round((Date.now() - started) / 1000)
   console.log(`${n} ${noticed ?? 'SURVIVED'} ${seconds} s, ${kind}: ${file}:${at + 1} ${line.trim()}`)
-  if (!noticed) survivors.push(mutant)
 }
-console.log(`${survivors.length} survived`)

@@ -224,8 +224,8 @@ export class EventStream implements Follower {
   }
 
   /**
-   * What the caller may see now. Waits while nobody can tell, as after a failover that the auth servers have not noticed
-   * yet; undefined when the stream ends meanwhile. @throws ProblemError without the right
+   * What the caller may see now. Waits while nobody can tell, as after a failover that the auth servers have not yet
+   * noticed; undefined when the stream has ended by then. @throws ProblemError without the right
    */
   async #sightNow(): Promise<Sight | undefined> {
     let sight: Sight | undefined

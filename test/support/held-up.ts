@@ -12,7 +12,7 @@ setInterval(() => {
   if (ms > tickMs) holdUps.push({ until: tickedAt, ms })
 }, tickMs).unref()
 
-/** The longest hold-up from now on, in milliseconds. A machine that is busy adds it to every time that a test measures. */
+/** The longest hold-up from now on, in milliseconds. A busy machine adds it to every time that a test measures. */
 export function watchHoldUps(): () => number {
   const startedAt = performance.now()
   return () => Math.max(sinceTick(), ...holdUps.filter(({ until }) => until > startedAt).map(({ ms }) => ms))

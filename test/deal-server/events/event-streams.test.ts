@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createEventStreams, type EventStreams } from '../../../deal-server/events/event-streams.ts'
 import { positionMark } from '../../../deal-server/events/position.ts'
-import { ProblemError, Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { fakeSystems } from '../../support/fake-systems.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from './simulated-client.ts'
 import { SimulatedLog } from './simulated-log.ts'
@@ -300,69 +300,6 @@ describe('event streams', () => {
       await pass(1_000)
     }
     expect([commentsIn(idle), commentsIn(busy)]).toEqual([4, 0])
-  })
-
-  it('send nothing after the right is gone, not even what was waiting', async () => {
-    let mayRead = true
-    const client = await follow(fromTheBeginning, async () => {
-      if (!mayRead) throw new ProblemError('missing-right', 'gone')
-    })
-    happen()
-    await pass(10)
-    mayRead = false
-    happen()
-    await pass(10)
-    expect(client.numbers()).toEqual([1])
-    expect(client.isOpen()).toBe(false)
-  })
-
-  it('end within a second when the right is gone and nothing happens', async () => {
-    let failure: Error | undefined
-    const client = await follow(fromNowOn, async () => {
-      if (failure) throw failure
-    })
-    await pass(5_000)
-    failure = new ProblemError('missing-right', 'gone')
-    await pass(1_000)
-    expect(client.isOpen()).toBe(false)
-    await client.run
-  })
-
-  it.each([
-    ['and go on', undefined, [1, 2]],
-    ['and end when the right was taken away meanwhile', new ProblemError('missing-right', 'gone'), [1]],
-  ])('send nothing but heartbeats while nobody can tell what the caller may read, %s', async (_, later, numbers) => {
-    let failure: Error | undefined
-    const client = await follow(fromTheBeginning, async () => {
-      if (failure) throw failure
-    })
-    happen()
-    await pass(10)
-    failure = new Unavailable('auth-server')
-    happen()
-    await pass(40_000)
-    expect(client.numbers()).toEqual([1])
-    expect(commentsIn(client)).toBe(2)
-    failure = later
-    await pass(1_000)
-    expect(client.numbers()).toEqual(numbers)
-    expect(client.isOpen()).toBe(later === undefined)
-  })
-
-  it('send the reset of a failover when somebody can tell again what the caller may read', async () => {
-    let failure: Error | undefined
-    const client = await follow(fromTheBeginning, async () => {
-      if (failure) throw failure
-    })
-    happen()
-    await pass(10)
-    failure = new Unavailable('auth-server')
-    log.failOver(0)
-    await pass(5_000)
-    expect(client.received).not.toContain('reset')
-    failure = undefined
-    await pass(2_000)
-    expect(client.received).toContain('event: reset')
   })
 
   it('disconnect a client that reads nothing, store little for it, and serve the others', async () => {

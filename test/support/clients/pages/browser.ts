@@ -21,7 +21,8 @@ export interface TestBrowser {
   close(): Promise<void>
 }
 
-const candidates = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
+/** The first one is Chromium without what draws a window, and takes a third less of processor time. */
+const candidates = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
   .flatMap((name) => ['/usr/bin', '/usr/local/bin', '/snap/bin'].map((folder) => `${folder}/${name}`))
   .concat('/Applications/Google Chrome.app/Contents/MacOS/Google Chrome')
 

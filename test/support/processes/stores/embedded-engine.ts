@@ -9,8 +9,8 @@ import { type EmbeddedEngine, engineSettings, shareEngine } from '../../../../sh
 export const openTestEngine = async (): Promise<EmbeddedEngine> => shareEngine(await startTestEngine())
 
 /**
- * An engine in memory with what `fill` puts into an empty one. Only the first test on a machine pays for that: the others
- * load a dump that has this name.
+ * An engine in memory with what `fill` puts into an empty one. Only the first test on a machine pays for that: the
+ * others load a dump that has this name.
  */
 export const startTestEngine = async (name = 'empty', fill = async (_engine: PGlite) => {}): Promise<PGlite> => {
   await prepareTestEngine(name, fill)
