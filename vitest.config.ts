@@ -4,10 +4,7 @@ import { isEverything, isLongForm } from './test/support/campaign.ts'
 import { LeftOutReporter } from './test/support/left-out-reporter.ts'
 
 const isolated = [
-  'test/verify/auth-client/refuse-while-frozen.test.ts',
-  'test/verify/keys/key-store.test.ts',
   'test/verify/principals/*.test.ts',
-  'test/deal-server/events/event-streams*.test.ts',
   'test/shared/platform/process/process.test.ts',
   'test/docs/routes-page.test.ts',
 ]
