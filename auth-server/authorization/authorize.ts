@@ -152,7 +152,6 @@ export function createAuthorization(
       }),
     begin: (sent) => orRefusal(async () => page(pages.authorize, await read(sent, await clientOf(sent)))),
     push: async (sent, client) => {
-      refuseDoubled(sent)
       if (sent.has('request_uri')) throw unanswerable('request_uri: a request is not pushed twice.')
       const travelling = await read(sent, client)
       const requestUri = sealRequest(sealing, travelling, clock.now() + pushedTtlSeconds * 1000)
