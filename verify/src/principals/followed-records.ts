@@ -29,7 +29,7 @@ interface Followed<Stored> extends Pick<ServiceSystems, 'cache' | 'clock'> {
 
 /** The known record of one name. */
 interface KnownRecord<Stored> extends InstanceRecord<Stored> {
-  /** The lowest version that may be used: the highest one announced or seen. */
+  /** The lowest version that may be used: the highest one announced since the load. */
   readonly minVersion: number
   /** The record was announced again: a refresh has read it, and may have found another one under the same version. */
   readonly isOutdated: boolean
@@ -137,6 +137,9 @@ export class FollowedRecords<Stored extends Numbered> {
 
 const versionOf = (record: Numbered | undefined): number => record?.version ?? 0
 
+/** No change is known that the record lacks: `#load` has compared its version. */
+const fresh = { minVersion: 0, isOutdated: false } as const
+
 /**
  * The record from the cache, if it is new enough and the feed is current and complete throughout; else from the auth
  * server.
@@ -151,13 +154,11 @@ async function fetchRecord<Stored extends Numbered>(
   const asOf = clock.monotonic()
   const cached = feed.isCacheCurrent() ? await readRecord(followed, name) : undefined
   const canBelieve = cached && versionOf(cached.record) >= minVersion && feed.isCurrent() && feed.epoch() === epoch
-  if (canBelieve) return { ...cached, minVersion, isOutdated: false, epoch, asOf, goodUntil: asOf }
+  if (canBelieve) return { ...cached, ...fresh, epoch, asOf, goodUntil: asOf }
   const answer = await followed.ask(name, traceContext)
   feed.noteAnswer(asOf)
   feed.observeInstance(answer.instanceId, before)
-  // Versions of two instances cannot be compared.
-  const leastHere = answer.instanceId === before ? minVersion : 0
-  return { ...answer, minVersion: leastHere, isOutdated: false, epoch, asOf, goodUntil: asOf + answerGoodForMs }
+  return { ...answer, ...fresh, epoch, asOf, goodUntil: asOf + answerGoodForMs }
 }
 
 /** The cached record; undefined also when the cache does not respond, so that the auth server is asked next. */
