@@ -115,6 +115,21 @@ describe('a command without HTTP', () => {
     expect(state.commits).toHaveLength(1)
   })
 
+  it('is replayed to a copy of its signed request, unless the caller has lost the right since', async () => {
+    const { state, repository } = memoryRepository(pureDeal('OPEN'))
+    const execute = executorFor(repository)
+    const copyOf = (rights: string[], isReused: boolean): CommandRequest => {
+      const request = requestFor(state.deal, { commandId: 'c1' }, rights)
+      const signature = { digest: 'digest', usedAt: 0, isReused }
+      const { caller } = request
+      return { ...request, caller: { ...caller, credential: { ...caller.credential, signature } } }
+    }
+    expect((await execute(copyOf(['deal.hold'], false))).replayed).toBe(false)
+    expect((await execute(copyOf(['deal.hold'], true))).replayed).toBe(true)
+    await expect(execute(copyOf(['deal.read'], true))).rejects.toMatchObject({ code: 'missing-right' })
+    expect(state.commits).toHaveLength(1)
+  })
+
   it('replays a refusal and marks it as a replay; a caller sees no more of it than before', async () => {
     const { state, repository } = memoryRepository(pureDeal('COMPLETED'))
     const execute = executorFor(repository)
