@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { eq } from 'drizzle-orm'
 import fc from 'fast-check'
 import { decodeJwt } from 'jose'
@@ -260,5 +261,27 @@ describeOnDatabases('second factors', (open) => {
     expect(await core.secondFactors.read(user)).toMatchObject({ required: false, factors: [], recoveryCodes: 0 })
     await logIn(user)
     expect(await codeOfRefusal(core.secondFactors.renewRecoveryCodes(user))).toBe('second-factor-missing')
+  })
+
+  it('are twenty at most for a user', async () => {
+    const user = await newUser()
+    const passkeys = Array.from({ length: 19 }, (_, at) => ({
+      id: randomUUID(),
+      userId: user.userId,
+      kind: 'passkey' as const,
+      name: `Passkey ${at}`,
+      credentialId: `${user.username} ${at}`,
+      publicKey: 'key',
+      signatures: 0,
+      transports: [],
+      createdAt: new Date(clock.now()),
+    }))
+    await opened.database.drizzle.insert(secondFactors).values(passkeys)
+    const setUp = () => {
+      const { secret, challenge } = core.secondFactors.beginTotp(user)
+      return core.secondFactors.confirmTotp(user, { challenge, code: codeOf(secret) })
+    }
+    await setUp()
+    expect(await codeOfRefusal(setUp())).toBe('too-many-second-factors')
   })
 })
