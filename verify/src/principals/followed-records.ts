@@ -137,9 +137,6 @@ export class FollowedRecords<Stored extends Numbered> {
 
 const versionOf = (record: Numbered | undefined): number => record?.version ?? 0
 
-/** No change is known that the record lacks: `#load` has compared its version. */
-const fresh = { minVersion: 0, isOutdated: false } as const
-
 /**
  * The record from the cache, if it is new enough and the feed is current and complete throughout; else from the auth
  * server.
@@ -154,11 +151,13 @@ async function fetchRecord<Stored extends Numbered>(
   const asOf = clock.monotonic()
   const cached = feed.isCacheCurrent() ? await readRecord(followed, name) : undefined
   const canBelieve = cached && versionOf(cached.record) >= minVersion && feed.isCurrent() && feed.epoch() === epoch
-  if (canBelieve) return { ...cached, ...fresh, epoch, asOf, goodUntil: asOf }
+  // `#load` compares the version of either.
+  const fresh = { minVersion: 0, isOutdated: false, epoch, asOf }
+  if (canBelieve) return { ...cached, ...fresh, goodUntil: asOf }
   const answer = await followed.ask(name, traceContext)
   feed.noteAnswer(asOf)
   feed.observeInstance(answer.instanceId, before)
-  return { ...answer, ...fresh, epoch, asOf, goodUntil: asOf + answerGoodForMs }
+  return { ...answer, ...fresh, goodUntil: asOf + answerGoodForMs }
 }
 
 /** The cached record; undefined also when the cache does not respond, so that the auth server is asked next. */
