@@ -7,7 +7,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 
-const seed = 'keyhold'
 const [count = '60', first = '0'] = process.argv.slice(2)
 
 /** What each kind of mutant looks for in a line, and puts in its place. */
@@ -27,7 +26,7 @@ const sources = filesOf('auth-server', 'deal-server', 'shared', 'verify/src').fi
   (file) => !/\/(?:cli|generated)\//.test(file),
 )
 
-const order = (text) => createHash('sha256').update(seed).update(text).digest('hex')
+const order = (text) => createHash('sha256').update(`keyhold${text}`).digest('hex')
 
 /** All places of a kind, in an order that the seed gives. */
 function placesOf(kind) {
