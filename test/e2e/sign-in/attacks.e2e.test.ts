@@ -206,6 +206,19 @@ describeBackends('an attack on signing in', (openBackend) => {
     expect(formActionOf(asking.reply.headers)).toBe('a.b:')
   })
 
+  it('pushes no request in which a parameter stands twice', async () => {
+    const client = await registerClient(stack)
+    const push = async (more: Readonly<Record<string, string>>) => {
+      const body = requestOf(client, { code_challenge: newVerifier().challenge })
+      for (const [name, value] of Object.entries(more)) body.append(name, value)
+      const response = await fetch(`${stack.auth.url}/oauth/par`, { method: 'POST', body })
+      return { status: response.status, error: ((await response.json()) as { error?: string }).error }
+    }
+    expect(await push({})).toEqual({ status: 201, error: undefined })
+    expect(await push({ state: 'another' })).toEqual({ status: 400, error: 'invalid_request' })
+    expect(await push({ redirect_uri: 'https://evil.example/' })).toEqual({ status: 400, error: 'invalid_request' })
+  })
+
   it('finds no answer on the way to a code that another status repeats, a cache keeps, a Referer tells or a frame holds', async () => {
     const client = await registerClient(stack, { firstParty: false, rights: ['deal.read'] })
     const browser = new Browser(await originOf(stack))
