@@ -42,7 +42,7 @@ export interface OpenedStream {
 
 /** How many events a stream remembers that it has read by itself. */
 const maxOwnPlaces = 200
-/** Pause before the next attempt to read the database, in milliseconds. */
+/** Pause before the next attempt to read the database, or to learn what the caller may read, in milliseconds. */
 const retryMs = 500
 /** Pause of a stream that the shared reader cannot take over yet, in milliseconds. */
 const shortPauseMs = 5
@@ -104,7 +104,8 @@ export class EventStream implements Follower {
         }
       }
     } catch (error) {
-      this.#endFor(error)
+      if (!(error instanceof ProblemError)) throw error
+      this.#end(error.code)
     } finally {
       clearInterval(timer)
       ended.removeEventListener('abort', end)
@@ -138,12 +139,6 @@ export class EventStream implements Follower {
     if (!this.#isEnded) this.#systems.log.debug({ reason }, 'An event stream ends')
     this.#isEnded = true
     this.#change.raise()
-  }
-
-  /** Ends the stream for a refusal. @throws every other error */
-  #endFor(error: unknown): void {
-    if (!(error instanceof ProblemError)) throw error
-    this.#end(error.code)
   }
 
   #fallBehind(): void {
@@ -186,7 +181,8 @@ export class EventStream implements Follower {
     this.#place = { ...place, history: last.history }
     this.#runId = runId
     this.#isOutdated = false
-    await this.#sendReset(this.#place)
+    await this.#sightNow()
+    if (!this.#hasEnded()) this.#write(encodeReset(this.#place))
   }
 
   /** The last event that the log of this history shares with what was sent. @throws Unavailable */
@@ -228,9 +224,15 @@ export class EventStream implements Follower {
    * noticed; undefined when the stream has ended by then. @throws ProblemError without the right
    */
   async #sightNow(): Promise<Sight | undefined> {
-    let sight: Sight | undefined
-    while (!sight && !this.#hasEnded()) sight = await this.#read(() => this.#opened.mayRead())
-    return sight
+    while (!this.#hasEnded()) {
+      try {
+        return await this.#opened.mayRead()
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error
+        await pause(retryMs, this.#body.ended)
+      }
+    }
+    return undefined
   }
 
   /** The next page; undefined when the log cannot be read now, or when the database was restarted. */
@@ -247,12 +249,11 @@ export class EventStream implements Follower {
     return undefined
   }
 
-  /** What a read finds; undefined, after a pause, when it cannot be done now. */
+  /** What a read of the log finds; undefined, after a pause, when the log cannot be read now. */
   async #read<Found>(read: () => Promise<Found>): Promise<Found | undefined> {
     try {
       return await read()
     } catch (err) {
-      if (err instanceof ProblemError) throw err
       if (!(err instanceof Unavailable)) this.#systems.log.warn({ err }, 'The events could not be read')
       await pause(retryMs, this.#body.ended)
       return undefined
@@ -284,11 +285,6 @@ export class EventStream implements Follower {
     if (first && !this.#hasEnded()) this.#write(texts.length === 1 ? first : Buffer.concat(texts))
   }
 
-  async #sendReset(place: Place): Promise<void> {
-    await this.#sightNow()
-    if (!this.#hasEnded()) this.#write(encodeReset(place))
-  }
-
   #write(piece: string | Uint8Array): void {
     const now = this.#systems.clock.monotonic()
     this.#lastWrite = now
@@ -307,7 +303,8 @@ export class EventStream implements Follower {
     try {
       await this.#opened.mayRead()
     } catch (error) {
-      if (!(error instanceof Unavailable)) return this.#end(error instanceof ProblemError ? error.code : String(error))
+      const reason = error instanceof ProblemError ? error.code : 'The right of the caller cannot be checked.'
+      if (!(error instanceof Unavailable)) return this.#end(reason)
     }
     if (this.#hasEnded()) return
     const now = this.#systems.clock.monotonic()
