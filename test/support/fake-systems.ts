@@ -21,6 +21,9 @@ const refuse = (name: string) => () => {
 /** What a test does not give, and must not be used. */
 const unused = <Type extends object>(name: string): Type => new Proxy({} as Type, { get: refuse(name) })
 
+/** One for all: each log of its own listens for the end of the process. */
+const silentLog = createLog({ level: 'silent', format: 'json' })
+
 /** The systems of a server or of a service: what a test gives, and the rest in memory and silent. */
 export function fakeSystems(given: Partial<Fakes> = {}) {
   const { clock = systemClock } = given
@@ -44,6 +47,6 @@ export function fakeSystems(given: Partial<Fakes> = {}) {
     serviceSecret: 'a service secret of the tests, long enough',
     ...given,
     authClient,
-    log: Object.assign(createLog({ level: 'silent', format: 'json' }), given.log) as Log,
+    log: Object.assign(silentLog.child({}), given.log) as Log,
   }
 }
