@@ -129,7 +129,7 @@ describeEmbedded('npx keyhold api POST --lines', (openBackend) => {
     process.emit('SIGINT')
     const { code, errors } = await running
     expect(code).toBe(130)
-    const told = /^([\d,]+) created, .* Go on with --from (\d+)\.\nInterrupted\.\n$/
+    const told = /(?:^|\n)([\d,]+) created, .* Go on with --from (\d+)\.\nInterrupted\.\n$/
     expect(errors).toMatch(told)
     const [, created = '', from = ''] = told.exec(errors) ?? []
     // No request was cut off, so the lines before are there, and no other one.

@@ -18,6 +18,14 @@ export function watchHoldUps(): () => number {
   return () => Math.max(sinceTick(), ...holdUps.filter(({ until }) => until > startedAt).map(({ ms }) => ms))
 }
 
+/** The processor time that this process needs for some work, in milliseconds: other work of the machine adds nothing. */
+export async function processorMs(work: () => unknown): Promise<number> {
+  const before = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
+}
+
 /**
  * News takes so many turns, at the most, in processes that share the machine: to see what changed, to tell, to ask, to
  * answer.

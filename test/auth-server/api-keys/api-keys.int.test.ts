@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { beforeAll, expect, it, vi } from 'vitest'
 import { type ApiKeys, createApiKeys } from '../../../auth-server/api-keys/api-keys.ts'
 import { hasSecret } from '../../../auth-server/api-keys/key-material.ts'
 import { createApiKeyExpiry } from '../../../auth-server/api-keys/key-use.ts'
@@ -7,13 +7,12 @@ import { createPrincipalReader } from '../../../auth-server/principals/principal
 import { ensureAnonymous, insertUser } from '../../../auth-server/users/create-user.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { createHousekeeping } from '../../../shared/platform/database/housekeeping.ts'
-import { type Backend, describeBackends } from '../../support/stores/backends.ts'
-import { migrateBoth } from '../../support/stores/migrate-both.ts'
+import { describeBackends } from '../../support/stores/backends.ts'
+import { migratedDatabase } from '../../support/stores/migrated-database.ts'
 import { createMovableClock } from '../../support/worlds/movable-clock.ts'
 import { createAuthSystems } from '../support/auth-core.ts'
 import { entriesDuring } from '../support/stored-entries.ts'
 
-let backend: Backend
 let database: Database
 let apiKeys: ApiKeys
 const clock = createMovableClock()
@@ -22,19 +21,14 @@ const settled: number[] = []
 const record = () => createPrincipalReader({ database, clock, catalogues: createCatalogues(database) }).record('erin')
 
 describeBackends('API keys in the database', (openBackend) => {
+  const migrated = migratedDatabase(openBackend)
   beforeAll(async () => {
-    backend = await openBackend()
-    database = backend.openDatabase()
-    await migrateBoth(database)
+    database = migrated.database
     const systems = createAuthSystems({ database, clock })
     await ensureAnonymous(systems)
     await insertUser(systems, { username: 'Erin', passwordHash: null, roles: [], rights: [], enabled: true })
     vi.spyOn(systems.publisher, 'waitUntilPublished').mockImplementation(async (number) => void settled.push(number))
     apiKeys = createApiKeys({ rsaPairsPerMinute: 10 }, systems)
-  })
-  afterAll(async () => {
-    await database.close()
-    await backend.close()
   })
 
   const make = () => apiKeys.create({ kind: 'hmac', username: 'erin' })

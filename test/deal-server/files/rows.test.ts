@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { textOfRefusals } from '../../../deal-server/files/cells.ts'
 import { type FileFormat, type Row, readRows } from '../../../deal-server/files/rows.ts'
+import { processorMs } from '../../support/held-up.ts'
 
 async function read(
   text: string,
@@ -23,10 +24,9 @@ describe('rows of CSV', () => {
     ['one name', 'name,'.repeat(200_000)],
     ['no name', ','.repeat(1_000_000)],
   ])('are not read below a first line with many columns of %s, which are not compared', async (_, header) => {
-    const begin = performance.now()
-    await expect(read(`${header}\nA deal,1`)).rejects.toThrow('The first line has more than 100 columns.')
+    const refused = () => expect(read(`${header}\nA deal,1`)).rejects.toThrow('first line has more than 100 columns.')
     // Comparing all names with all others takes over ten seconds.
-    expect(performance.now() - begin).toBeLessThan(2_000)
+    expect(await processorMs(refused)).toBeLessThan(2_000)
   })
 
   it('name columns that stand there twice', async () => {

@@ -1,21 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { Command } from 'commander'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { addDealCheckCommands } from '../../../auth-server/cli/commands/deals.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import type { Deal } from '../../../deal-server/domain/deal.ts'
 import { proposalMade } from '../../../deal-server/domain/proposals.ts'
 import { isRefusal } from '../../../deal-server/domain/refusal.ts'
 import { checkDeals } from '../../../deal-server/retention/torn-deals.ts'
-import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
+import { createDealRepository } from '../../../deal-server/store/deals.ts'
 import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
 import { applyEvents } from '../../../deal-server/use-cases/apply-events.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
-import type { Database } from '../../../shared/platform/database/database.ts'
 import type { Report } from '../../../shared/platform/terminal/report.ts'
-import type { Backend } from '../../support/stores/backends.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
-import { migrateBoth } from '../../support/stores/migrate-both.ts'
+import { migratedDatabase } from '../../support/stores/migrated-database.ts'
 import { decidePure } from '../../support/worlds/pure-deals.ts'
 
 const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
@@ -44,20 +42,8 @@ const lost: Readonly<Record<string, { steps: readonly Step[]; withTasks?: true }
 }
 
 describeDealStores('the check of deals', (openBackend) => {
-  let backend: Backend
-  let database: Database
-  let store: DealStore
-
-  beforeAll(async () => {
-    backend = await openBackend()
-    database = backend.openDatabase()
-    await migrateBoth(database)
-    store = createDealRepository(database)
-  })
-  afterAll(async () => {
-    await database.close()
-    await backend.close()
-  })
+  const { database } = migratedDatabase(openBackend)
+  const store = createDealRepository(database)
 
   const run = async (dealId: string, [useCase, params]: Step): Promise<Deal> => {
     const { deal: before } = await store.load(dealId, undefined)

@@ -2,15 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { getTableColumns, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
+import { expect, it } from 'vitest'
+import { createDealRepository } from '../../../deal-server/store/deals.ts'
 import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
 import { commands, deals, events, tasks } from '../../../deal-server/store/schema.ts'
 import { type Database, DatabaseError } from '../../../shared/platform/database/database.ts'
 import { campaign } from '../../support/campaign.ts'
-import { type Backend, describeBackends, type OpenBackend } from '../../support/stores/backends.ts'
+import { describeBackends, type OpenBackend } from '../../support/stores/backends.ts'
 import { describeCitus } from '../../support/stores/citus.ts'
 import { migrateBoth } from '../../support/stores/migrate-both.ts'
+import { migratedDatabase } from '../../support/stores/migrated-database.ts'
 import { commitOf, newDeal } from './commits.ts'
 
 const rounds = campaign({ short: 20, long: 1000 })
@@ -39,21 +40,8 @@ const columnsOf = (table: PgTable, without: readonly string[]) =>
     .sort()
 
 const describeCommits = (openBackend: OpenBackend): void => {
-  let backend: Backend
-  let database: Database
-  let store: DealStore
-
-  beforeAll(async () => {
-    backend = await openBackend()
-    database = backend.openDatabase()
-    await migrateBoth(database)
-    store = createDealRepository(database)
-  })
-
-  afterAll(async () => {
-    await database.close()
-    await backend.close()
-  })
+  const { database, backend } = migratedDatabase(openBackend)
+  const store = createDealRepository(database)
 
   const historyOf = async (dealId: string) => (await store.history(dealId, { limit: 10, after: undefined })).items
 
@@ -80,7 +68,7 @@ const describeCommits = (openBackend: OpenBackend): void => {
 
   it('of two servers over the same deals never wait for each other: each change is written once', async () => {
     const errors: string[] = []
-    const another = backend.openDatabase()
+    const another = backend().openDatabase()
     const stores = [database, another].map((each) =>
       createDealRepository({
         query: each.query,

@@ -1,20 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { currencyExponents } from '../../../deal-server/domain/currency.ts'
 import type { Deal } from '../../../deal-server/domain/deal.ts'
 import { emptyFields, type FieldKind, fieldKinds } from '../../../deal-server/domain/deal-fields.ts'
 import type { Task } from '../../../deal-server/domain/task.ts'
 import { representDeal, representText } from '../../../deal-server/http/representations/represent-deal.ts'
 import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
-import type { Database } from '../../../shared/platform/database/database.ts'
-import type { Backend } from '../../support/stores/backends.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
-import { migrateBoth } from '../../support/stores/migrate-both.ts'
-
-let backend: Backend
-let database: Database
-let store: DealStore
+import { migratedDatabase } from '../../support/stores/migrated-database.ts'
 
 /** PostgreSQL stores no NUL. */
 const text = fc.oneof(
@@ -76,7 +70,7 @@ const deal = fc
     state.map((ofState) => ({ ...members, id: randomUUID(), holdReason: null, cancelReason: null, ...ofState })),
   ) as fc.Arbitrary<unknown> as fc.Arbitrary<Deal>
 
-const create = (created: Deal) =>
+const create = (store: DealStore, created: Deal) =>
   store.commit({
     before: undefined,
     deal: created,
@@ -94,23 +88,13 @@ const create = (created: Deal) =>
   })
 
 describeDealStores('the text of a deal', (openBackend) => {
-  beforeAll(async () => {
-    backend = await openBackend()
-    database = backend.openDatabase()
-    await migrateBoth(database)
-    store = createDealRepository(database)
-  })
-
-  afterAll(async () => {
-    await database.close()
-    await backend.close()
-  })
+  const store = createDealRepository(migratedDatabase(openBackend).database)
 
   it('is, character for character, the representation of the deal that a command loads', async () => {
     const groups = fc.array(deal, { minLength: 1, maxLength: 40 })
     await fc.assert(
       fc.asyncProperty(groups, async (deals) => {
-        expect(await Promise.all(deals.map(create))).toEqual(deals.map(() => 'committed'))
+        expect(await Promise.all(deals.map((one) => create(store, one)))).toEqual(deals.map(() => 'committed'))
         const texts = await Promise.all(deals.map(({ id }) => store.loadText(id)))
         const loaded = await Promise.all(deals.map(({ id }) => store.load(id, undefined)))
         for (const [index, found] of texts.entries()) {
@@ -128,7 +112,7 @@ describeDealStores('the text of a deal', (openBackend) => {
   it('is missing for an id without a deal, beside ids of deals', async () => {
     const [stored] = fc.sample(deal, 1)
     if (!stored) throw new Error('no sample')
-    await create(stored)
+    await create(store, stored)
     const [found, missing] = await Promise.all([store.loadText(stored.id), store.loadText(randomUUID())])
     expect([found?.id, missing]).toEqual([stored.id, undefined])
   })

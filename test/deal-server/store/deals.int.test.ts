@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { CommandKey } from '../../../deal-server/commands/ports.ts'
 import type { Deal } from '../../../deal-server/domain/deal.ts'
 import type { Task } from '../../../deal-server/domain/task.ts'
 import { type DealFilter, type DealSort, dealSortKeys } from '../../../deal-server/queries/ports.ts'
-import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
+import { createDealRepository } from '../../../deal-server/store/deals.ts'
 import type { Database, Statement } from '../../../shared/platform/database/database.ts'
 import type { Page, PageRequest } from '../../../shared/platform/pagination.ts'
 import { campaign } from '../../support/campaign.ts'
-import type { Backend } from '../../support/stores/backends.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
-import { migrateBoth } from '../../support/stores/migrate-both.ts'
+import { migratedDatabase } from '../../support/stores/migrated-database.ts'
 import { commitOf, newDeal } from './commits.ts'
 
 const keyOf = (commandId: string): CommandKey => ({ principalId: randomUUID(), commandId })
@@ -50,20 +49,8 @@ function ordered(deals: readonly Deal[], { by, descending }: DealSort): string[]
 const minute = (value: number) => `2026-01-01T00:${String(value).padStart(2, '0')}:00.${value % 2 ? '000' : '120'}Z`
 
 describeDealStores('the store of deals', (openBackend) => {
-  let backend: Backend
-  let database: Database
-  let store: DealStore
-
-  beforeAll(async () => {
-    backend = await openBackend()
-    database = backend.openDatabase()
-    await migrateBoth(database)
-    store = createDealRepository(database)
-  })
-  afterAll(async () => {
-    await database.close()
-    await backend.close()
-  })
+  const { database, backend } = migratedDatabase(openBackend)
+  const store = createDealRepository(database)
 
   const loadDeal = async (id: string) => (await store.load(id, undefined)).deal
 
@@ -124,7 +111,7 @@ describeDealStores('the store of deals', (openBackend) => {
   })
 
   it('lets one command have an id, on whichever deals it is tried at once, by several servers', async () => {
-    const another = backend.openDatabase()
+    const another = backend().openDatabase()
     const servers = [store, createDealRepository(another)]
     const key = keyOf('once')
     const many = Array.from({ length: 16 }, () => newDeal())

@@ -1,17 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import postgres, { type ReservedSql, type Sql } from 'postgres'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { LoggedEvent } from '../../../deal-server/events/event-log.ts'
 import { beginning, type Place } from '../../../deal-server/events/position.ts'
 import { createEventLog } from '../../../deal-server/store/event-log.ts'
 import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
 import { dealHousekeepingJobs } from '../../../deal-server/store/housekeeping.ts'
-import type { Database } from '../../../shared/platform/database/database.ts'
 import { campaign } from '../../support/campaign.ts'
-import type { Backend } from '../../support/stores/backends.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
-import { migrateBoth } from '../../support/stores/migrate-both.ts'
+import { migratedDatabase } from '../../support/stores/migrated-database.ts'
 import { writeEventsStatement } from './commits.ts'
 
 const oneSession = 'one session serves everybody here'
@@ -28,18 +26,7 @@ const insertStatement = `
     'alice', 'HoldDeal', 'resource', gen_random_uuid())`
 
 describeDealStores('the slices of the event log', (openBackend) => {
-  let backend: Backend
-  let database: Database
-
-  beforeAll(async () => {
-    backend = await openBackend()
-    database = backend.openDatabase()
-    await migrateBoth(database)
-  })
-  afterAll(async () => {
-    await database.close()
-    await backend.close()
-  })
+  const { database, backend } = migratedDatabase(openBackend)
 
   /** All that is visible, read in pages. */
   async function readAll(limit: number, from: Place = beginning): Promise<LoggedEvent[]> {
@@ -112,7 +99,10 @@ describeDealStores('the slices of the event log', (openBackend) => {
 
     beforeEach(async ({ skip }) => {
       skip(!database.concurrentSessions, oneSession)
-      sessions = postgres(backend.environment.DEAL_DATABASE_URL ?? '', { max: slots.length, onnotice: () => undefined })
+      sessions = postgres(backend().environment.DEAL_DATABASE_URL ?? '', {
+        max: slots.length,
+        onnotice: () => undefined,
+      })
       open = new Map()
       const buckets = new Map<number, string>()
       while (buckets.size <= slots.length) {

@@ -1,28 +1,15 @@
 /** Positions where no stream brings them: in histories. */
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { beginning } from '../../../deal-server/events/position.ts'
 import { createDealRepository } from '../../../deal-server/store/deals.ts'
 import { createEventLog } from '../../../deal-server/store/event-log.ts'
 import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
-import type { Database } from '../../../shared/platform/database/database.ts'
-import type { Backend } from '../../support/stores/backends.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
-import { migrateBoth } from '../../support/stores/migrate-both.ts'
+import { migratedDatabase } from '../../support/stores/migrated-database.ts'
 import { commitOf, newDeal } from './commits.ts'
 
 describeDealStores('positions of events', (openBackend) => {
-  let backend: Backend
-  let database: Database
-
-  beforeAll(async () => {
-    backend = await openBackend()
-    database = backend.openDatabase()
-    await migrateBoth(database)
-  })
-  afterAll(async () => {
-    await database.close()
-    await backend.close()
-  })
+  const { database } = migratedDatabase(openBackend)
 
   it('stand in a history at once, also when nobody reads the log, and are those of the log', async () => {
     const store = createDealRepository(database)

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Database } from '../../../shared/platform/database/database.ts'
-import { type Backend, describeBackends } from '../../support/stores/backends.ts'
-import { migrateBoth } from '../../support/stores/migrate-both.ts'
+import { expect, it } from 'vitest'
+import { describeBackends } from '../../support/stores/backends.ts'
+import { migratedDatabase } from '../../support/stores/migrated-database.ts'
 
 const migration = readFileSync(
   join(import.meta.dirname, '../../../deal-server/store/migrations/0001_text_index.sql'),
@@ -12,17 +11,7 @@ const migration = readFileSync(
 const isValidSql = "select indisvalid as valid from pg_index where indexrelid = to_regclass('deals.deals_by_text')"
 
 describeBackends('the index for searches', (openBackend) => {
-  let backend: Backend
-  let database: Database
-  beforeAll(async () => {
-    backend = await openBackend()
-    database = backend.openDatabase()
-    await migrateBoth(database)
-  })
-  afterAll(async () => {
-    await database.close()
-    await backend.close()
-  })
+  const { database } = migratedDatabase(openBackend)
 
   it('is made by a migration', async () => {
     expect(await database.query(isValidSql)).toEqual([{ valid: true }])

@@ -40,7 +40,7 @@ export function describeCitus(name: string, suite: (open: OpenBackend, cluster: 
   describe(`${name} (Citus)`, () => {
     beforeAll(async () => {
       cluster = await startCitusCluster()
-    }, 60_000)
+    })
     afterAll(() => cluster?.remove())
     suite(() => openSpread(present()), present)
   })

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { readJsonItems } from '../../../../../shared/platform/http/content/json-items.ts'
 import { createInnerRequest } from '../../../../../shared/platform/http/inner-request.ts'
 import { ProblemError } from '../../../../../shared/platform/problems/errors.ts'
+import { processorMs } from '../../../../support/held-up.ts'
 
 const tooMany = () => new ProblemError('batch-too-large', 'Too many.')
 const kib = 1024
@@ -14,11 +15,8 @@ async function read(body: string, type = 'application/json', maxArrayBytes = 256
 }
 
 /** Milliseconds that a refusal takes. */
-async function refusal(code: string, ...sent: Parameters<typeof read>): Promise<number> {
-  const begin = performance.now()
-  await expect(read(...sent)).rejects.toMatchObject({ code })
-  return performance.now() - begin
-}
+const refusal = (code: string, ...sent: Parameters<typeof read>): Promise<number> =>
+  processorMs(() => expect(read(...sent)).rejects.toMatchObject({ code }))
 
 describe('an array of values', () => {
   const million = `[${'0,'.repeat(1_000_000)}0]`

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parseDigestCredential } from '../../../../../shared/protocol/authentication/digest/digest-credential.ts'
+import { processorMs } from '../../../../support/held-up.ts'
 
 const response = '753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1'
 const whole =
@@ -95,18 +96,17 @@ describe('a Digest credential', () => {
     expect(parseDigestCredential(text)).toBeUndefined()
   })
 
-  it('is read or refused at once, however it is made', () => {
-    const started = performance.now()
-    for (const text of [
+  it('is read or refused at once, however it is made', async () => {
+    const texts = [
       '\\"'.repeat(4000),
       ' '.repeat(8000),
       `a=${'"'.repeat(8000)}`,
       'a=b,'.repeat(2000),
       ', '.repeat(4000),
-    ]) {
-      expect(parseDigestCredential(text)).toBeUndefined()
-      expect(parseDigestCredential(`x="${text}`)).toBeUndefined()
+    ]
+    const readAll = () => {
+      for (const text of texts.flatMap((one) => [one, `x="${one}`])) expect(parseDigestCredential(text)).toBeUndefined()
     }
-    expect(performance.now() - started).toBeLessThan(1000)
+    expect(await processorMs(readAll)).toBeLessThan(1000)
   })
 })
