@@ -18,7 +18,7 @@ export function watchHoldUps(): () => number {
   return () => Math.max(sinceTick(), ...holdUps.filter(({ until }) => until > startedAt).map(({ ms }) => ms))
 }
 
-/** The processor time that this process needs for some work, in milliseconds: other work of the machine adds nothing. */
+/** The processor time that this process needs for some work, in milliseconds. A busy machine adds little to it. */
 export async function processorMs(work: () => unknown): Promise<number> {
   const before = process.cpuUsage()
   await work()

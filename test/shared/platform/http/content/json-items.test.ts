@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import { readJsonItems } from '../../../../../shared/platform/http/content/json-items.ts'
 import { createInnerRequest } from '../../../../../shared/platform/http/inner-request.ts'
 import { ProblemError } from '../../../../../shared/platform/problems/errors.ts'
-import { processorMs } from '../../../../support/held-up.ts'
 
 const tooMany = () => new ProblemError('batch-too-large', 'Too many.')
 const kib = 1024
@@ -14,15 +13,14 @@ async function read(body: string, type = 'application/json', maxArrayBytes = 256
   return (await readJsonItems(request, limits)).items.map((item) => item())
 }
 
-/** Milliseconds that a refusal takes. */
-const refusal = (code: string, ...sent: Parameters<typeof read>): Promise<number> =>
-  processorMs(() => expect(read(...sent)).rejects.toMatchObject({ code }))
+const refusal = (code: string, ...sent: Parameters<typeof read>): Promise<void> =>
+  expect(read(...sent)).rejects.toMatchObject({ code })
 
 describe('an array of values', () => {
   const million = `[${'0,'.repeat(1_000_000)}0]`
 
   it('of more bytes than it may have is refused, whatever its members', async () => {
-    expect(await refusal('body-too-large', million)).toBeLessThan(50)
+    await refusal('body-too-large', million)
     await refusal('body-too-large', JSON.stringify(['x'.repeat(256 * kib)]))
     expect(await read(JSON.stringify(['x'.repeat(256 * kib - 4)]))).toHaveLength(1)
   })
@@ -30,7 +28,7 @@ describe('an array of values', () => {
   it('of too many members is refused before they are made', async () => {
     // No part of it is parsed: the text does not end.
     await refusal('batch-too-large', '[1, 2, 3, "')
-    expect(await refusal('batch-too-large', million, undefined, Number.MAX_SAFE_INTEGER)).toBeLessThan(50)
+    await refusal('batch-too-large', million, undefined, Number.MAX_SAFE_INTEGER)
   })
 
   it.each([
