@@ -105,14 +105,22 @@ describeOnDatabases('logins for other audiences', (open) => {
     await storeOwnAudience(opened.database, ofPair)
   })
 
-  it('neither stand in lists nor take the place of others when their resource server is gone', async () => {
+  const endClientOf = (ids: readonly string[]) =>
+    opened.database.query('update auth.login_families set client_id = gen_random_uuid() where id = any($1::uuid[])', [
+      `{${ids.join(',')}}`,
+    ])
+
+  it.each([
+    ['resource server', () => remove('archive')],
+    ['client', endClientOf],
+  ])('neither stand in lists nor take the place of others when their %s is gone', async (_, end) => {
     const userId = (await core.record(username))?.userId ?? ''
     const listed = async () =>
       (await core.loginLists.list(userId, { limit: 10, after: undefined })).items.map(({ id }) => id)
     const loginOf = ({ access_token }: { readonly access_token: string }) => String(decodeJwt(access_token).sid)
     const gone = [await logIn(archive), await logIn(archive)]
     expect((await listed()).toSorted()).toEqual(gone.map(loginOf).toSorted())
-    await remove('archive')
+    await end(gone.map(loginOf))
     expect(await listed()).toEqual([])
     const logins = [await logIn(), await logIn(invoices), await logIn()]
     expect((await listed()).toSorted()).toEqual(logins.map(loginOf).toSorted())
