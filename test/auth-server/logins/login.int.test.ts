@@ -275,6 +275,9 @@ describeOnDatabases('login', (open) => {
       await expect(roomy.refresh(token)).rejects.toMatchObject(refused)
     const fourth = await begin()
     for (const alive of [third, fourth]) await expect(roomy.refresh(alive.refresh_token)).resolves.toBeDefined()
+    // Those of the former generation are remembered no more: one login ends again.
+    const later = await entriesDuring({ ...opened, clock }, async () => void (await begin()))
+    expect(later).toEqual([['login.ended', expect.any(String), 'displaced']])
   })
 
   it('ends with its user, and a login of the same name again is another', async () => {
