@@ -1,15 +1,16 @@
 import { expect, it, vi } from 'vitest'
 import { createRightsDeclaration } from '../../../deal-server/auth-client/declare-rights.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { deferred } from '../../support/deferred.ts'
 import { fakeSystems } from '../../support/fake-systems.ts'
 
 const rights = [{ name: 'deal.stamp', description: 'Stamp deals', readsOnly: false }]
 
 /** A declaration to an auth server that answers so, one after the other; the last answer stays. */
-function open(...answers: readonly (number | Error)[]) {
+function open(...answers: readonly (number | Error | Promise<number>)[]) {
   let asked = 0
   const ask = vi.fn(async () => {
-    const answer = answers[Math.min(asked++, answers.length - 1)]
+    const answer = await answers[Math.min(asked++, answers.length - 1)]
     if (answer instanceof Error) throw answer
     return { status: answer ?? 0, headers: new Headers(), body: { code: 'right-exists' } }
   })
@@ -43,6 +44,19 @@ it('ends with the server', async () => {
   const { length } = ask.mock.calls
   await new Promise((resolve) => setTimeout(resolve, 20))
   expect(ask.mock.calls).toHaveLength(length)
+})
+
+it('ends after the question that is under way', async () => {
+  const answered = deferred<number>()
+  const { declaration, ask } = open(answered.promise)
+  declaration.start()
+  await expect.poll(() => ask.mock.calls.length).toBe(1)
+  const onStopped = vi.fn()
+  const stopped = declaration.stop().then(onStopped)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(onStopped).not.toHaveBeenCalled()
+  answered.resolve(204)
+  await stopped
 })
 
 it('reports a defect and goes no further', async () => {
