@@ -101,6 +101,11 @@ describeDealStores('events of purged deals', (openBackend) => {
     const old = await happened({ days: keptDays, count: 4 })
     const young = await happened({ days: keptDays - 1, count: 3 })
     const torn = await happened({ days: 500, count: 3, type: 'deal.held' })
+    await database.write(
+      `update deals.events set type = 'deal.deleted'
+        where sequence = 2 and deal_id = $1::text::uuid and bucket = $2::text::smallint`,
+      [torn, String(bucketOf(torn))],
+    )
     const alive = await happened({ days: 500, count: 3 })
     await database.write(
       `insert into deals.deals (id, name, price, currency, owner_id, status, held, penalty_total, task_count, version,
