@@ -165,6 +165,19 @@ describeBackends('cookie sessions', (openBackend) => {
       }
     })
 
+    it('goes beside a good token, too, when its user may not come any more, though its session lasts', async () => {
+      const { cookie } = await signIn(stack, 'bob')
+      expect((await readDeals(cookie)).status).toBe(200)
+      const { access: token } = await stack.logIn('admin')
+      const enable = (enabled: boolean) =>
+        stack.auth.send('/users/bob', { method: 'PATCH', token, json: { enabled } }).then(({ status }) => status)
+      expect(await enable(false)).toBe(200)
+      const reply = await stack.deal.send('/rest/v1/deals', { token, headers: { cookie } })
+      expect(await enable(true)).toBe(200)
+      expectProblem(reply, 400, 'several-credentials')
+      expect(cookieSetBy(reply)).toEqual(forgottenCookie)
+    })
+
     it('is refused when it is there twice, and looked for among other cookies', async () => {
       const { cookie } = await signIn(stack, 'carol')
       expectProblem(await readDeals(`${cookie}; ${cookie}`), 400, 'several-credentials')
