@@ -161,7 +161,9 @@ describeCitus('deals while nodes change', (openBackend, cluster) => {
   }
 
   it('none fails and none is lost when a node is added, takes shards, and another one is drained', async () => {
-    const [load, reader] = [new Load(store), new Reader(database)]
+    // Commits wait while their shard moves, on a slow machine for longer than callers would.
+    const patient = openPostgres(backend.environment.DEAL_DATABASE_URL ?? '', { responseTimeoutMs: 60_000 })
+    const [load, reader] = [new Load(createDealRepository(patient)), new Reader(database)]
     await load.commits(50)
     const node = await cluster().addNode(name)
     await onCoordinator("select rebalance_table_shards('deals.event_counters', shard_transfer_mode := 'block_writes')")
@@ -173,6 +175,7 @@ describeCitus('deals while nodes change', (openBackend, cluster) => {
     await load.commits(50)
     await expectNothingLost(load, reader)
     expect(load.errors).toEqual([])
+    await patient.close()
   })
 
   it('go on when the standby of a worker that was killed is promoted: none that was acknowledged is lost', async () => {
