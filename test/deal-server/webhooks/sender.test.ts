@@ -124,6 +124,7 @@ class World {
       report: async () => true,
       work: {
         save: async (progress: Progress) => {
+          await turn()
           this.saved.push(progress)
           return this.accepts
         },
@@ -271,6 +272,17 @@ it('goes on with a deal that waits where it was, before later events of that dea
   world.write('a')
   await eventually(() => expect(world.taken).toHaveLength(4))
   expect(world.taken.filter((event) => event.startsWith('a'))).toEqual(['a2', 'a3', 'a4'])
+})
+
+it('has stored everything when it has ended', async () => {
+  world.start()
+  world.write('a')
+  await eventually(() => expect(world.taken).toEqual(['a1']))
+  await world.sender?.stop(0)
+  const count = world.saved.length
+  expect(world.saved.at(-1)?.place.position).toBe(1)
+  for (let turns = 0; turns < 20; turns += 1) await turn()
+  expect(world.saved).toHaveLength(count)
 })
 
 it('stores nothing after another database took over, and ends when it has lost the webhook', async () => {
