@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { isEverything, isLongForm } from './test/support/campaign.ts'
+import { isEverything, isLongForm, patienceMs, pollMs } from './test/support/campaign.ts'
 import { LeftOutReporter } from './test/support/left-out-reporter.ts'
 
 const isolated = [
@@ -30,9 +30,6 @@ class LongFirst extends BaseSequencer {
   }
 }
 
-/** What a busy machine takes for a test or a hook: several times as long as the machine that it was written on. */
-const patienceMs = isLongForm ? 3_600_000 : isEverything ? 180_000 : 60_000
-
 // Many suites start servers and wait for them: two files at once leave a third of two cores unused. More than three are
 // no quicker, and make the suites that measure time wait for each other.
 export default defineConfig({
@@ -42,7 +39,7 @@ export default defineConfig({
     setupFiles: ['test/support/forget-secrets.ts'],
     testTimeout: patienceMs,
     hookTimeout: 2 * patienceMs,
-    expect: { poll: { timeout: 20_000, interval: 20 } },
+    expect: { poll: { timeout: pollMs, interval: 20 } },
     maxWorkers: 3,
     // Compiled modules stay in node_modules: the second half of test:all, and the next run after an edit, find them there.
     experimental: { fsModuleCache: true },

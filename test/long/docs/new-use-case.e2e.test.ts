@@ -21,7 +21,7 @@ const left = new Set(['.git', 'node_modules', 'data', 'dist', 'coverage'])
 const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TEST_')))
 const bash = (script: string) => promisify(execFile)('bash', ['-euc', script], { cwd: copy, env })
 
-it('leads to a use case that is granted, called and in the history', { timeout: 300_000 }, async () => {
+it('leads to a use case that is granted, called and in the history', { timeout: 900_000 }, async () => {
   cpSync(root, copy, { recursive: true, filter: (source) => !left.has(relative(root, source)) })
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
   const page = readFileSync(join(copy, 'docs/new-use-case.md'), 'utf8')

@@ -49,43 +49,39 @@ describe.skipIf(!possible)('a master of Redis that three Sentinels watch', () =>
     }
   }
 
-  it(
-    'is replaced under reads: each is answered, and a revocation meanwhile is in force within a second',
-    async () => {
-      const { access: admin } = await stack.logIn('admin')
-      for (let round = 0; round < rounds; round += 1) {
-        const { access: token } = await stack.logIn('alice')
-        const { access: bob } = await stack.logIn('bob')
-        const statuses: number[] = []
-        let reading = true
-        const readers = stack.deals.map(async (deal) => {
-          while (reading) {
-            statuses.push((await deal.send('/rest/v1/deals', { token })).status)
-            await sleep(10)
-          }
-        })
-        for (const deal of stack.deals) expect((await deal.send('/rest/v1/deals', { token: bob })).status).toBe(200)
-        const before = await watched.masterPort()
-        const [master, replica] = [watched.master, watched.replica].sort((one) => (one.port === before ? -1 : 1))
-        if (!master || !replica) throw new Error('unreachable')
-        const allowed = allowHoldUps()
-        await master.kill()
-        const refusedAfterMs = await refusedWithin(admin, bob)
-        await eventually(async () => expect(await watched.masterPort()).toBe(replica.port))
-        await eventually(allAreWell)
-        reading = false
-        await Promise.all(readers)
-        expect(refusedAfterMs).toBeLessThan(allowed(1_000))
-        expect(statuses.filter((status) => status !== 200)).toEqual([])
-        expect(statuses.length).toBeGreaterThan(20)
-        await enable(admin, true)
-        // The former master comes back as a replica of the new one.
-        await master.start()
-        await eventually(async () => expect(String(await master.command('ROLE'))).toContain('slave'))
-      }
-    },
-    30_000 * rounds + 30_000,
-  )
+  it('is replaced under reads: each is answered, and a revocation meanwhile is in force within a second', async () => {
+    const { access: admin } = await stack.logIn('admin')
+    for (let round = 0; round < rounds; round += 1) {
+      const { access: token } = await stack.logIn('alice')
+      const { access: bob } = await stack.logIn('bob')
+      const statuses: number[] = []
+      let reading = true
+      const readers = stack.deals.map(async (deal) => {
+        while (reading) {
+          statuses.push((await deal.send('/rest/v1/deals', { token })).status)
+          await sleep(10)
+        }
+      })
+      for (const deal of stack.deals) expect((await deal.send('/rest/v1/deals', { token: bob })).status).toBe(200)
+      const before = await watched.masterPort()
+      const [master, replica] = [watched.master, watched.replica].sort((one) => (one.port === before ? -1 : 1))
+      if (!master || !replica) throw new Error('unreachable')
+      const allowed = allowHoldUps()
+      await master.kill()
+      const refusedAfterMs = await refusedWithin(admin, bob)
+      await eventually(async () => expect(await watched.masterPort()).toBe(replica.port))
+      await eventually(allAreWell)
+      reading = false
+      await Promise.all(readers)
+      expect(refusedAfterMs).toBeLessThan(allowed(1_000))
+      expect(statuses.filter((status) => status !== 200)).toEqual([])
+      expect(statuses.length).toBeGreaterThan(20)
+      await enable(admin, true)
+      // The former master comes back as a replica of the new one.
+      await master.start()
+      await eventually(async () => expect(String(await master.command('ROLE'))).toContain('slave'))
+    }
+  })
 
   const enable = (admin: string, enabled: boolean) =>
     stack.auth.send('/users/bob', { method: 'PATCH', token: admin, json: { enabled } })

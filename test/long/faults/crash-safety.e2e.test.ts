@@ -96,14 +96,14 @@ const describeKills = (openBackend: OpenBackend): void => {
     expect(retry.body).toMatchObject({ version: 2, held: true, holdReason: 'test' })
     expect(await events()).toEqual([{ type: 'deal.held', dealId: path.slice(-36) }])
     expect((await stack.deal.send(path, { token: alice })).text).toBe(retry.text)
-  }, 240_000)
+  })
 
   it('between the commit of a creation and its answer: the retry names the one deal there is', async () => {
     const retry = await killAfterCommit(post)
     expect(retry.status).toBe(201)
     expect(await events()).toEqual([{ type: 'deal.created', dealId: retry.body.id }])
     expect((await stack.deal.send(String(retry.headers.get('location')), { token: alice })).text).toBe(retry.text)
-  }, 240_000)
+  })
 
   it('before the commit reaches PostgreSQL: nothing has happened, and the retry does it once', async () => {
     const path = await create()
@@ -126,7 +126,7 @@ const describeKills = (openBackend: OpenBackend): void => {
     })
     expect((await hold(next, path)).headers.get('idempotent-replayed')).toBe('true')
     expect(await events()).toEqual([{ type: 'deal.held', dealId: path.slice(-36) }])
-  }, 240_000)
+  })
 
   it('SIGTERM instead: it takes no new connection, gives the answer under way, and exits with 0', async () => {
     const path = await create()

@@ -59,9 +59,7 @@ describe.skipIf(!existsSync(programs))('the OpenAPI documents', () => {
     expect(failed, printed.slice(-4000)).toBe(false)
   })
 
-  it('give clients in which valid calls of all styles compile, and nonsense does not', {
-    timeout: 240_000,
-  }, async () => {
+  it('give clients in which valid calls of all styles compile, and nonsense does not', async () => {
     const generate = async (name: (typeof documents)[number]) => {
       await expectSuccess('openapi-typescript', `${name}.json`, '-o', `openapi-typescript/${name}.ts`)
       await expectSuccess('openapi-ts', '-i', `${name}.json`, '-o', `hey-api/${name}`, '-c', '@hey-api/client-fetch')

@@ -63,4 +63,4 @@ it('answers every call of the README, of docs/calls.md and of docs/schemes.md as
   } finally {
     await child.end('SIGTERM')
   }
-}, 240_000)
+})

@@ -110,7 +110,7 @@ describe.skipIf(missingForOperators)(
         'the database is older than the cache',
         'with a new id: principal-feed ok, 200, 401',
       ])
-    }, 240_000)
+    })
   },
 )
 

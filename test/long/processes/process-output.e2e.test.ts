@@ -44,13 +44,9 @@ describe.each(['json', 'pretty'])('a server whose output nobody takes any more, 
     expect(await run(format, 'closed')).toMatchObject({ code: 0, errors: 'still there' })
   })
 
-  it.skipIf(!existsSync('/dev/full'))(
-    'goes on when the disk of its log is full',
-    async () => {
-      expect(await run(format, '/dev/full')).toMatchObject({ code: 0, errors: 'still there' })
-    },
-    20_000,
-  )
+  it.skipIf(!existsSync('/dev/full'))('goes on when the disk of its log is full', async () => {
+    expect(await run(format, '/dev/full')).toMatchObject({ code: 0, errors: 'still there' })
+  })
 
   it('writes every line, the last one too', async () => {
     const { lines } = await run(format, 'read')

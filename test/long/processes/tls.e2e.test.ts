@@ -69,7 +69,7 @@ describe('both servers over TLS', () => {
     expect(named.items).toHaveLength(1)
     await expect(run('curl', ['-sS', `${authUrl}/healthz`])).rejects.toThrow(/certificate/i)
     expect(await child.end('SIGTERM')).toBe(0)
-  }, 240_000)
+  })
 
   it('do not start with a key of another certificate, and say so', async () => {
     child = startChild('start.ts', { environment: { ...(await settings()), TLS_KEY: otherKeyFile } })

@@ -28,7 +28,7 @@ async function start(startServers: typeof startChild): Promise<Started> {
   const settings = { DATA_DIR: folder, KEYS_DIR: await preparedKeysDir(), LOG_FORMAT: 'json', LOG_LEVEL: 'warn' }
   const child = startServers('start.ts', { environment: { ...settings, ...ports }, arguments: ['--no-demo'] })
   children.push(child)
-  await expect.poll(() => child.output(), { timeout: 60_000 }).toContain('Keyhold is running.')
+  await expect.poll(() => child.output()).toContain('Keyhold is running.')
   return { child, auth, deal }
 }
 

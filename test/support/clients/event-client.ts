@@ -1,13 +1,8 @@
 /** A client of Server-Sent Events for tests: it keeps what it was sent, and can stop reading. */
 import { type IncomingMessage, request } from 'node:http'
+import { pollMs } from '../campaign.ts'
 import type { TestServer } from '../worlds/stack.ts'
 import { rememberSecret } from './http-client.ts'
-
-/**
- * Streams tell of events when all transactions of the cluster that began before them are over, those of other suites
- * too.
- */
-const patienceMs = 20_000
 
 /** One event as it came. */
 export interface SentEvent {
@@ -101,7 +96,7 @@ class Client implements EventClient {
       const timer = setTimeout(() => {
         const came = `${this.events.length} events, ${this.hasEnded ? 'ended' : 'open'}`
         settle(() => reject(new Error(`what was waited for on the stream did not come: ${came}`)))
-      }, patienceMs)
+      }, pollMs)
       const check = () => {
         if (condition(this)) settle(resolve)
       }

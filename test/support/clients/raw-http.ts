@@ -1,8 +1,6 @@
 import { connect } from 'node:net'
+import { pollMs } from '../campaign.ts'
 import { membersOf, type Reply } from './http-client.ts'
-
-/** How long an answer may take, in milliseconds. */
-const patienceMs = 10_000
 
 /**
  * Sends bytes as they are over a connection of their own and reads what comes back until the other end closes; ask it
@@ -21,8 +19,8 @@ function exchange(port: number, bytes: string | Uint8Array, idleMs: number): Pro
     const closeSending = setTimeout(() => socket.end(), idleMs)
     const giveUp = setTimeout(() => {
       socket.destroy()
-      reject(new Error(`no end of the answer after ${patienceMs} ms; so far: ${Buffer.concat(chunks)}`))
-    }, patienceMs)
+      reject(new Error(`no end of the answer after ${pollMs} ms; so far: ${Buffer.concat(chunks)}`))
+    }, pollMs)
     const finish = () => {
       clearTimeout(closeSending)
       clearTimeout(giveUp)

@@ -4,8 +4,9 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { expect } from 'vitest'
+import { eventually } from '../../eventually.ts'
 import { freePort } from '../free-port.ts'
 import { type RedisServer, startRedisServer } from './redis-server.ts'
 
@@ -90,21 +91,15 @@ async function sentinel(port: number, password: string, args: string[]): Promise
   }
 }
 
-const patienceMs = 15_000
-
-async function linked(replica: RedisServer): Promise<void> {
-  for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(50)) {
-    if (String(await replica.command('INFO', 'replication')).includes('master_link_status:up')) return
-  }
-  throw new Error('the replica of the test does not follow its master')
-}
+const linked = (replica: RedisServer) =>
+  eventually(async () =>
+    expect(String(await replica.command('INFO', 'replication'))).toContain('master_link_status:up'),
+  )
 
 /** A failover needs Sentinels that know the replica, and each other. */
-async function knowsOthers(ask: () => Promise<unknown>): Promise<void> {
-  for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(50)) {
-    const fields = ((await ask().catch(() => [])) as unknown[]).map(String)
+const knowsOthers = (ask: () => Promise<unknown>) =>
+  eventually(async () => {
+    const fields = ((await ask()) as unknown[]).map(String)
     const field = (name: string) => fields[fields.indexOf(name) + 1]
-    if (field('num-slaves') === '1' && field('num-other-sentinels') === '2') return
-  }
-  throw new Error('the Sentinels of the test do not find each other')
-}
+    expect([field('num-slaves'), field('num-other-sentinels')]).toEqual(['1', '2'])
+  })
