@@ -143,18 +143,6 @@ describeEmbedded('npx keyhold api', (openBackend) => {
       expectProblem(await stack.auth.send('/me', { token: other }), 401, 'login-ended')
     })
 
-    it('a service, whose secret is rotated', async () => {
-      const made = await json('POST /services name=ledger resourceServer=deals')
-      const rotated = await json(`POST /services/${made.id}/rotate overlapSeconds:=3600`)
-      for (const { secret } of [made, rotated]) rememberSecret(secret)
-      expect(rotated.secret).not.toBe(made.secret)
-      expect(Date.parse(rotated.formerUntil)).toBeGreaterThan(Date.now() - 86_400_000)
-      const { output } = await run('api GET /services')
-      expect(output).toMatch(new RegExp(`^${made.id} +ledger +deals `, 'm'))
-      expect(output).not.toContain(rotated.secret)
-      expect(await run(`api DELETE /services/${made.id}`)).toEqual(done)
-    })
-
     it('a password, which is no argument: from standard input or a file, without the line break at its end', async () => {
       const [password, other] = ['correct horse, blanks and all ', 'another long one, from a file']
       const made = await run(['api', 'POST', '/users', 'username=frank', 'password=@-'], `${password}\n`)

@@ -35,35 +35,6 @@ it('shows the reader his rights in words, and leads to the other pages of the ac
   expect((await alice.get('/account?done=__proto__')).text).not.toContain('class="notice"')
 })
 
-it('refuses forms of other sites, and changes nothing', async () => {
-  const { cookie } = await signIn(world.stack, 'bob')
-  const other = await signIn(world.stack, 'bob')
-  const password = 'a phrase of another site'
-  for (const [path, fields] of [
-    ['/account/sessions', { action: 'end-others' }],
-    ['/account/sessions', { action: 'end', id: other.id }],
-    ['/account/api-keys/new', { material: 'hmac', reach: 'all' }],
-    ['/account/tokens', { action: 'digest' }],
-    ['/account/password', { oldPassword: passwordOf('bob'), newPassword: password, again: password }],
-  ] as const) {
-    const reply = await world.stack.auth.send(path, {
-      method: 'POST',
-      body: new URLSearchParams(fields as Record<string, string>).toString(),
-      headers: {
-        cookie,
-        accept: 'text/html',
-        origin: 'https://evil.test',
-        'sec-fetch-site': 'cross-site',
-        'content-type': 'application/x-www-form-urlencoded',
-      },
-    })
-    expectPage(reply, 403)
-    expect(shownSecrets(reply.text)).toEqual([])
-  }
-  expect((await world.stack.auth.send('/account', { headers: { cookie: other.cookie } })).status).toBe(200)
-  expect((await world.stack.auth.send('/account/api-keys', { headers: { cookie } })).text).toContain('There are no API')
-})
-
 describe('the password', () => {
   const change = (reader: PageReader, oldPassword: string, newPassword: string, again = newPassword) =>
     reader.post('/account/password', { oldPassword, newPassword, again })

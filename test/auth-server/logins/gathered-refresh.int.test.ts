@@ -1,22 +1,21 @@
 import { decodeJwt } from 'jose'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { createRefresh } from '../../../auth-server/logins/refresh.ts'
 import { createRefreshTokenFamilies } from '../../../auth-server/logins/refresh-token-families.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 describeOnDatabases('refreshes of one turn', (open) => {
   const clock = createTestClock()
-  let opened: TestDatabase
+  const opened = databaseOfSuite(open)
   let core: AuthCore
   /** The texts of the statements on families since the last `watch`. */
   let statements: string[] = []
   let refresh: ReturnType<typeof createRefresh>
 
   beforeAll(async () => {
-    opened = await open()
     core = createAuthCore({ database: opened.database, clock })
     const watch =
       (way: 'query' | 'write') =>
@@ -29,7 +28,6 @@ describeOnDatabases('refreshes of one turn', (open) => {
     refresh = createRefresh({ ...core, refreshTokenFamilies: createRefreshTokenFamilies(watched) })
     for (const username of ['ann', 'ben']) await core.users.create({ username, password: goodPassword })
   })
-  afterAll(() => opened.dispose())
 
   const logIn = (username = 'ann') => core.logIn({ username, password: goodPassword })
   const counterOf = (token: string) => decodeJwt(token).ctr

@@ -1,10 +1,10 @@
 import { decodeJwt } from 'jose'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { createLoginExpiry } from '../../../auth-server/logins/refresh-token-families.ts'
 import { createHousekeeping } from '../../../shared/platform/database/housekeeping.ts'
 import { createLog } from '../../../shared/platform/log/log.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const log = createLog({ level: 'silent', format: 'json' })
@@ -12,16 +12,14 @@ const hour = 3_600_000
 
 describeOnDatabases('housekeeping of logins', (open) => {
   const clock = createTestClock()
-  let opened: TestDatabase
+  const opened = databaseOfSuite(open)
   let core: AuthCore
   let username: string
 
   beforeAll(async () => {
-    opened = await open()
     core = createAuthCore({ database: opened.database, clock })
     username = (await core.users.create({ username: 'expiring', password: goodPassword })).username
   })
-  afterAll(() => opened.dispose())
 
   const logIn = async () => {
     const tokens = await core.logIn({ username, password: goodPassword })

@@ -1,6 +1,6 @@
 import { hash as argon2Hash } from '@node-rs/argon2'
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import {
   createKeySignedLogin,
   type KeySignedPart,
@@ -11,7 +11,7 @@ import type { KeySignedClaims } from '../../../shared/protocol/key-signed-token/
 import { isTokenPassword } from '../../../shared/protocol/key-signed-token/token-password.ts'
 import { createKeySignedVerifier } from '../../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
 import { type AuthCore, createAuthCore, goodPassword, testKey } from '../support/auth-core.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const clientAddress = '203.0.113.7'
@@ -19,16 +19,14 @@ const clientAddress = '203.0.113.7'
 describeOnDatabases('a login for a key-signed token', (open) => {
   const clock = createTestClock()
   const verify = createKeySignedVerifier({ keys: { key: () => testKey.publicKey }, clock })
-  let opened: TestDatabase
+  const opened = databaseOfSuite(open)
   let core: AuthCore
   let serial = 0
 
   beforeAll(async () => {
-    opened = await open()
     core = createAuthCore({ database: opened.database, clock })
     await core.ensureAnonymous()
   })
-  afterAll(() => opened.dispose())
 
   const newUser = async () =>
     (await core.users.create({ username: `Token-${++serial}`, password: goodPassword })).username

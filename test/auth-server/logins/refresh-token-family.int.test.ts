@@ -1,23 +1,18 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import { campaign } from '../../support/campaign.ts'
 import { createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { anyCommands, wellBehavedCommands } from './refresh-token-family.commands.ts'
 import { type Model, newModel, type Real } from './refresh-token-family.model.ts'
 
 describeOnDatabases('refresh families under random interleavings', (open) => {
   const clock = createTestClock()
-  let opened: TestDatabase
+  const opened = databaseOfSuite(open)
   let serial = 0
-
-  beforeAll(async () => {
-    opened = await open()
-  })
-  afterAll(() => opened.dispose())
 
   async function newRun(): Promise<{ model: Model; real: Real }> {
     const cache = createMemoryCache(systemClock)

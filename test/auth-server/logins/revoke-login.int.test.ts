@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import { createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 
 describeOnDatabases('logins that are revoked at once', (open) => {
-  let opened: TestDatabase
+  const opened = databaseOfSuite(open)
   let servers: readonly ReturnType<typeof createAuthCore>[]
 
-  beforeAll(async () => {
-    opened = await open()
+  beforeAll(() => {
     servers = [1, 2].map(() => createAuthCore({ database: opened.database, clock: systemClock }))
   })
-  afterAll(() => opened.dispose())
 
   const [logins, users] = [24, 5]
 

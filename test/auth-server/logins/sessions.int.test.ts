@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createSessionExpiry } from '../../../auth-server/logins/session-store.ts'
 import { createStoredSessions } from '../../../auth-server/logins/use-session.ts'
 import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
@@ -8,7 +8,7 @@ import { createLog } from '../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { sessionCacheKey, sessionKeyHash } from '../../../shared/protocol/authentication/session/session-times.ts'
 import { createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const second = 1000
@@ -18,7 +18,7 @@ const maxLoginsPerUser = 10
 
 describeOnDatabases('sessions in the database', (open) => {
   const clock = createTestClock()
-  let opened: TestDatabase
+  const opened = databaseOfSuite(open)
   let world: ReturnType<typeof createWorld>
   let count = 0
 
@@ -28,11 +28,9 @@ describeOnDatabases('sessions in the database', (open) => {
     return createAuthCore({ database, clock, cache, maxLoginsPerUser })
   }
 
-  beforeAll(async () => {
-    opened = await open()
+  beforeAll(() => {
     world = createWorld()
   })
-  afterAll(() => opened.dispose())
 
   const createUser = () =>
     world.users.create({ username: `user-${++count}`, password: goodPassword, roles: ['viewer'] })

@@ -3,29 +3,27 @@ import { eq } from 'drizzle-orm'
 import fc from 'fast-check'
 import { decodeJwt } from 'jose'
 import { Secret, TOTP } from 'otpauth'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { storeSecondFactorRoles } from '../../../auth-server/access/change-catalogue.ts'
 import { secondFactors } from '../../../auth-server/store/second-factor-tables.ts'
 import type { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { needsSecondFactor } from '../../../shared/protocol/principal/record.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const stepMs = 30_000
 
 describeOnDatabases('second factors', (open) => {
   const clock = createTestClock()
-  let opened: TestDatabase
+  const opened = databaseOfSuite(open)
   let core: AuthCore
   let serial = 0
 
   beforeAll(async () => {
-    opened = await open()
     core = createAuthCore({ database: opened.database, clock })
     await core.ensureAnonymous()
   })
-  afterAll(() => opened.dispose())
   beforeEach(() => clock.advance(2 * stepMs))
   afterEach(() => demandOf([]))
 

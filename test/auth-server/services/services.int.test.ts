@@ -1,24 +1,22 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { beforeAll, expect, it, vi } from 'vitest'
 import { readCatalogue } from '../../../auth-server/principals/catalogue.ts'
 import { maxServices } from '../../../auth-server/services/service.ts'
 import { createServices, type Services } from '../../../auth-server/services/services.ts'
 import { createMovableClock } from '../../support/worlds/movable-clock.ts'
 import { createAuthSystems } from '../support/auth-core.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 
 describeOnDatabases('services in the database', (open) => {
-  let opened: TestDatabase
+  const opened = databaseOfSuite(open)
   let services: Services
   const settled: number[] = []
   const clock = createMovableClock()
 
-  beforeAll(async () => {
-    opened = await open()
+  beforeAll(() => {
     const systems = createAuthSystems({ ...opened, clock })
     vi.spyOn(systems.publisher, 'waitUntilPublished').mockImplementation(async (number) => void settled.push(number))
     services = createServices({ accessTokenTtlSeconds: 60 }, systems)
   })
-  afterAll(() => opened.dispose())
 
   const version = async () => (await readCatalogue(opened.database)).version
   let serial = 0

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { describe } from 'vitest'
+import { afterAll, beforeAll, describe } from 'vitest'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
@@ -39,4 +39,18 @@ export function describeOnDatabases(name: string, suite: (open: () => Promise<Te
   const { TEST_DATABASE_URL: serverUrl } = process.env
   describe.skipIf(ranEmbedded)(`${name} (embedded engine)`, () => suite(openEmbedded))
   if (serverUrl !== undefined) describe(`${name} (PostgreSQL)`, () => suite(() => openScratch(serverUrl)))
+}
+
+/** The database that this opens, from before the first test of a suite until after its last. */
+export function databaseOfSuite(open: () => Promise<TestDatabase>): Pick<TestDatabase, 'database'> {
+  let opened: TestDatabase
+  beforeAll(async () => {
+    opened = await open()
+  })
+  afterAll(() => opened.dispose())
+  return {
+    get database() {
+      return opened.database
+    },
+  }
 }

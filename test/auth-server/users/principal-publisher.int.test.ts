@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { beforeAll, beforeEach, expect, it } from 'vitest'
 import { changePrincipal } from '../../../auth-server/principals/principal-change.ts'
 import { PrincipalPublisher } from '../../../auth-server/principals/principal-publisher.ts'
 import { publishedVersionKey } from '../../../auth-server/principals/publish-principals.ts'
@@ -17,13 +17,13 @@ import { parseStoredPrincipal, principalKey } from '../../../shared/protocol/pri
 import { campaign } from '../../support/campaign.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createUnreliableCache, type Fate, type UnreliableCache } from '../support/unreliable-cache.ts'
 
 const names = ['pub-a', 'pub-b', 'pub-c']
 
 describeOnDatabases('the principal publisher', (open) => {
-  let opened: TestDatabase
+  const opened = databaseOfSuite(open)
   let instanceId: string
   let cache: UnreliableCache
   let messages: FeedMessage[] = []
@@ -33,12 +33,10 @@ describeOnDatabases('the principal publisher', (open) => {
   const log = { info: () => undefined, warn: (...entry: unknown[]) => void warnings.push(String(entry[1])) }
 
   beforeAll(async () => {
-    opened = await open()
     const core = createAuthCore({ database: opened.database, clock: systemClock })
     for (const username of names) await core.users.create({ username, password: goodPassword })
     instanceId = await core.publisher.instanceId()
   })
-  afterAll(() => opened.dispose())
   beforeEach(async () => {
     messages = []
     parts = []

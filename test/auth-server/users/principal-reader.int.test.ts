@@ -1,23 +1,22 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createCatalogues } from '../../../auth-server/principals/catalogue.ts'
 import { createPrincipalReader, type PrincipalReader } from '../../../auth-server/principals/principal-reader.ts'
 import { createProfileReader } from '../../../auth-server/users/user-rows.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 describeOnDatabases('the reader of principals', (open) => {
-  let opened: TestDatabase
+  const opened = databaseOfSuite(open)
   let core: AuthCore
   let reader: PrincipalReader
   let profile: ReturnType<typeof createProfileReader>
   let statements = 0
 
   beforeAll(async () => {
-    opened = await open()
     const clock = createTestClock()
     core = createAuthCore({ database: opened.database, clock })
     const counting: Pick<Database, 'query'> = {
@@ -33,7 +32,6 @@ describeOnDatabases('the reader of principals', (open) => {
       await core.users.create({ username, password: goodPassword, roles: ['viewer'] })
     }
   })
-  afterAll(() => opened.dispose())
 
   it('answers all requests of one turn by one statement, each with its own user', async () => {
     // The catalogue is read once for each of its versions.

@@ -1,26 +1,22 @@
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { changePrincipal } from '../../../auth-server/principals/principal-change.ts'
-import { builtInRights } from '../../../auth-server/principals/rights.ts'
 import { users } from '../../../auth-server/store/schema.ts'
 import type { Grantor } from '../../../auth-server/users/granting-rights.ts'
-import type { Position } from '../../../shared/platform/pagination.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 describeOnDatabases('users', (open) => {
-  let opened: TestDatabase
+  const opened = databaseOfSuite(open)
   let core: AuthCore
   let serial = 0
   const name = (prefix = 'user') => `${prefix}-${++serial}`
 
   beforeAll(async () => {
-    opened = await open()
     core = createAuthCore({ database: opened.database, clock: createTestClock() })
     await core.ensureAnonymous()
   })
-  afterAll(() => opened.dispose())
 
   const create = (username: string, grants: { roles?: string[]; rights?: string[] } = {}) =>
     core.users.create({ username, password: goodPassword, ...grants })
@@ -160,29 +156,6 @@ describeOnDatabases('users', (open) => {
     await users.logOutEverywhere('anonymous')
     expect((await core.record('anonymous'))?.generation).toBe(2)
     await users.patch('anonymous', { roles: [], rights: [] })
-  })
-
-  it('lists users by folded name, page by page', async () => {
-    const [a, b, c] = [name('List-B'), name('list-a'), name('LIST-C')]
-    for (const username of [a, b, c]) await create(username)
-    const names: string[] = []
-    for (let after: Position | undefined; ; ) {
-      const page = await core.users.list({ limit: 2, after })
-      names.push(...page.items.map((user) => user.username.toLowerCase()))
-      expect(page.items.length).toBeLessThanOrEqual(2)
-      after = page.next
-      if (after === undefined) break
-    }
-    expect(names).toEqual([...new Set(names)].sort())
-    expect(names).toEqual(expect.arrayContaining([a, b, c].map((one) => one.toLowerCase())))
-  })
-
-  it('gives an admin every right', async () => {
-    const username = name('admin')
-    await create(username, { roles: ['admin'] })
-    expect((await core.record(username))?.rights).toEqual(builtInRights)
-    await create(name('other-admin'), { roles: ['admin'] })
-    await core.users.delete(username)
   })
 
   it('keeps one enabled admin, whatever happens at once', async () => {

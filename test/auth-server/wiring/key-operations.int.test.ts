@@ -1,7 +1,6 @@
-import { cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { readEntries } from '../../../auth-server/audit/read-entries.ts'
 import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
 import { openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
@@ -20,8 +19,8 @@ import { createMetrics } from '../../../shared/platform/metrics/metrics.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { eventually } from '../../support/eventually.ts'
 import { fakeSystems } from '../../support/fake-systems.ts'
-import { preparedKeysDir } from '../../support/processes/prepared-keys.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { copyKeys } from '../../support/processes/own-keys.ts'
+import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createSettledLog } from '../support/settled-log.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
@@ -32,19 +31,14 @@ const kid = expect.stringMatching(/^[\w-]{43}$/)
 
 describeOnDatabases('the recording of what is done to keys', (open) => {
   const clock = createTestClock(Date.now())
-  let opened: TestDatabase
-  let directory = ''
+  const opened = databaseOfSuite(open)
+  let keys: Awaited<ReturnType<typeof copyKeys>>
   let stops: (() => Promise<unknown>)[] = []
   /** The number of the last entry before the test. */
   let before = 0
 
-  beforeAll(async () => {
-    opened = await open()
-  })
-  afterAll(() => opened.dispose())
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'keyhold-keys-'))
-    await cp(await preparedKeysDir(), directory, { recursive: true })
+    keys = await copyKeys()
     // What every ring begins with stands in the log of the tests before.
     const { stop } = await startServer()
     await stop()
@@ -53,12 +47,12 @@ describeOnDatabases('the recording of what is done to keys', (open) => {
   afterEach(async () => {
     for (const stop of stops) await stop()
     stops = []
-    await rm(directory, { recursive: true, force: true })
+    await keys.remove()
   })
 
   /** One auth server, as far as it records. */
   const startServer = async ({ database } = opened) => {
-    const keyRing = await openKeyRing({ directory }, quiet, { intervalMs: 20 })
+    const keyRing = await openKeyRing(keys, quiet, { intervalMs: 20 })
     const metrics = createMetrics()
     const audit = createSettledLog({ database, clock, log: quiet, secretsKeys })
     const recording = createKeyOperationRecording({ ...fakeSystems({ clock, metrics }), keyRing, audit })
@@ -72,7 +66,7 @@ describeOnDatabases('the recording of what is done to keys', (open) => {
     return { stop, keyRing, audit, metrics }
   }
   const operation = (reason?: string, operator: string | undefined = 'erin'): KeyRingOperation => ({
-    directory,
+    directory: keys.directory,
     bits: 2048,
     rules,
     clock,
@@ -154,7 +148,7 @@ describeOnDatabases('the recording of what is done to keys', (open) => {
       isAway ? Promise.reject(new Unavailable('database')) : opened.database.transaction(work)
     const [query, write] = [opened.database.query.bind(opened.database), opened.database.write.bind(opened.database)]
     const database = { ...opened.database, drizzle: opened.database.drizzle, transaction, query, write }
-    const { keyRing } = await startServer({ ...opened, database })
+    const { keyRing } = await startServer({ database })
     const made = await generateKey(operation(), 'jwt')
     await keyRing.reload()
     expect(await recorded()).toEqual([])
@@ -170,7 +164,7 @@ describeOnDatabases('the recording of what is done to keys', (open) => {
 
   it('does without the notes of operators, and takes none that is no note', async () => {
     const made = await generateKey(operation('a good reason'), 'jwt')
-    const notes = join(directory, 'operations.ndjson')
+    const notes = join(keys.directory, 'operations.ndjson')
     expect((await stat(notes)).mode & 0o777).toBe(0o600)
     expect(JSON.parse(await readFile(notes, 'utf8'))).toMatchObject({ operation: 'generate', kid: made.kid })
     const bad = { operation: 'generate', kid: made.kid, at: new Date(clock.now()).toISOString(), operator: 'x' }

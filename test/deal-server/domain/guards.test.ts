@@ -4,7 +4,7 @@ import type { Deal } from '../../../deal-server/domain/deal.ts'
 import { isRefusal } from '../../../deal-server/domain/refusal.ts'
 import { commands } from '../../../deal-server/use-cases/index.ts'
 import { bindAttributeUpdate } from '../../../deal-server/use-cases/update-deal/update-deal.ts'
-import { decidePure, doPure, pureDeal } from '../../support/worlds/pure-deals.ts'
+import { decidePure, doPure, pureDeal, withTasks } from '../../support/worlds/pure-deals.ts'
 import { freeTask, newTask, takenTask } from '../../support/worlds/transition-table.ts'
 
 type Step = Parameters<typeof decidePure>[0]
@@ -43,36 +43,22 @@ describe('tasks', () => {
     expect(outcomeOf(['UnassignTask', { taskId: freeTask }], open)).toEqual([])
   })
 
-  const withTasks = (count: number, status: 'open' | 'done'): Deal => {
-    const [task] = open.tasks
-    if (!task) throw new TypeError('the deal has tasks')
-    const idOf = (index: number) => `55555555-5555-4555-8555-${String(index).padStart(12, '0')}`
-    return { ...open, tasks: Array.from({ length: count }, (_, index) => ({ ...task, id: idOf(index), status })) }
-  }
-  it.each([
-    [199, 'open', ['deal.task-added']],
-    [200, 'open', 'task-limit'],
-    [999, 'done', ['deal.task-added']],
-    [1000, 'done', 'task-limit'],
-  ] as const)('one more beside %d %s tasks', (count, status, expected) => {
-    expect(outcomeOf(['AddTask', { taskId: newTask, title: 'call' }], withTasks(count, status))).toEqual(expected)
-  })
-
   it.each([
     [199, 'open', undefined],
     [200, 'open', 'task-limit'],
     [999, 'done', undefined],
     [1000, 'done', 'task-limit'],
-  ] as const)('beside %d %s tasks another one is blocked by %s', (count, status, code) => {
+  ] as const)('one more beside %d %s tasks is refused, and said to be blocked, by %s', (count, status, code) => {
+    const deal = withTasks(open, count, status)
+    expect(outcomeOf(['AddTask', { taskId: newTask, title: 'call' }], deal)).toEqual(code ?? ['deal.task-added'])
     const rights = new Set(commands.map(({ right }) => right))
-    const asking = { username: 'alice', userId: 'id of alice', rights, credential: {} }
-    const { allowed, blocked } = allowedTo(asking, withTasks(count, status))
+    const { allowed, blocked } = allowedTo({ username: 'alice', userId: 'id of alice', rights, credential: {} }, deal)
     expect(allowed.includes('AddTask')).toBe(code === undefined)
     expect(blocked).toEqual(code === undefined ? [] : [{ useCase: 'AddTask', code }])
   })
 
   it('a known task is unchanged, even when there is no room for another one', () => {
-    const full = withTasks(200, 'open')
+    const full = withTasks(open, 200, 'open')
     const step: Step = ['AddTask', { taskId: full.tasks[7]?.id, title: 'write' }]
     expect(outcomeOf(step, full)).toEqual([])
   })

@@ -116,15 +116,6 @@ describe('event streams', () => {
     expect(log.reads - before).toBeLessThan(30)
   })
 
-  it('find events without a wake-up', async () => {
-    const client = await follow()
-    const xid = log.begin()
-    log.write(xid)
-    log.commit(xid)
-    await pass(1_000)
-    expect(client.numbers()).toEqual([1])
-  })
-
   it('show an event whatever transactions are open, and report no lag', async () => {
     const client = await follow()
     log.begin()
@@ -162,35 +153,6 @@ describe('event streams', () => {
       await pass(1)
     }
     expect(streams.health().lagMs).toBeLessThan(100)
-  })
-
-  it('go on after a reset when a standby with missing events takes over: its events, and none of the lost', async () => {
-    const [client, fromNow] = [await follow(), await follow(fromNowOn)]
-    for (const _ of [1, 2, 3]) {
-      happen()
-      await pass(10)
-    }
-    const mark = client.lastMark()
-    log.fallBackTo(11)
-    await pass(1_000)
-    const written = [happen(), happen()]
-    await pass(10)
-    for (const each of [client, fromNow]) {
-      expect(each.isOpen()).toBe(true)
-      expect(each.resets()).toEqual([1])
-      expect(each.numbers()).toEqual([1, 2, 3, ...written])
-      expect(each.lastMark()).toBe(positionMark(log.history()))
-    }
-    const returning = { ...fromTheBeginning, mark }
-    const refusal = { code: 'outdated-cursor' }
-    for (const lost of [2, 3]) {
-      const refused = new SimulatedClient().open(streams, { ...returning, after: lost })
-      await expect(refused).rejects.toMatchObject(refusal)
-    }
-    for (const kept of [{ mark }, { mark: client.lastMark() }]) {
-      const next = await follow({ ...returning, ...kept, after: 1 })
-      expect(next.numbers()).toEqual(written)
-    }
   })
 
   it('are told of another server as soon as it answers, when it is away again at first', async () => {
@@ -257,27 +219,6 @@ describe('event streams', () => {
     await pass(1_000)
     expect(client.isOpen()).toBe(false)
     expect(client.numbers()).toHaveLength(100)
-  })
-
-  it('begin after a position with all that comes behind it, although it was written before', async () => {
-    const older = log.begin()
-    const late = log.write(older)
-    const [known, next] = [happen(), happen()]
-    const [{ position } = { position: 0 }] = log.inOrder().filter(({ id }) => id === String(known))
-    const client = await follow({ ...fromTheBeginning, after: position })
-    log.commit(older)
-    await pass(1_000)
-    expect(client.numbers()).toEqual([next, late])
-  })
-
-  it('give events that are committed after the stream was opened, although they were written before', async () => {
-    const older = log.begin()
-    const late = log.write(older)
-    happen()
-    const client = await follow(fromNowOn)
-    log.commit(older)
-    await pass(1_000)
-    expect(client.numbers()).toEqual([late])
   })
 
   it('go on after an outage of the log, with heartbeats meanwhile', async () => {

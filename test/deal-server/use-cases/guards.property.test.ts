@@ -4,7 +4,7 @@ import { allowedTo } from '../../../deal-server/commands/allowed.ts'
 import type { Deal } from '../../../deal-server/domain/deal.ts'
 import { isRefusal } from '../../../deal-server/domain/refusal.ts'
 import { commandNamed, commands } from '../../../deal-server/use-cases/index.ts'
-import { decidePure, pureDeal } from '../../support/worlds/pure-deals.ts'
+import { decidePure, pureDeal, withTasks } from '../../support/worlds/pure-deals.ts'
 import { freeTask, newTask, takenTask, transitionTable } from '../../support/worlds/transition-table.ts'
 
 /** Refusals by the deal's state alone: the guard of a command says them, and its decision never does. */
@@ -12,14 +12,6 @@ const codesOfState = ['deal-closed', 'deal-held', 'deal-completed', 'task-limit'
 
 const open = pureDeal('OPEN')
 const reopen = ['ReopenDeal', { reason: 'test' }] as const
-const [someTask] = open.tasks
-
-/** The deal with so many tasks. */
-const withTasks = (deal: Deal, count: number, status: 'open' | 'done'): Deal => {
-  if (!someTask) throw new TypeError('the deal has tasks')
-  const idOf = (index: number) => `55555555-5555-4555-8555-${String(index).padStart(12, '0')}`
-  return { ...deal, tasks: Array.from({ length: count }, (_, index) => ({ ...someTask, id: idOf(index), status })) }
-}
 
 const deals: Readonly<Record<string, Deal>> = {
   open,

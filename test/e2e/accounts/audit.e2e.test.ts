@@ -5,6 +5,7 @@ import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { changesInWords, type EntryChange } from '../../../shared/protocol/entry-changes.ts'
 import { expectProblem } from '../../support/clients/http-client.ts'
+import { postForm } from '../../support/clients/oauth-requests.ts'
 import { signIn } from '../../support/clients/pages/sign-in.ts'
 import { asApplication } from '../../support/clients/tool-calls.ts'
 import { describeBackends } from '../../support/stores/backends.ts'
@@ -121,7 +122,7 @@ describeBackends('the audit log', (openBackend) => {
     expect(told(entries)).toEqual([[null, 'login.started', null, 'invalid-credentials', null]])
   })
 
-  it('tells of new pairs, of the end of a login, and of a refresh token that came back', async () => {
+  it('tells of new pairs, and of a refresh token that came back', async () => {
     const { access, refresh } = await stack.logIn('carol')
     const sid = decodeJwt(access).sid
     const post = (path: string, token: string) => stack.auth.send(path, { method: 'POST', token })
@@ -139,9 +140,6 @@ describeBackends('the audit log', (openBackend) => {
       ['carol', 'login.ended', sid, 'refresh-token-reused', null],
       ['carol', 'token.refreshed', sid, 'invalid_grant', null],
     ])
-    const again = await stack.logIn('carol')
-    const ended = await entriesOf(() => post('/logout', again.access))
-    expect(told(ended)).toEqual([['carol', 'login.ended', decodeJwt(again.access).sid, 'succeeded', null]])
   })
 
   it('tells of sessions by their public ids: begun, refused, replaced and ended', async () => {
@@ -232,12 +230,7 @@ describeBackends('the audit log', (openBackend) => {
 
   it('has no entry of a logout that ended nothing', async () => {
     const [first, second] = [await stack.logIn('dave'), await stack.logIn('dave')]
-    const revoke = (token: string) =>
-      stack.auth.send('/oauth/revoke', {
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        method: 'POST',
-        body: new URLSearchParams({ token }).toString(),
-      })
+    const revoke = (token: string) => postForm(stack, '/oauth/revoke', { token })
     const entries = await entriesOf(async () => {
       for (let times = 0; times < 3; times += 1) {
         expect((await stack.auth.send('/logout', { method: 'POST', token: first.access })).status).toBe(204)
@@ -249,16 +242,7 @@ describeBackends('the audit log', (openBackend) => {
     )
   })
 
-  it('has one entry of administration that one caller is refused again and again', async () => {
-    const { access: token } = await stack.logIn('carol')
-    const entries = await entriesBy('carol', async () => {
-      for (const name of ['alice', 'bob', 'dave'])
-        expectProblem(await stack.auth.send(`/users/${name}`, { method: 'DELETE', token }), 403, 'missing-right')
-    })
-    expect(told(entries)).toEqual([['carol', 'user.deleted', 'alice', 'missing-right', 'bearer']])
-  })
-
-  it('is read in pages, by those who may', async () => {
+  it('is read in pages', async () => {
     const first = await auth('/audit?limit=2')
     expect(first.body).toMatchObject({ items: [{ seq: 1 }, { seq: 2 }], nextCursor: '2' })
     expect(first.headers.get('link')).toBe(`<${stack.auth.url}/audit?after=2&limit=2>; rel="next"`)
@@ -279,9 +263,6 @@ describeBackends('the audit log', (openBackend) => {
       'cursor=x',
     ])
       expectProblem(await auth(`/audit?${query}`), 400, 'invalid-parameter')
-    const { access: alice } = await stack.logIn('alice')
-    expectProblem(await stack.auth.send('/audit', { token: alice }), 403, 'missing-right')
-    expectProblem(await stack.auth.send('/audit'), 401, 'unauthenticated')
   })
 
   it('tells of refusals by a limit, also of passwords that come with each request, to either server', async () => {

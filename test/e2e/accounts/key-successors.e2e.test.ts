@@ -2,16 +2,13 @@
  * A key that nobody has heard of takes over, and auth servers notice at different times: nobody refuses the first token
  * that is made with it.
  */
-import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readKeyRing } from '../../../auth-server/key-ring/operate-key-ring.ts'
 import { basicOf, type MadeKey, makeApiKey, postForm } from '../../support/clients/oauth-requests.ts'
 import { type AuthProcess, startAuthProcess } from '../../support/processes/auth-process.ts'
 import { type Operator, startOperator } from '../../support/processes/operators/operator.ts'
-import { preparedKeysDir } from '../../support/processes/prepared-keys.ts'
+import { copyKeys } from '../../support/processes/own-keys.ts'
 import { createBalancer } from '../../support/processes/proxies/balancer.ts'
 import { describePostgresAndRedis } from '../../support/stores/backends.ts'
 import { openStack, type Stack, type TestServer } from '../../support/worlds/stack.ts'
@@ -20,7 +17,7 @@ const pace = { speed: 1, tokenLifeMs: 1_800_000, maxAgeMs: 86_400_000 }
 
 describePostgresAndRedis('the instant successor of a revoked key', (openBackend) => {
   const balancer = createBalancer()
-  let directory: string
+  let keys: Awaited<ReturnType<typeof copyKeys>>
   let stack: Stack
   /** In processes of their own, as in operation: in one they would look at the folder at the same moments. */
   let other: AuthProcess
@@ -29,31 +26,30 @@ describePostgresAndRedis('the instant successor of a revoked key', (openBackend)
   let key: MadeKey
 
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'keyhold-keys-'))
-    await cp(await preparedKeysDir(), directory, { recursive: true })
+    keys = await copyKeys()
     const dealServer = () => ({ fetch: balancer.fetch })
     stack = await openStack(openBackend, {
       hashing: 'costly',
       dealServers: 2,
       dealServer,
-      environment: { KEYS_DIR: directory },
+      environment: { KEYS_DIR: keys.directory },
     })
     other = await startAuthProcess(stack)
     auths = [stack.auth, other.server]
     balancer.spreadOver(auths.map(({ url }) => url))
-    operator = startOperator({ directory, ...pace })
+    operator = startOperator({ directory: keys.directory, ...pace })
     key = await makeApiKey(stack, (await stack.logIn('bob')).access, { kind: 'hmac' })
   })
   afterAll(async () => {
     await operator.end()
     await other.child.end('SIGTERM')
     await stack.close()
-    await rm(directory, { recursive: true, force: true })
+    await keys.remove()
   })
 
   const activeKid = async (): Promise<string> => {
-    const { keys } = await readKeyRing({ directory })
-    return keys.find(({ use, state }) => use === 'jwt' && state === 'active')?.kid ?? ''
+    const ring = await readKeyRing(keys)
+    return ring.keys.find(({ use, state }) => use === 'jwt' && state === 'active')?.kid ?? ''
   }
 
   /** The first token that is not made with this key, by whichever server notices first. */

@@ -1,7 +1,6 @@
 import { createPrivateKey } from 'node:crypto'
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
-import * as client from 'openid-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { expectProblem, rememberSecret } from '../../support/clients/http-client.ts'
 import {
@@ -17,7 +16,6 @@ import {
 } from '../../support/clients/oauth-requests.ts'
 import { describeBackends } from '../../support/stores/backends.ts'
 import { openStack, type Stack } from '../../support/worlds/stack.ts'
-import { withinASecond } from '../../support/worlds/within-a-second.ts'
 
 let stack: Stack
 let alice: string
@@ -122,26 +120,6 @@ describeBackends('OAuth', (openBackend) => {
     expect(metadata.authorization_servers).toEqual([(await discover()).issuer])
     expect(metadata.scopes_supported).toEqual(expect.arrayContaining(['deal.read', 'deal.hold']))
     expect((await discover()).protected_resources).toEqual([metadata.resource])
-  })
-
-  it('serves openid-client: discovery, refresh, revocation', async () => {
-    const config = await client.discovery(new URL(stack.auth.url), 'keyhold', undefined, client.None(), {
-      algorithm: 'oauth2',
-      execute: [client.allowInsecureRequests],
-    })
-    const { access, refresh } = await stack.logIn('carol')
-    const tokens = await client.refreshTokenGrant(config, refresh)
-    for (const secret of [tokens.access_token, tokens.refresh_token ?? '']) rememberSecret(secret)
-    expect(tokens).toMatchObject({ token_type: 'bearer', expires_in: 1800, refresh_expires_in: 86_400 })
-    expect((await deals(tokens.access_token)).status).toBe(200)
-    expect((await deals(access)).status).toBe(200)
-    await client.tokenRevocation(config, tokens.refresh_token ?? '')
-    await withinASecond(() => deals(tokens.access_token), { from: 200, to: 401 })
-    expectProblem(await deals(access), 401, 'login-ended')
-    await expect(client.refreshTokenGrant(config, tokens.refresh_token ?? '')).rejects.toMatchObject({
-      error: 'invalid_grant',
-    })
-    await client.tokenRevocation(config, 'no token at all')
   })
 
   it('gives tokens that jose verifies with the published keys', async () => {

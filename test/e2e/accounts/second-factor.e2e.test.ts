@@ -9,6 +9,7 @@ import {
   keyTokenOf,
   type MadeKey,
   postAsKey,
+  postForm,
 } from '../../support/clients/oauth-requests.ts'
 import { schemeClients } from '../../support/clients/scheme-clients/index.ts'
 import { openSender, type SendWith } from '../../support/clients/scheme-clients/send-with.ts'
@@ -45,21 +46,9 @@ describeBackends('a second factor', (openBackend) => {
     const totp = new TOTP({ secret: Secret.fromBase32(String(secret)) })
     return totp.generate({ timestamp: stack.clock.now() })
   }
-  const form = (fields: Record<string, string>) =>
-    stack.auth.send('/sessions', {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded', origin: stack.auth.url },
-      body: new URLSearchParams(fields).toString(),
-    })
-  const introspect = async (token: string) => {
-    const reply = await stack.auth.send('/oauth/introspect', {
-      method: 'POST',
-      token: admin,
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ token }).toString(),
-    })
-    return reply.body
-  }
+  const form = (fields: Record<string, string>) => postForm(stack, '/sessions', fields, { origin: stack.auth.url })
+  const introspect = async (token: string) =>
+    (await postForm(stack, '/oauth/introspect', { token }, { authorization: `Bearer ${admin}` })).body
   const setRoles = (username: string, roles: string[]) =>
     stack.auth.send(`/users/${username}`, { method: 'PATCH', token: admin, json: { roles } })
   const password = (username: string) => ({ username, password: passwordOf(username) })

@@ -173,40 +173,6 @@ describeBackends('deals', (openBackend) => {
     expect((await eventsOf(path)).map(({ type }) => type)).toEqual(['deal.created', 'deal.deleted'])
   })
 
-  it('names the missing right, and shows nothing', async () => {
-    const path = await create()
-    const { access: bob } = await stack.logIn('bob')
-    const { access: carol } = await stack.logIn('carol')
-    const { access: dave } = await stack.logIn('dave')
-    expect((await ask(path, { token: bob })).status).toBe(200)
-    const attempts: [Reply, string][] = [
-      [await ask('/rest/v1/deals', { token: bob, json: { name: 'deal123', price: 1 } }), 'deal.create'],
-      [await ask(`${path}/hold`, { token: bob, json: { reason: 'test' } }), 'deal.hold'],
-      [await ask(`${path}/unhold`, { token: bob, json: {} }), 'deal.unhold'],
-      [await ask(path, { token: carol, method: 'DELETE' }), 'deal.delete'],
-      [await ask(path, { token: dave }), 'deal.read'],
-      [await ask('/rest/v1/deals', { token: dave }), 'deal.read'],
-      [await ask(`/rest/v1/deals/${randomUUID()}`, { token: dave }), 'deal.read'],
-    ]
-    for (const [reply, right] of attempts) {
-      expectProblem(reply, 403, 'missing-right')
-      expect(reply.body).toMatchObject({ missingRight: right, missingRights: [right] })
-    }
-    expect((await ask(path)).body.version).toBe(1)
-  })
-
-  describe('preconditions', () => {
-    it('answers 304 when the reader has it already', async () => {
-      const path = await create()
-      for (const tag of ['"1"', 'W/"1"', '"7", "1"', '*', '"1-gz"', 'W/"1-gzip"']) {
-        const reply = await ask(path, { headers: { 'if-none-match': tag } })
-        expect({ status: reply.status, text: reply.text }).toEqual({ status: 304, text: '' })
-        expect(reply.headers.get('etag')).toBe('"1"')
-      }
-      expect((await ask(path, { headers: { 'if-none-match': '"2"' } })).status).toBe(200)
-    })
-  })
-
   describe('methods and paths', () => {
     it('answers HEAD wherever GET, without a body', async () => {
       const path = await create()
@@ -218,24 +184,6 @@ describeBackends('deals', (openBackend) => {
       expect((await ask('/rest/v1/deals', { method: 'HEAD' })).status).toBe(200)
       const missing = await ask(`/rest/v1/deals/${randomUUID()}`, { method: 'HEAD' })
       expect({ status: missing.status, text: missing.text }).toEqual({ status: 404, text: '' })
-    })
-
-    it.each([
-      ['/rest/v1/deals', ['GET', 'HEAD', 'POST'], 'PUT'],
-      ['/rest/v1/deals/ID', ['DELETE', 'GET', 'HEAD'], 'POST'],
-      ['/rest/v1/deals/ID/hold', ['POST', 'PUT'], 'GET'],
-      ['/healthz', ['GET', 'HEAD'], 'POST'],
-    ])('answers OPTIONS at %s with what is allowed, and 405 to the rest', async (pattern, least, wrong) => {
-      const path = pattern.replace('ID', randomUUID())
-      for (const url of [path, `${path}/`]) {
-        const options = await stack.deal.send(url, { method: 'OPTIONS' })
-        expect({ status: options.status, text: options.text }).toEqual({ status: 204, text: '' })
-        const allow = options.headers.get('allow') ?? ''
-        expect(allow.split(', ')).toEqual(expect.arrayContaining([...least, 'OPTIONS']))
-        const refused = await ask(url, { method: wrong })
-        expectProblem(refused, 405, 'method-not-allowed')
-        expect(refused.headers.get('allow')).toBe(allow)
-      }
     })
 
     it('says what PATCH takes, where there is one', async () => {

@@ -5,7 +5,8 @@ import { type EventClient, type EventClientOptions, openEvents } from '../../sup
 import { expectProblem } from '../../support/clients/http-client.ts'
 import { eventually } from '../../support/eventually.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
-import { openStack, passwordOf, type Stack, type TestServer } from '../../support/worlds/stack.ts'
+import { runCommand } from '../../support/worlds/deals-of-the-table.ts'
+import { openStack, type Stack, type TestServer } from '../../support/worlds/stack.ts'
 
 let stack: Stack
 let alice: string
@@ -27,14 +28,8 @@ async function createDeal(server = stack.deal): Promise<string> {
   return id
 }
 
-async function rename(id: string, newName: string): Promise<void> {
-  const { status } = await stack.deal.send(`/rest/v1/deals/${id}/rename`, {
-    token: alice,
-    method: 'PUT',
-    json: { newName },
-  })
-  expect(status).toBe(200)
-}
+const rename = (id: string, newName: string) => runCommand(stack, alice, 'RenameDeal', { id, newName })
+const give = (id: string, employeeId: string) => runCommand(stack, alice, 'AssignOwner', { id, employeeId })
 
 const subjects = ({ events }: EventClient) => events.map(({ data }) => data.subject)
 const asAdmin = async (path: string, json: unknown, method = 'PATCH') => {
@@ -206,19 +201,6 @@ describeDealStores('live events', (openBackend) => {
     expect(await read(viewer, 4)).toEqual(everything)
   })
 
-  it('needs the right to read histories', async () => {
-    const { token } = await newUser([])
-    expectProblem(await stack.deal.send('/rest/v1/events', { token }), 403, 'missing-right')
-    expectProblem(await stack.deal.send('/rest/v1/events'), 401, 'unauthenticated')
-  })
-
-  it('answers HEAD without a stream', async () => {
-    const reply = await stack.deal.send('/rest/v1/events', { token: alice, method: 'HEAD' })
-    expect(reply.status).toBe(200)
-    expect(reply.headers.get('content-type')).toBe('text/event-stream')
-    expectProblem(await stack.deal.send('/rest/v1/events', { token: alice, method: 'POST' }), 405, 'method-not-allowed')
-  })
-
   it('has 16 streams a user, counts no HEAD, and is free again when one ends', async () => {
     const { token } = await newUser(['viewer'])
     for (let count = 0; count < 20; count += 1) await stack.deal.send('/rest/v1/events', { token, method: 'HEAD' })
@@ -253,34 +235,12 @@ describeDealStores('live events', (openBackend) => {
     await client.until(({ hasEnded }) => hasEnded)
   })
 
-  it('ends with the session whose cookie opened it', async () => {
-    const signedIn = await stack.auth.send('/sessions', { json: { username: 'bob', password: passwordOf('bob') } })
-    const [cookie = ''] = (signedIn.headers.get('set-cookie') ?? '').split(';')
-    const client = await follow({ headers: { cookie } })
-    const id = await createDeal()
-    await client.until((one) => subjects(one).includes(id))
-    const ended = await stack.auth.send('/sessions/current', { method: 'DELETE', headers: { cookie } })
-    expect(ended.status).toBe(204)
-    await client.until(({ hasEnded }) => hasEnded)
-  })
-
   it('goes on for a caller whose other rights change', async () => {
     const { username, token } = await newUser(['agent'])
     const client = await follow({ token })
     await asAdmin(`/users/${username}`, { roles: ['viewer'] })
     const id = await createDeal()
     await client.until((one) => subjects(one).includes(id))
-  })
-
-  it('is logged once, without query', async () => {
-    const before = stack.logLines.length
-    const client = await follow({ query: '?after=0' })
-    await client.until(({ events }) => events.length > 0)
-    client.close()
-    const lines = stack.logLines.slice(before).filter((line) => line.includes('/rest/v1/events'))
-    expect(lines).toHaveLength(1)
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ route: '/rest/v1/events', status: 200, method: 'GET' })
-    expect(lines[0]).not.toContain('after=')
   })
 
   it('ends when the credential expires', async () => {
@@ -292,11 +252,6 @@ describeDealStores('live events', (openBackend) => {
 
   it('shows a seller own deals alone, from the beginning on too, and says when one is given away, and nothing else', async () => {
     const sam = await newUser(['seller'])
-    const give = async (id: string, employeeId: string) => {
-      const json = { employeeId }
-      const reply = await stack.deal.send(`/rest/v1/deals/${id}/assign-owner`, { token: alice, method: 'PUT', json })
-      expect(reply.status).toBe(200)
-    }
     const [foreign, kept, given] = [await createDeal(), await createDeal(), await createDeal()]
     await give(kept, sam.username)
     await give(given, sam.username)
@@ -356,8 +311,7 @@ describeDealStores('live events', (openBackend) => {
     await asAdmin(`/users/${sam.username}`, { roles: ['seller'] })
     await sleep(1_000)
     const foreign = await createDeal()
-    const json = { employeeId: sam.username }
-    await stack.deal.send(`/rest/v1/deals/${id}/assign-owner`, { token: alice, method: 'PUT', json })
+    await give(id, sam.username)
     await rename(id, 'own')
     await client.until(({ events }) => events.at(-1)?.event === 'deal.renamed')
     expect(subjects(client)).not.toContain(foreign)

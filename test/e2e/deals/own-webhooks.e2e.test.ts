@@ -5,6 +5,7 @@ import { openEvents } from '../../support/clients/event-client.ts'
 import { rememberSecret } from '../../support/clients/http-client.ts'
 import { eventually } from '../../support/eventually.ts'
 import { describeBackends } from '../../support/stores/backends.ts'
+import { runCommand } from '../../support/worlds/deals-of-the-table.ts'
 import { openStack, type Stack } from '../../support/worlds/stack.ts'
 import { startReceiver, type WebhookReceiver } from '../../support/worlds/webhook-receiver.ts'
 
@@ -21,12 +22,8 @@ async function createDeal(): Promise<string> {
   return id
 }
 
-const change = async (id: string, verb: string, json: object) => {
-  const reply = await stack.deal.send(`/rest/v1/deals/${id}/${verb}`, { token: admin, method: 'PUT', json })
-  expect(reply.status, reply.text).toBe(200)
-}
-const rename = (id: string, newName: string) => change(id, 'rename', { newName })
-const give = (id: string, employeeId: string) => change(id, 'assign-owner', { employeeId })
+const rename = (id: string, newName: string) => runCommand(stack, admin, 'RenameDeal', { id, newName })
+const give = (id: string, employeeId: string) => runCommand(stack, admin, 'AssignOwner', { id, employeeId })
 
 /** Makes a user with these rights, and logs in. */
 async function newUser(username: string, ...rights: string[]): Promise<string> {

@@ -278,17 +278,6 @@ describeDealStores('webhooks', (openBackend) => {
     await eventually(() => expect(sequences(after)).toEqual([1]))
   })
 
-  it('withhold past events of deleted deals, unless their user may restore deals', async () => {
-    const { token } = await newUser(managing)
-    const deal = await createDeal()
-    await rename(deal, 'other')
-    await call(`/rest/v1/deals/${deal}`, 204, { method: 'DELETE' })
-    await create({ deals: [deal], after: '0' }, token)
-    await eventually(() => expect(sequences(deal)).toEqual([3]))
-    await create({ deals: [deal], after: '0' })
-    await eventually(() => expect(sequences(deal).sort()).toEqual([1, 2, 3]))
-  })
-
   it('go on at another server when theirs ends', async () => {
     const [, second] = stack.deals
     const id = await create()
@@ -349,17 +338,9 @@ describeDealStores('webhooks', (openBackend) => {
     expectProblem(await stack.deal.send(collection, { token: admin, json }), status, code)
   })
 
-  it('need their rights', async () => {
-    const { token } = await newUser(['webhook.manage'])
-    await call(collection, 200, { token })
+  it('are not made without effect', async () => {
     const json = { url: receiver.url }
-    expectProblem(await call(collection, 403, { token, json }), 403, 'missing-right')
-    expectProblem(await call(collection, 403, { token: (await stack.logIn('alice')).access }), 403, 'missing-right')
-    expectProblem(
-      await stack.deal.send(`${collection}?validateOnly=true`, { token: admin, json }),
-      400,
-      'invalid-parameter',
-    )
+    expectProblem(await call(`${collection}?validateOnly=true`, 400, { json }), 400, 'invalid-parameter')
   })
 
   it('leave an entry in the audit log for each thing that a user does with them', async () => {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { curl } from '../../support/clients/curl.ts'
 import { expectProblem, rememberSecret, type Sent } from '../../support/clients/http-client.ts'
 import { sendRaw } from '../../support/clients/raw-http.ts'
 import { describeBackends } from '../../support/stores/backends.ts'
@@ -97,18 +96,6 @@ describeBackends('Basic authentication', (openBackend) => {
     }
   })
 
-  it('ends with a new password at every server within a second, and starts with it', async () => {
-    const { username, password } = await newUser()
-    for (const [server, path] of routes()) expect((await server.send(path, basic(username, password))).status).toBe(200)
-    const newPassword = 'quite another password'
-    const change = { method: 'PUT', token: admin, json: { newPassword } }
-    expect((await stack.auth.send(`/users/${username}/password`, change)).status).toBe(204)
-    for (const [server, path] of routes()) {
-      expectProblem(await server.send(path, basic(username, password)), 401, 'invalid-credentials')
-      expect((await server.send(path, basic(username, newPassword))).status).toBe(200)
-    }
-  })
-
   it('verifies equal credentials that come at once only once', async () => {
     const { username, password } = await newUser()
     const { authorization = '' } = basic(username, password).headers ?? {}
@@ -129,24 +116,6 @@ describeBackends('Basic authentication', (openBackend) => {
     expectProblem(await create({ 'sec-fetch-site': 'cross-site' }), 403, 'cross-site')
     expect((await create({ origin: 'http://deals.test' })).status).toBe(201)
     expect((await create({})).status).toBe(201)
-  })
-
-  it('serves curl -u, also for a PUT with a body', async () => {
-    const user = ['-u', `carol:${passwordOf('carol')}`]
-    expect((await curl([...user, `${stack.auth.url}/me`])).status).toBe(200)
-    const json = ['-H', 'content-type: application/json']
-    const created = await curl([
-      ...user,
-      ...json,
-      '-d',
-      '{"name":"by curl","price":1}',
-      `${stack.deal.url}/rest/v1/deals/`,
-    ])
-    expect(created.status).toBe(201)
-    const { id } = JSON.parse(created.body)
-    const url = `${stack.deal.url}/rest/v1/deals/${id}/hold`
-    const held = await curl([...user, ...json, '-X', 'PUT', '-d', '{"reason":"curl says so"}', url])
-    expect(held.status).toBe(200)
   })
 
   it('costs a hash as OWASP wants it at least', async () => {

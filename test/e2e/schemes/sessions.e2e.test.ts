@@ -100,11 +100,6 @@ describeBackends('cookie sessions', (openBackend) => {
       expectProblem(await stack.auth.send('/sessions', { body, headers }), status, 'invalid-body')
     })
 
-    it('refuses other media types', async () => {
-      const headers = { 'content-type': 'multipart/form-data; boundary=x' }
-      expectProblem(await stack.auth.send('/sessions', { body: 'x', headers }), 415, 'unsupported-media-type')
-    })
-
     it('never takes a key from the client, and ends the session it came with', async () => {
       const planted = `keyhold_session=${'A'.repeat(43)}`
       const json = { username: 'carol', password: passwordOf('carol') }
@@ -176,18 +171,6 @@ describeBackends('cookie sessions', (openBackend) => {
       expect(await enable(true)).toBe(200)
       expectProblem(reply, 400, 'several-credentials')
       expect(cookieSetBy(reply)).toEqual(forgottenCookie)
-    })
-
-    it('is refused when it is there twice, and looked for among other cookies', async () => {
-      const { cookie } = await signIn(stack, 'carol')
-      expectProblem(await readDeals(`${cookie}; ${cookie}`), 400, 'several-credentials')
-      expectProblem(await readDeals(`${cookie}; keyhold_session=x`), 400, 'several-credentials')
-      expect(
-        (await readDeals(`a=b; ${cookie}; Keyhold_session=x; xkeyhold_session=y; __Host-keyhold_session=z`)).status,
-      ).toBe(200)
-      for (const other of ['a=b', '__Host-keyhold_session=z', 'KEYHOLD_SESSION=z', 'keyhold_session']) {
-        expectProblem(await readDeals(other), 401, 'unauthenticated')
-      }
     })
   })
 })

@@ -136,12 +136,6 @@ describeBackends('the token flow', (openBackend) => {
       const { refresh: token } = await stack.logIn('alice')
       for (const reply of [await readDeals(token), await me(token)]) expectProblem(reply, 401, 'invalid-token')
     })
-
-    it.each(['/refresh', '/logout'])('wants a credential at %s', async (path) => {
-      const reply = await stack.auth.send(path, { method: 'POST' })
-      expectProblem(reply, 401, 'unauthenticated')
-      expect(reply.headers.get('www-authenticate')).toBe('Bearer realm="keyhold"')
-    })
   })
 
   it('keeps every answer with a credential, and every error about one, out of all caches', async () => {

@@ -3,7 +3,7 @@ import { createIdSource } from '../../../shared/platform/ids.ts'
 import { createDigestNonces } from '../../../shared/protocol/authentication/digest/digest-nonce.ts'
 import { serviceExchange } from '../../../shared/protocol/internal-api/service.ts'
 import type { ReceivedRequest, RequestVerdict } from '../../../shared/protocol/internal-api/verify-request.ts'
-import { expectProblem, rememberSecret } from '../../support/clients/http-client.ts'
+import { expectProblem } from '../../support/clients/http-client.ts'
 import { challengeIn, digestCredential } from '../../support/clients/scheme-clients/digest.ts'
 import {
   addInvoices,
@@ -151,15 +151,10 @@ describeBackends('a request that a service has verified', (openBackend) => {
       key = await makeKey(stack, 'alice', { rights: ['deal.read', 'deal.hold'] })
     })
 
-    const signed = (changed: { method?: string; body?: string; audience?: string } = {}) => {
-      const { method = 'GET', body, audience = 'deals' } = changed
-      const nonce = String(Math.random())
-      const url = signUrl(
-        key,
-        { method, url: `${serviceOrigin}/invoices?a=1${audience && `&audience=${audience}`}`, body },
-        { timestamp: Math.floor(stack.clock.now() / 1000), nonce },
-      )
-      return { method, url, hasBody: body !== undefined }
+    const signed = (audience = 'deals') => {
+      const url = `${serviceOrigin}/invoices?a=1${audience && `&audience=${audience}`}`
+      const timestamp = Math.floor(stack.clock.now() / 1000)
+      return { url: signUrl(key, { method: 'GET', url }, { timestamp, nonce: String(Math.random()) }) }
     }
 
     it('names the key and its rights', async () => {
@@ -169,31 +164,18 @@ describeBackends('a request that a service has verified', (openBackend) => {
         rights: ['deal.read', 'deal.hold'],
         credential: { loginId: key.id, rights: ['deal.read', 'deal.hold'] },
       })
-      expect(accepted(await verify(signed({ audience: invoices }), other))).toMatchObject({
+      expect(accepted(await verify(signed(invoices), other))).toMatchObject({
         rights: [],
         credential: { rights: [] },
       })
     })
 
-    it('works once where it changes something, at each service for itself', async () => {
-      const received = signed({ method: 'POST', body: '{}' })
-      expect(accepted(await verify(received))).toMatchObject({ username: 'alice' })
-      expect(refusal(await verify(received))).toMatchObject({
-        status: 401,
-        code: 'signature-used',
-        members: { serverTime: expect.any(Number) },
-      })
-      const ofOrigin = signed({ method: 'POST', body: '{}', audience: serviceOrigin })
-      for (const by of [service, other])
-        expect(accepted(await verify(ofOrigin, by))).toMatchObject({ username: 'alice' })
-    })
-
     it('is refused unless it says which service it is for, and is of no use anywhere else', async () => {
       for (const by of [service, other]) {
-        const refused = refusal(await verify(signed({ audience: '' }), by))
+        const refused = refusal(await verify(signed(''), by))
         expect(refused).toMatchObject({ status: 400, code: 'signature-audience-required' })
       }
-      const atInvoices = signed({ audience: invoices })
+      const atInvoices = signed(invoices)
       expect(refusal(await verify(atInvoices))).toMatchObject({ status: 401, code: 'invalid-signature' })
       expect(refusal(await verify(signed(), other))).toMatchObject({ code: 'invalid-signature' })
       const timestamp = Math.floor(stack.clock.now() / 1000)
@@ -209,26 +191,6 @@ describeBackends('a request that a service has verified', (openBackend) => {
         expect((await stack.deal.send(url.slice(serviceOrigin.length))).status).toBe(atDeals)
       }
     })
-
-    it('is refused with another method, without a digest of its body, and when it is too old', async () => {
-      const received = signed({ method: 'POST', body: '{}' })
-      expect(refusal(await verify({ ...received, method: 'PUT' }))).toMatchObject({ code: 'invalid-signature' })
-      const unbound = signUrl(
-        key,
-        { method: 'POST', url: `${serviceOrigin}/invoices?audience=deals` },
-        { timestamp: Math.floor(stack.clock.now() / 1000) },
-      )
-      expect(refusal(await verify({ method: 'POST', url: unbound, hasBody: true }))).toMatchObject({
-        status: 400,
-        code: 'body-hash-required',
-      })
-      const old = signUrl(
-        key,
-        { method: 'GET', url: serviceOrigin },
-        { timestamp: Math.floor(stack.clock.now() / 1000) - 400 },
-      )
-      expect(refusal(await verify({ url: old }))).toMatchObject({ status: 401, code: 'signature-too-old' })
-    })
   })
 
   it('is refused without a credential, with one of another scheme, and with several', async () => {
@@ -242,16 +204,5 @@ describeBackends('a request that a service has verified', (openBackend) => {
       status: 400,
       code: 'several-credentials',
     })
-  })
-
-  it('is refused when its user is disabled', async () => {
-    const { access: token } = await stack.logIn('admin')
-    const json = { username: 'frida', password: 'a password of frida', roles: ['viewer'] }
-    rememberSecret(json.password)
-    await stack.auth.send('/users', { token, json })
-    const headers = { authorization: [basicOf('frida', json.password)] }
-    expect(accepted(await verify({ headers }))).toMatchObject({ username: 'frida' })
-    await stack.auth.send('/users/frida', { method: 'PATCH', token, json: { enabled: false } })
-    expect(refusal(await verify({ headers }))).toMatchObject({ status: 401, code: 'invalid-credentials' })
   })
 })

@@ -53,7 +53,7 @@ describeEmbedded('the page about assistants', (openBackend) => {
     return promisify(execFile)('bash', ['-ec', ofStack], { cwd: folder, env })
   }
 
-  it('connects an assistant that lists tools and deals', { timeout: 60_000 }, async () => {
+  it('connects an assistant that lists tools and deals', async () => {
     await makeTwin(sendAs(stack.deal, (await stack.logIn('alice')).access), 'OPEN')
     writeFileSync(join(folder, 'assistant.mjs'), program)
     const { PATH = '' } = process.env

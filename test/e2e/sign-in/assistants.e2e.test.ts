@@ -106,7 +106,7 @@ describeBackends('assistants', (openBackend) => {
   })
   afterAll(() => stack.close())
 
-  it('go from discovery to consent to a hold, until the consent is withdrawn', { timeout: 60_000 }, async () => {
+  it('go from discovery to consent to a hold, until the consent is withdrawn', async () => {
     const { mcp, keeper, token } = await connect(assistant, 'carol')
     expect(keeper.asked).toContain('Clerk &amp; Co')
     for (const words of ['Hold deals', 'Read deals']) expect(keeper.asked).toContain(`<li>${words}</li>`)
@@ -270,7 +270,7 @@ describeBackends('assistants', (openBackend) => {
     ])
   })
 
-  it('run 200 calls at once with one id once, and each with an id of its own', { timeout: 60_000 }, async () => {
+  it('run 200 calls at once with one id once, and each with an id of its own', async () => {
     const one = await asApplication((await stack.logIn('alice')).access)
     const alice = sendAs(stack.deal, (await stack.logIn('alice')).access)
     const { dealId, path } = await makeTwin(alice, 'OPEN')

@@ -91,33 +91,20 @@ describeEmbedded('key-signed tokens that nobody issued', (openBackend) => {
 
   it('in any other spelling', async () => {
     const [, kid = '', text = ''] = good.split('.')
-    const lastOf = (letter: string) => `kst1.${kid}.${text.slice(0, -1)}${letter}`
-    const others = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-    const sameBits = [...others].filter(
-      (letter) => lastOf(letter) !== good && blockIn(good).equals(lenient(lastOf(letter))),
-    )
-    // The last letter has two bits of the block, and four that mean nothing.
-    expect(sameBits.length).toBe(15)
     const spellings = [
-      ...sameBits.map(lastOf),
-      '',
       'junk',
       'kst1',
       'kst1..',
-      `kst1.${kid}.`,
       `kst1.${kid}`,
       `kst1..${text}`,
       text,
       `${good}=`,
-      `${good}==`,
-      `${good}.`,
       `.${good}`,
       `${good}.${text}`,
       `${good}!`,
       `${good}\t`,
       `"${good}"`,
       `KST1.${kid}.${text}`,
-      `kst2.${kid}.${text}`,
       `kst01.${kid}.${text}`,
       `kst1 ${kid} ${text}`,
       `kst1.${kid}.${text.slice(0, 100)} ${text.slice(100)}`,
@@ -129,43 +116,7 @@ describeEmbedded('key-signed tokens that nobody issued', (openBackend) => {
     for (const one of spellings.filter((spelling) => spelling.trim() !== good)) await expectRefused(one)
   })
 
-  const lenient = (token: string): Buffer => Buffer.from(token.split('.')[2] ?? '', 'base64url')
-
-  it('under another kid', async () => {
-    const text = good.split('.')[2]
-    const foreign = ['A'.repeat(43), jwtKey.kid, `${'_'.repeat(9)}proto${'_'.repeat(29)}`]
-    const odd = ['', '__proto__', 'constructor', '../../etc/passwd', '%2e%2e', '*', 'null', `${key.kid}A`, 'a.b']
-    for (const kid of [...foreign, ...odd, key.kid.toLowerCase(), key.kid.slice(1)]) {
-      await expectRefused(`kst1.${kid}.${text}`)
-    }
-  })
-
-  it('cut, doubled, spliced, moved', async () => {
-    const block = blockIn(good)
-    const other = blockIn(tokenSaying(key, { ...claims, sub: 'admin' }))
-    const half = 128
-    const blocks = [
-      Buffer.alloc(0),
-      block.subarray(1),
-      block.subarray(0, -1),
-      block.subarray(0, half),
-      Buffer.concat([block, block]),
-      Buffer.concat([block, other]),
-      Buffer.concat([block, Buffer.of(0)]),
-      Buffer.concat([Buffer.of(0), block]),
-      Buffer.concat([block.subarray(0, half), other.subarray(half)]),
-      Buffer.concat([other.subarray(0, half), block.subarray(half)]),
-      Buffer.from(block).reverse(),
-      Buffer.alloc(256),
-      Buffer.alloc(256, 255),
-      toBlock(1n),
-      randomBytes(256),
-      Buffer.concat([block.subarray(half), block.subarray(0, half)]),
-    ]
-    for (const one of blocks) await expectRefused(withBlock(one))
-  })
-
-  it('as a number beyond the modulus, or its negative', async () => {
+  it('as a number beyond the modulus, its negative, 0 or 1', async () => {
     const n = toNumber(Buffer.from(String(createPublicKey(key.privateKey).export({ format: 'jwk' }).n), 'base64url'))
     let beyond: Buffer | undefined
     while (!beyond) {
@@ -176,7 +127,7 @@ describeEmbedded('key-signed tokens that nobody issued', (openBackend) => {
       if (number < 1n << 2048n) beyond = toBlock(number)
     }
     await expectRefused(withBlock(beyond))
-    await expectRefused(withBlock(toBlock(n)))
+    for (const number of [n, 0n, 1n]) await expectRefused(withBlock(toBlock(number)))
     await expectRefused(withBlock(toBlock(n - toNumber(blockIn(good)))))
   })
 
@@ -186,15 +137,12 @@ describeEmbedded('key-signed tokens that nobody issued', (openBackend) => {
       block[1] = type
       return block
     }
-    const trailing = Buffer.concat([padded(payload).subarray(0, 10), Buffer.of(0), payload])
     const short = Buffer.concat([Buffer.of(0, 1), Buffer.alloc(7, 255), Buffer.of(0)])
     const blocks = [
-      blockOfType(2, 255),
       blockOfType(2, 7),
       blockOfType(0, 0),
       blockOfType(1, 254),
       blockOfType(1, 0),
-      Buffer.concat([trailing, Buffer.alloc(256 - trailing.length, 1)]),
       Buffer.concat([short, payload, Buffer.alloc(256 - short.length - payload.length)]),
       Buffer.concat([Buffer.alloc(256 - payload.length), payload]),
       Buffer.concat([payload, Buffer.alloc(256 - payload.length)]),
@@ -214,22 +162,9 @@ describeEmbedded('key-signed tokens that nobody issued', (openBackend) => {
   })
 
   it('with a payload that only looks like one', async () => {
-    const octets = [
-      Buffer.alloc(0),
-      Buffer.alloc(32),
-      withDigest(Buffer.alloc(0)),
-      bodyOf(payload),
-      Buffer.alloc(245, 65),
-      Buffer.concat([payload, Buffer.of(0)]),
-      Buffer.concat([payload, payload.subarray(0, 100)]),
-      Buffer.concat([bodyOf(payload), Buffer.alloc(32)]),
-      Buffer.from(JSON.stringify({ sub: 'alice', exp: claims.exp })),
-      withDigest(Buffer.from(JSON.stringify({ sub: 'alice', exp: claims.exp }))),
-      ...[bodyWith(0, [0]), bodyWith(0, [2]), bodyWith(1, [75]), bodyWith(3, [0x75])].map(withDigest),
-      withDigest(Buffer.concat([bodyOf(payload), Buffer.of(0)])),
-      withDigest(bodyOf(payload).subarray(0, -1)),
-    ]
-    for (const one of octets) await expectRefused(tokenOf(key, one))
+    const json = Buffer.from(JSON.stringify({ sub: 'alice', exp: claims.exp }))
+    for (const one of [withDigest(Buffer.alloc(0)), json, withDigest(json), withDigest(bodyWith(3, [0x75]))])
+      await expectRefused(tokenOf(key, one))
   })
 
   it('with a name, an address or a time that is none', async () => {
@@ -242,14 +177,10 @@ describeEmbedded('key-signed tokens that nobody issued', (openBackend) => {
     expect(decodeKeySignedPayload(withDigest(Buffer.concat([head, Buffer.from('\u0005alice\0\0')])))).toEqual(claims)
     const names = ['anonymous', 'ANONYMOUS', 'alice\0', '\0', 'al ice', 'alice\n', 'ali\u00e7e', 'x'.repeat(65), '*']
     for (const name of names) await expectRefused(saying(name, '', ''))
-    const mapped = Buffer.from('00000000000000000000ffff7f000001', 'hex')
-    for (const address of [mapped, Buffer.alloc(3), Buffer.alloc(5), Buffer.alloc(17)]) {
-      await expectRefused(saying('alice', address, ''))
-    }
+    for (const length of [3, 17]) await expectRefused(saying('alice', Buffer.alloc(length), ''))
     const { iat } = claims
     const time = (seconds: number) => [...Buffer.from(seconds.toString(16).padStart(12, '0'), 'hex')]
     for (const [from, to] of [
-      [iat, iat],
       [iat, iat + 86_401],
       [iat + 3600, iat],
       [iat + 120, iat + 240],

@@ -100,12 +100,6 @@ describeOnce('OAuth requests that cannot be accepted', (openBackend) => {
 
   it('answers below /oauth in the form of OAuth, whatever is wrong', async () => {
     for (const path of endpoints) {
-      for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
-        const reply = await stack.auth.send(path, { method })
-        expectOAuthError(reply, 405, 'invalid_request')
-        expect(reply.headers.get('allow')).toBe('POST, OPTIONS')
-      }
-      expectOAuthError(await raw(path, 'x'.repeat(300_000)), 413, 'invalid_request')
       expectOAuthError(await raw(path, 'a=b', { ...form, 'x-forwarded-for': '203.0.113.7' }), 403, 'invalid_request')
       expect((await stack.auth.send(path, { method: 'OPTIONS' })).status).toBe(204)
     }

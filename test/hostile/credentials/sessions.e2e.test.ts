@@ -10,21 +10,6 @@ import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts
 let stack: Stack
 let before: string
 
-const key = 'A'.repeat(43)
-const values = [
-  '',
-  'x',
-  key,
-  `"${key}"`,
-  `${key.slice(1)}+`,
-  "' or 1=1 --",
-  '__proto__',
-  'current',
-  '0192f0c0-0000-7000-8000-000000000000',
-  'x'.repeat(8000),
-  '{keyhold}:1:session:x',
-]
-
 /** Sends these bytes to the auth server. */
 async function raw(bytes: string): Promise<Reply> {
   const reply = await sendRaw(stack.auth.port, bytes)
@@ -39,31 +24,6 @@ describeOnce('hostile sessions', (openBackend) => {
   afterAll(() => stack.close())
   beforeEach(async () => {
     before = await fingerprintOfData(stack.database)
-  })
-
-  it.each(values)('refuses the cookie %j, and makes the browser forget it', async (value) => {
-    for (const [server, path] of [[stack.auth, '/me'] as const, [stack.deal, '/rest/v1/deals'] as const]) {
-      const reply = await server.send(path, { headers: { cookie: `keyhold_session=${value}` } })
-      expectProblem(reply, 401, 'invalid-session')
-      expect(cookieSetBy(reply)?.value).toBe('')
-      expect(reply.headers.get('www-authenticate')).toBe('Bearer realm="keyhold"')
-      if (value.length > 10) expect(reply.text).not.toContain(value)
-    }
-    expect(await fingerprintOfData(stack.database)).toBe(before)
-  })
-
-  it.each(values.filter((value) => value !== ''))('has no session %j to end', async (value) => {
-    const { cookie } = await signIn(stack, 'carol')
-    const path = `/sessions/${encodeURIComponent(value)}`
-    const alone = await stack.auth.send(path, { method: 'DELETE' })
-    expect([401, 404]).toContain(alone.status)
-    expectProblemForm(alone)
-    if (value === 'current') return
-    const sent = { method: 'DELETE', headers: { cookie } }
-    const beside = await stack.auth.send(path, sent)
-    expect([400, 404]).toContain(beside.status)
-    expectProblemForm(beside)
-    expect((await stack.auth.send('/me', { headers: { cookie } })).status).toBe(200)
   })
 
   it('refuses what is not even a path', async () => {
@@ -102,8 +62,6 @@ describeOnce('hostile sessions', (openBackend) => {
     ['username=%00&password=x', 401],
     ['username=%ED%A0%80&password=x', 400],
     [`username=${'x'.repeat(100_000)}&password=${'y'.repeat(100_000)}`, 413],
-    ['&'.repeat(100_000), 413],
-    [`x=${'y'.repeat(300_000)}`, 413],
   ])('answers the form %.40s clearly', async (body, status) => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
     const reply = await stack.auth.send('/sessions', { body, headers })

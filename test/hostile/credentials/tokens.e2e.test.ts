@@ -6,9 +6,9 @@ import { decodeJwt, exportJWK } from 'jose'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type KeyRing, openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
 import { expectProblem } from '../../support/clients/http-client.ts'
-import { basicOf, makeApiKey, postForm } from '../../support/clients/oauth-requests.ts'
+import { keyTokenOf, makeApiKey, postForm } from '../../support/clients/oauth-requests.ts'
 import { describeEmbedded } from '../../support/stores/backends.ts'
-import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
+import { openStack, type Stack } from '../../support/worlds/stack.ts'
 
 let stack: Stack
 let keyRing: KeyRing
@@ -19,21 +19,12 @@ let baitUrl: string
 let taken = 0
 
 const attacker = generateKeyPairSync('rsa', { modulusLength: 2048 })
-const encode = (value: unknown) =>
-  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-type Sign = (input: string) => Buffer | string
-
-const jws = (header: unknown, claims: unknown, signed: Sign): string => {
+const jws = (header: object, claims: object, key: KeyObject): string => {
   const input = `${encode(header)}.${encode(claims)}`
-  return `${input}.${encode2(signed(input))}`
+  return `${input}.${sign('RSA-SHA256', Buffer.from(input), key).toString('base64url')}`
 }
-const encode2 = (signature: Buffer | string) =>
-  typeof signature === 'string' ? signature : signature.toString('base64url')
-const rs256 =
-  (key: KeyObject): Sign =>
-  (input) =>
-    sign('RSA-SHA256', Buffer.from(input), key)
 
 describeEmbedded('tokens that somebody forged', (openBackend) => {
   beforeAll(async () => {
@@ -75,7 +66,7 @@ describeEmbedded('tokens that somebody forged', (openBackend) => {
 
   it('is a test of the real key: what it signs is accepted', async () => {
     const { header, claims, privateKey } = genuine()
-    const token = jws(header, claims, rs256(privateKey))
+    const token = jws(header, claims, privateKey)
     expect((await stack.auth.send('/me', { token })).status).toBe(200)
     expect((await stack.deal.send('/rest/v1/deals', { token })).status).toBe(200)
   })
@@ -97,7 +88,7 @@ describeEmbedded('tokens that somebody forged', (openBackend) => {
       'the right kid': {},
     }
     for (const [name, members] of Object.entries(brought))
-      await expectRefused(jws({ ...header, ...members }, claims, rs256(attacker.privateKey)), name)
+      await expectRefused(jws({ ...header, ...members }, claims, attacker.privateKey), name)
     expect(taken).toBe(0)
   })
 
@@ -105,26 +96,15 @@ describeEmbedded('tokens that somebody forged', (openBackend) => {
     const { header, claims, kid } = genuine()
     const other = keyRing.signingKey('key-signed')
     for (const named of [kid, other.kid])
-      await expectRefused(jws({ ...header, kid: named }, claims, rs256(other.privateKey)), named)
+      await expectRefused(jws({ ...header, kid: named }, claims, other.privateKey), named)
   })
 
   it('gives a token of a key that was narrowed no more rights by any change of its scope', async () => {
     const key = await makeApiKey(stack, access, { kind: 'hmac', rights: ['deal.read'] })
-    const { body } = await postForm(
-      stack,
-      '/oauth/token',
-      { grant_type: 'client_credentials' },
-      basicOf(key.id, key.secret),
-    )
-    const token = String(body.access_token)
+    const token = await keyTokenOf(stack, key)
     const [head = '', , signature = ''] = token.split('.')
     const { scope: _scope, ...unscoped } = decodeJwt(token)
     for (const claims of [unscoped, { ...unscoped, scope: 'user.manage' }])
       await expectRefused(`${head}.${encode(claims)}.${signature}`, 'scope')
-    expectProblem(await stack.auth.send('/users', { token }), 403, 'missing-right')
-    for (const rights of [['deal.create'], ['deal.read'], undefined]) {
-      const json = { kind: 'hmac', rights, password: passwordOf('admin') }
-      expectProblem(await stack.auth.send('/api-keys', { token, json }), 403, 'missing-right')
-    }
   })
 })

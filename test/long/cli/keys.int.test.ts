@@ -32,28 +32,6 @@ describe('ops keys', () => {
       })
     })
 
-  it('shows the ring at a glance, and whole to scripts', async () => {
-    const { code, out } = await ops('keys', 'status')
-    expect(code).toBe(0)
-    expect(out).toMatch(/USE +STATE +KID +SINCE +NEXT STEP/)
-    expect(out).toMatch(/jwt +active +[\w-]{43} .*generate a jwt key/)
-    const keys: { kid: string; state: string }[] = JSON.parse((await ops('--json', 'keys', 'status')).out)
-    expect(keys.map(({ state }) => state)).toEqual(['active', 'active'])
-    for (const { kid } of keys) expect(out).toContain(kid)
-  })
-
-  it('takes a key from its making to its revocation', async () => {
-    const made: { kid: string } = JSON.parse((await ops('--json', 'keys', 'generate', '--use', 'jwt')).out)
-    const early = await ops('keys', 'promote', made.kid)
-    expect(early).toMatchObject({ code: 1, out: '' })
-    expect(early.err).toMatch(/^Refused: .*--now/)
-    expect((await ops('keys', 'promote', made.kid, '--now')).code).toBe(0)
-    expect((await ops('keys', 'rotate')).out).toMatch(/^Nothing is due/)
-    const revoked = await ops('keys', 'revoke', made.kid, '--reason', 'found on a stolen laptop')
-    expect(revoked.out).toMatch(/signs in its place/)
-    expect((await ops('keys', 'verify', '--offline')).code).toBe(0)
-  })
-
   it('tells refusals from wrong usage by its exit code, and says how it is used', async () => {
     expect(await ops('keys', 'retire', 'no-such-key')).toMatchObject({ code: 1 })
     for (const wrong of [

@@ -3,17 +3,16 @@
  * Administrators set them for other programs, or for people. The servers work the same under all of them, through a
  * pooler too.
  */
-import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../../shared/platform/database/database.ts'
-import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
 import { prepareDatabase } from '../../../shared/platform/database/prepare.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
 import { type PgBouncer, pgbouncerInstalled, startPgBouncer } from '../../support/processes/stores/pgbouncer.ts'
 import { findPostgresBinaries, PostgresServer } from '../../support/processes/stores/postgres-server.ts'
 import { openEmbedded } from '../../support/stores/backends.ts'
-import { migrate, openStack, type Stack } from '../../support/worlds/stack.ts'
+import { migrateBoth } from '../../support/stores/migrate-both.ts'
+import { openStack, type Stack } from '../../support/worlds/stack.ts'
 
 const binaries = findPostgresBinaries()
 
@@ -111,59 +110,55 @@ describe.skipIf(binaries === undefined || !pgbouncerInstalled)('whatever a role,
   it.each([
     ['with PostgreSQL itself', { ...turned, ...limits, ...decisive, ...others }, false],
     ['through a pooler', { ...turned, ...others }, true],
-  ])(
-    'the journeys of callers are the same: %s',
-    async (_, settings, isPooled) => {
-      const url = await newDatabase(isPooled ? 'pooled' : 'direct')
-      await turn(settings)
-      await postgres.query(`alter database ${isPooled ? 'pooled' : 'direct'} set datestyle = 'SQL, DMY'`)
-      const place = isPooled ? bouncer.pooled(url) : url
-      stack = await openStack(async () => ({ ...(await openEmbedded()), openDatabase: () => openPostgres(place) }))
-      const { auth, deal, clock } = stack
-      const { access: token, refresh } = await stack.logIn('admin')
-      const made = async (server: typeof auth, path: string, json: object, method = 'POST') => {
-        const reply = await server.send(path, { token, json, method })
-        expect([path, reply.status, reply.body]).toEqual([path, expect.toBeOneOf([200, 201]), expect.anything()])
-        return reply.body
-      }
-      await made(auth, '/users', {
-        username: 'zoë'.replace('ë', 'e'),
-        password: 'a long enough password',
-        roles: ['agent'],
-      })
-      await made(auth, '/roles', { name: 'null', rights: ['deal.read'] })
-      await made(auth, '/users/zoe', { roles: ['agent', 'null'] }, 'PATCH')
-      await made(auth, '/services', { name: 'a service', resourceServer: 'deals' })
-      await made(auth, '/api-keys', { kind: 'hmac', name: 'a key' })
-      expect((await auth.send('/refresh', { method: 'POST', token: refresh })).status).toBe(200)
-      const { id } = await made(deal, '/rest/v1/deals', {
-        name: 'Büro \\d 5 €',
-        price: 12.5,
-        completionDate: '2027-02-03',
-      })
-      await made(deal, `/rest/v1/deals/${id}/hold`, { reason: "it's \\ so" }, 'PUT')
-      const pages = [
-        [auth, ['/users', '/users/admin', '/roles', '/resource-servers', '/services', '/api-keys', '/audit', '/me']],
-        [deal, ['/rest/v1/deals', `/rest/v1/deals/${id}`, `/rest/v1/deals/${id}/history`, '/rest/v1/deals?q=%5Cd']],
-      ] as const
-      for (const [server, paths] of pages) {
-        for (const path of paths) {
-          const reply = await server.send(path, { token })
-          expect([path, reply.status]).toEqual([path, 200])
-          const times = JSON.stringify(reply.body).matchAll(/"(?:createdAt|updatedAt|heldAt|lastUsedAt|at)":"([^"]*)"/g)
-          for (const [, time = ''] of times) {
-            expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-            // Keys of the tests, and so the entries about them, are older.
-            if (path !== '/audit') expect(Math.abs(Date.parse(time) - clock.now())).toBeLessThan(600_000)
-          }
+  ])('the journeys of callers are the same: %s', async (_, settings, isPooled) => {
+    const url = await newDatabase(isPooled ? 'pooled' : 'direct')
+    await turn(settings)
+    await postgres.query(`alter database ${isPooled ? 'pooled' : 'direct'} set datestyle = 'SQL, DMY'`)
+    const place = isPooled ? bouncer.pooled(url) : url
+    stack = await openStack(async () => ({ ...(await openEmbedded()), openDatabase: () => openPostgres(place) }))
+    const { auth, deal, clock } = stack
+    const { access: token, refresh } = await stack.logIn('admin')
+    const made = async (server: typeof auth, path: string, json: object, method = 'POST') => {
+      const reply = await server.send(path, { token, json, method })
+      expect([path, reply.status, reply.body]).toEqual([path, expect.toBeOneOf([200, 201]), expect.anything()])
+      return reply.body
+    }
+    await made(auth, '/users', {
+      username: 'zoë'.replace('ë', 'e'),
+      password: 'a long enough password',
+      roles: ['agent'],
+    })
+    await made(auth, '/roles', { name: 'null', rights: ['deal.read'] })
+    await made(auth, '/users/zoe', { roles: ['agent', 'null'] }, 'PATCH')
+    await made(auth, '/services', { name: 'a service', resourceServer: 'deals' })
+    await made(auth, '/api-keys', { kind: 'hmac', name: 'a key' })
+    expect((await auth.send('/refresh', { method: 'POST', token: refresh })).status).toBe(200)
+    const { id } = await made(deal, '/rest/v1/deals', {
+      name: 'Büro \\d 5 €',
+      price: 12.5,
+      completionDate: '2027-02-03',
+    })
+    await made(deal, `/rest/v1/deals/${id}/hold`, { reason: "it's \\ so" }, 'PUT')
+    const pages = [
+      [auth, ['/users', '/users/admin', '/roles', '/resource-servers', '/services', '/api-keys', '/audit', '/me']],
+      [deal, ['/rest/v1/deals', `/rest/v1/deals/${id}`, `/rest/v1/deals/${id}/history`, '/rest/v1/deals?q=%5Cd']],
+    ] as const
+    for (const [server, paths] of pages) {
+      for (const path of paths) {
+        const reply = await server.send(path, { token })
+        expect([path, reply.status]).toEqual([path, 200])
+        const times = JSON.stringify(reply.body).matchAll(/"(?:createdAt|updatedAt|heldAt|lastUsedAt|at)":"([^"]*)"/g)
+        for (const [, time = ''] of times) {
+          expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+          // Keys of the tests, and so the entries about them, are older.
+          if (path !== '/audit') expect(Math.abs(Date.parse(time) - clock.now())).toBeLessThan(600_000)
         }
       }
-      expect((await auth.send('/users/zoe', { token })).body).toMatchObject({ roles: ['agent', 'null'] })
-      const read = await deal.send(`/rest/v1/deals/${id}`, { token })
-      expect(read.body).toMatchObject({ name: 'Büro \\d 5 €', completionDate: '2027-02-03', holdReason: "it's \\ so" })
-    },
-    120_000,
-  )
+    }
+    expect((await auth.send('/users/zoe', { token })).body).toMatchObject({ roles: ['agent', 'null'] })
+    const read = await deal.send(`/rest/v1/deals/${id}`, { token })
+    expect(read.body).toMatchObject({ name: 'Büro \\d 5 €', completionDate: '2027-02-03', holdReason: "it's \\ so" })
+  })
 
   it('every session with PostgreSQL itself has the settings that statements rely on', async () => {
     const url = await newDatabase('sessions')
@@ -200,11 +195,7 @@ describe.skipIf(binaries === undefined || !pgbouncerInstalled)('whatever a role,
     const url = await newDatabase(`${name}_${isPooled}`)
     await turn({ [name]: value })
     const database = open(isPooled ? bouncer.pooled(url) : url)
-    const migrations = {
-      migrationsFolder: join(import.meta.dirname, '../../../deal-server/store/migrations'),
-      schema: 'deals',
-    }
-    await expect(prepareDatabase('DEAL_DATABASE_URL', () => migrateDatabase(database, migrations))).rejects.toThrow(
+    await expect(prepareDatabase('DEAL_DATABASE_URL', () => migrateBoth(database))).rejects.toThrow(
       new RegExp(`^DEAL_DATABASE_URL: [^\\n]*sets ${name} = ${value}: run ALTER ROLE`),
     )
   })
@@ -215,8 +206,8 @@ describe.skipIf(binaries === undefined || !pgbouncerInstalled)('whatever a role,
       await postgres.query(`create schema ${schema} authorization keyhold`, 'schemas')
     }
     const database = open(postgres.urlOf('schemas').replace('postgres@', 'keyhold@'))
-    await migrate(database)
-    await migrate(database)
+    await migrateBoth(database)
+    await migrateBoth(database)
     expect(await database.query('select count(*)::int as n from auth.users')).toEqual([{ n: expect.any(Number) }])
     await expect(database.query('create schema another')).rejects.toMatchObject({ sqlState: '42501' })
     // It may not make the extension either: searches do without the index.
@@ -231,11 +222,7 @@ describe.skipIf(binaries === undefined || !pgbouncerInstalled)('whatever a role,
     await postgres.query(`create database ${name} owner keyhold encoding '${encoding}' locale 'C' template template0`)
     const url = postgres.urlOf(name).replace('postgres@', 'keyhold@')
     const database = open(isPooled ? bouncer.pooled(url) : url)
-    const migrations = {
-      migrationsFolder: join(import.meta.dirname, '../../../deal-server/store/migrations'),
-      schema: 'deals',
-    }
-    await expect(prepareDatabase('DEAL_DATABASE_URL', () => migrateDatabase(database, migrations))).rejects.toThrow(
+    await expect(prepareDatabase('DEAL_DATABASE_URL', () => migrateBoth(database))).rejects.toThrow(
       new RegExp(`^DEAL_DATABASE_URL: [^\\n]*encoding of the database is ${encoding}.* ENCODING 'UTF8'`),
     )
   })

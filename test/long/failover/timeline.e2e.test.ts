@@ -1,13 +1,12 @@
 /** The timeline, as servers read it: by any role, not on a standby, another one after a promotion. */
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../../shared/platform/database/database.ts'
-import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
 import { prepareDatabase } from '../../../shared/platform/database/prepare.ts'
 import { readPresentHistory } from '../../../shared/platform/history/history.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { findPostgresBinaries, PostgresServer } from '../../support/processes/stores/postgres-server.ts'
+import { migrateBoth } from '../../support/stores/migrate-both.ts'
 
 const binaries = findPostgresBinaries()
 
@@ -58,9 +57,7 @@ describe.skipIf(binaries === undefined)('the timeline of a PostgreSQL server', (
 
   it('is needed at the start: a role that may not read it is refused in one line', async () => {
     await primary.query('revoke execute on function pg_control_system() from public')
-    const migrationsFolder = join(import.meta.dirname, '../../../deal-server/store/migrations')
-    const start = (database: Database) =>
-      prepareDatabase('DEAL_DATABASE_URL', () => migrateDatabase(database, { migrationsFolder, schema: 'deals' }))
+    const start = (database: Database) => prepareDatabase('DEAL_DATABASE_URL', () => migrateBoth(database))
     await expect(asKeyhold(primary, start)).rejects.toThrow(
       /^DEAL_DATABASE_URL: .+: permission denied for function pg_control_system \(42501\)$/,
     )

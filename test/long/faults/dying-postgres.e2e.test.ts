@@ -16,9 +16,9 @@ import { allowHoldUps } from '../../support/held-up.ts'
 import { freePort } from '../../support/processes/free-port.ts'
 import { findPostgresBinaries, PostgresServer } from '../../support/processes/stores/postgres-server.ts'
 import { type Backend, describePostgresAndRedis } from '../../support/stores/backends.ts'
+import { migrateBoth } from '../../support/stores/migrate-both.ts'
 import { type OpenCredential, openCredential, type Revocation, revocations } from '../../support/worlds/revocations.ts'
 import {
-  migrate,
   openStack,
   passwordOf,
   type Stack,
@@ -95,7 +95,7 @@ class World {
     this.#undo.push(other.close)
     this.#parts = { stack, otherUrl: other.server.url }
     const ofDeals = this.#backend.openDatabase()
-    await migrate(ofDeals)
+    await migrateBoth(ofDeals)
     await ofDeals.close()
     await this.#addDealServer('a deal server with Redis', other.server.url, this.#backend.openCache)
     await this.#addDealServer('a deal server at the other auth server', other.server.url)

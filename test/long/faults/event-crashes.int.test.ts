@@ -3,7 +3,6 @@
  * again.
  */
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -11,7 +10,6 @@ import type { EventLog } from '../../../deal-server/events/event-log.ts'
 import { createEventStreams } from '../../../deal-server/events/event-streams.ts'
 import { createEventLog } from '../../../deal-server/store/event-log.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
-import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from '../../deal-server/events/simulated-client.ts'
 import { writeEventsStatement } from '../../deal-server/store/commits.ts'
@@ -19,12 +17,12 @@ import { campaign } from '../../support/campaign.ts'
 import { eventually } from '../../support/eventually.ts'
 import { fakeSystems } from '../../support/fake-systems.ts'
 import { findPostgresBinaries, PostgresServer } from '../../support/processes/stores/postgres-server.ts'
+import { migrateBoth } from '../../support/stores/migrate-both.ts'
 
 const rounds = campaign({ short: 3, long: 30 })
 const binaries = findPostgresBinaries()
 const canRun = process.env.TEST_DATABASE_URL !== undefined && binaries !== undefined
 const title = canRun ? '' : ' (skipped: TEST_DATABASE_URL, or programs of PostgreSQL, are missing)'
-const migrationsFolder = join(import.meta.dirname, '../../../deal-server/store/migrations')
 
 describe.skipIf(!canRun)(`streams over a PostgreSQL that crashes${title}`, () => {
   let postgres: PostgresServer
@@ -38,7 +36,7 @@ describe.skipIf(!canRun)(`streams over a PostgreSQL that crashes${title}`, () =>
     postgres = await PostgresServer.create(binaries ?? '', { wal_writer_delay: '10s' })
     here = openPostgres(postgres.url)
     there = openPostgres(postgres.url)
-    await migrateDatabase(there, { migrationsFolder, schema: 'deals' })
+    await migrateBoth(there)
   })
   afterAll(async () => {
     await Promise.all([here.close(), there.close()])

@@ -1,16 +1,12 @@
 /** How many messages of the change feed Redis sends, with four auth servers and eight deal servers. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { changeUser } from '../../../auth-server/users/change-user.ts'
-import { insertUser } from '../../../auth-server/users/create-user.ts'
-import { systemClock } from '../../../shared/platform/clock.ts'
-import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
-import { createIdSource } from '../../../shared/platform/ids.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Backend, describePostgresAndRedis } from '../../support/stores/backends.ts'
 import {
   type AuthPart,
-  authMigrations,
+  changeAlice,
+  createAlice,
   type DealPart,
   openAuthPart,
   openDealPart,
@@ -27,10 +23,8 @@ describePostgresAndRedis('the change feed of four auth servers and eight deal se
 
   beforeAll(async () => {
     backend = await open()
-    const [database, ids] = [backend.openDatabase(), createIdSource(systemClock)]
-    await migrateDatabase(database, authMigrations)
-    const alice = { username: 'alice', passwordHash: null, roles: [], rights: [], enabled: true }
-    await insertUser({ database, clock: systemClock, ids }, alice)
+    const database = backend.openDatabase()
+    await createAlice(database, [])
     await database.close()
     authParts = [1, 2, 3, 4].map(() => openAuthPart(backend))
     dealParts = await Promise.all(Array.from({ length: dealServers }, () => openDealPart(backend, authParts)))
@@ -64,12 +58,7 @@ describePostgresAndRedis('the change feed of four auth servers and eight deal se
       const end = performance.now() + seconds * 500
       while (performance.now() < end) {
         const part = authParts[changes % authParts.length] as AuthPart
-        const patch = { rights: changes % 2 === 0 ? ['deal.hold'] : [] }
-        const { database, publisher } = part
-        const { principalVersion, changes: taken } = await changeUser({ database, clock: systemClock }, 'alice', {
-          patch,
-        })
-        await publisher.waitUntilPublished(principalVersion, taken)
+        await changeAlice(part, changes % 2 === 0 ? ['deal.hold'] : [])
         changes += 1
         await sleep(20)
       }

@@ -1,13 +1,15 @@
 /** Deal servers without Redis: the change feed is a stream of the auth server, and memory goes on to answer. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { systemClock } from '../../../shared/platform/clock.ts'
-import { openCache } from '../../../shared/platform/redis/open-cache.ts'
 import { campaign } from '../../support/campaign.ts'
 import type { Reply } from '../../support/clients/http-client.ts'
 import { eventually } from '../../support/eventually.ts'
-import { describeEmbedded, describePostgresAndRedis, type OpenBackend } from '../../support/stores/backends.ts'
-import { cacheSecret } from '../../support/stores/redis-cache.ts'
+import {
+  describeEmbedded,
+  describePostgresAndRedis,
+  type OpenBackend,
+  openWithoutRedis,
+} from '../../support/stores/backends.ts'
 import { openStack, type Stack } from '../../support/worlds/stack.ts'
 import { withinASecond } from '../../support/worlds/within-a-second.ts'
 
@@ -131,20 +133,9 @@ describePostgresAndRedis('deal servers whose Redis is stopped under load', (open
   })
 })
 
-describeEmbedded('deal servers without Redis on purpose', (openBackend) => {
+describeEmbedded('deal servers without Redis on purpose', () => {
   const world = new World()
-  beforeAll(() =>
-    world.open(async () => ({
-      ...(await openBackend()),
-      mode: 'alone' as const,
-      environment: {
-        AUTH_DATABASE_URL: 'postgres://here',
-        DEAL_DATABASE_URL: 'postgres://here',
-        REDIS_URL: 'none',
-      },
-      openCache: () => openCache({ redisUrl: 'none', clock: systemClock, secrets: [cacheSecret] }),
-    })),
-  )
+  beforeAll(() => world.open(openWithoutRedis))
   afterAll(() => world.stack.close())
 
   it('ask for no record that they know', async () => {
@@ -152,6 +143,4 @@ describeEmbedded('deal servers without Redis on purpose', (openBackend) => {
     await world.knowAll()
     await world.expectFewQuestions('REDIS_URL=none')
   })
-
-  it('refuse within a second who was disabled', () => world.expectRevoked(1))
 })

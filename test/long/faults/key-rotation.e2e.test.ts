@@ -1,18 +1,15 @@
 /** No request fails while keys rotate, and a revoked key takes its own tokens with it and no others. */
-import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { KeyUse } from '../../../auth-server/key-ring/keyring-file.ts'
 import type { Step } from '../../../auth-server/key-ring/life-cycle.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
-import { campaign } from '../../support/campaign.ts'
+import { campaign, patienceMs } from '../../support/campaign.ts'
 import { keySignedToken } from '../../support/clients/scheme-clients/key-signed.ts'
 import { watchHoldUps } from '../../support/held-up.ts'
 import { type AuthProcess, startAuthProcess } from '../../support/processes/auth-process.ts'
 import { type Operator, startOperator } from '../../support/processes/operators/operator.ts'
-import { preparedKeysDir } from '../../support/processes/prepared-keys.ts'
+import { copyKeys } from '../../support/processes/own-keys.ts'
 import { createBalancer } from '../../support/processes/proxies/balancer.ts'
 import { describePostgresAndRedis } from '../../support/stores/backends.ts'
 import { type Call, heldUpForLongMs, kidOf, type Load, startLoad } from '../../support/worlds/rotation-load.ts'
@@ -51,7 +48,7 @@ describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) =
   let otherHeldUpMs: () => number
   let isOver = false
   let rounds = 0
-  let directory: string
+  let keys: Awaited<ReturnType<typeof copyKeys>>
   let stack: Stack
   let other: AuthProcess
   let auths: readonly TestServer[]
@@ -59,20 +56,19 @@ describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) =
   let load: Load
 
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'keyhold-keys-'))
-    await cp(await preparedKeysDir(), directory, { recursive: true })
+    keys = await copyKeys()
     const ttl = String(tokenTtlSeconds)
     stack = await openStack(openBackend, {
       hashing: 'costly',
       dealServers: 3,
       dealServer: (index) => ownOf[index] ?? { fetch: balancer.fetch },
       logLevel: 'silent',
-      environment: { KEYS_DIR: directory, ACCESS_TOKEN_TTL: ttl, KEY_SIGNED_TOKEN_TTL: ttl },
+      environment: { KEYS_DIR: keys.directory, ACCESS_TOKEN_TTL: ttl, KEY_SIGNED_TOKEN_TTL: ttl },
     })
     other = await startAuthProcess(stack)
     auths = [stack.auth, other.server]
     balancer.spreadOver(auths.map(({ url }) => url))
-    operator = startOperator({ directory, ...pace })
+    operator = startOperator({ directory: keys.directory, ...pace })
     heldUpMs = watchHoldUps()
     otherHeldUpMs = watchOther()
     const note = (call: Call) => {
@@ -94,7 +90,7 @@ describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) =
     await operator.end()
     await other.child.end('SIGTERM')
     await stack.close()
-    await rm(directory, { recursive: true, force: true })
+    await keys.remove()
     process.stdout.write(report())
   })
 
@@ -163,7 +159,7 @@ describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) =
     await sleep(isNew ? 1_000 : 250)
   }
 
-  it('fails none of them', { timeout: 120_000 + wanted * 10 }, async () => {
+  it('fails none of them', { timeout: patienceMs + wanted * 10 }, async () => {
     while (calls.length < wanted || countOf('remove') < 4) {
       await rotate()
       expect(load.failure()).toBeUndefined()

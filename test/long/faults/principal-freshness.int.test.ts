@@ -4,17 +4,13 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { changeUser } from '../../../auth-server/users/change-user.ts'
-import { insertUser } from '../../../auth-server/users/create-user.ts'
-import { systemClock } from '../../../shared/platform/clock.ts'
-import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
-import { createIdSource } from '../../../shared/platform/ids.ts'
 import { eventually } from '../../support/eventually.ts'
 import { allowHoldUps } from '../../support/held-up.ts'
 import { type Backend, describePostgresAndRedis } from '../../support/stores/backends.ts'
 import {
   type AuthPart,
-  authMigrations,
+  changeAlice,
+  createAlice,
   type DealPart,
   openAuthPart,
   openDealPart,
@@ -32,11 +28,8 @@ describePostgresAndRedis('principal records of three deal servers behind two aut
     backend = await open()
     authParts = [openAuthPart(backend), openAuthPart(backend)]
     const [first] = authParts
-    if (first) await migrateDatabase(first.database, authMigrations)
+    if (first) await createAlice(first.database, [])
     dealParts = await Promise.all([1, 2, 3].map(() => openDealPart(backend, authParts)))
-    const alice = { username: 'alice', passwordHash: null, roles: [], rights: [], enabled: true }
-    const ports = { clock: systemClock, ids: createIdSource(systemClock) }
-    for (const part of authParts.slice(0, 1)) await insertUser({ database: part.database, ...ports }, alice)
   })
 
   afterAll(async () => {
@@ -51,11 +44,7 @@ describePostgresAndRedis('principal records of three deal servers behind two aut
     const running = authParts.filter((part) => part.isOpen())
     const part = running[round % running.length]
     if (!part) throw new Error('no auth server is open')
-    const patch = { rights }
-    const { principalVersion, changes } = await changeUser({ database: part.database, clock: systemClock }, 'alice', {
-      patch,
-    })
-    await part.publisher.waitUntilPublished(principalVersion, changes)
+    await changeAlice(part, rights)
   }
 
   /**

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Reply } from '../../support/clients/http-client.ts'
 import { signIn } from '../../support/clients/pages/sign-in.ts'
-import { describeBackends, describePostgresAndRedis } from '../../support/stores/backends.ts'
+import { describePostgresAndRedis } from '../../support/stores/backends.ts'
 import { openStack, type Stack, type TestServer } from '../../support/worlds/stack.ts'
 import { withinASecond } from '../../support/worlds/within-a-second.ts'
 
@@ -21,31 +21,7 @@ const endsEverywhere = async (end: (session: { key: string; id: string; cookie: 
   }
 }
 
-const remove = (path: string, sent: object = {}) => stack.auth.send(path, { method: 'DELETE', ...sent })
-
-describeBackends('the end of a session, at two deal servers', (openBackend) => {
-  beforeAll(async () => {
-    stack = await openStack(openBackend, { dealServers: 2 })
-  })
-  afterAll(() => stack.close())
-
-  it('is known within a second of its acknowledgement, however it came', async () => {
-    const { access: token } = await stack.logIn('admin')
-    await endsEverywhere(({ key }) => remove(`/sessions/${key}`))
-    await endsEverywhere(({ cookie }) => remove('/sessions/current', { headers: { cookie } }))
-    await endsEverywhere(({ id }) => remove(`/users/carol/sessions/${id}`, { token }))
-    await endsEverywhere(() => stack.auth.send('/users/carol/logout', { method: 'POST', token }))
-  })
-
-  it('ends no other session of the user', async () => {
-    const [kept, ended] = [await signIn(stack, 'carol'), await signIn(stack, 'carol')]
-    for (const deal of stack.deals) expect((await read(deal, kept.cookie)).status).toBe(200)
-    await remove(`/sessions/${ended.key}`)
-    for (let round = 0; round < 5; round += 1) {
-      for (const deal of stack.deals) expect((await read(deal, kept.cookie)).status).toBe(200)
-    }
-  })
-})
+const remove = (path: string) => stack.auth.send(path, { method: 'DELETE' })
 
 describePostgresAndRedis('sessions without Redis', (openBackend) => {
   beforeAll(async () => {

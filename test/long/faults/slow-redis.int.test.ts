@@ -1,11 +1,6 @@
 /** How long a right outlives its removal on a deal server whose connection to Redis becomes slower and slower. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { changeUser } from '../../../auth-server/users/change-user.ts'
-import { insertUser } from '../../../auth-server/users/create-user.ts'
-import { systemClock } from '../../../shared/platform/clock.ts'
-import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
-import { createIdSource } from '../../../shared/platform/ids.ts'
 import { eventually } from '../../support/eventually.ts'
 import { allowHoldUps } from '../../support/held-up.ts'
 import { type SlowRelay, startSlowRelay } from '../../support/processes/proxies/slow-relay.ts'
@@ -13,7 +8,8 @@ import { type Backend, describePostgresAndRedis } from '../../support/stores/bac
 import { openTestCache } from '../../support/stores/redis-cache.ts'
 import {
   type AuthPart,
-  authMigrations,
+  changeAlice,
+  createAlice,
   type DealPart,
   openAuthPart,
   openDealPart,
@@ -33,9 +29,7 @@ describePostgresAndRedis('a deal server whose connection to Redis slows down', (
     backend = await open()
     relay = await startSlowRelay(Number(backend.redis?.port))
     auth = openAuthPart(backend)
-    await migrateDatabase(auth.database, authMigrations)
-    const alice = { username: 'alice', passwordHash: null, roles: [], rights: [right], enabled: true }
-    await insertUser({ database: auth.database, clock: systemClock, ids: createIdSource(systemClock) }, alice)
+    await createAlice(auth.database, [right])
     deal = await openDealPart({ ...backend, openCache: () => openTestCache(`redis://127.0.0.1:${relay.port}`) }, [auth])
     await eventually(() => expect(deal.feed.isCurrent()).toBe(true))
   })
@@ -53,10 +47,7 @@ describePostgresAndRedis('a deal server whose connection to Redis slows down', (
       relay.slowDown(delayMs)
       await sleep(40)
     }
-    const { principalVersion, changes } = await changeUser({ database: auth.database, clock: systemClock }, 'alice', {
-      patch: { rights: [] },
-    })
-    await auth.publisher.waitUntilPublished(principalVersion, changes)
+    await changeAlice(auth, [])
     const allowed = allowHoldUps()
     const acknowledgedAt = performance.now()
     let lastAllowedMs = 0

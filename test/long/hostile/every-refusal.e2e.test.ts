@@ -4,7 +4,8 @@
  * before anybody thinks of it.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { rememberSecret } from '../../support/clients/http-client.ts'
+import { keyTokenOf, makeApiKey } from '../../support/clients/oauth-requests.ts'
+import { signIn } from '../../support/clients/pages/sign-in.ts'
 import {
   type Asked,
   ask,
@@ -16,7 +17,7 @@ import {
   rowOfStyle,
 } from '../../support/every-refusal.ts'
 import { describeEmbedded } from '../../support/stores/backends.ts'
-import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
+import { openStack, type Stack } from '../../support/worlds/stack.ts'
 
 /** Served without a caller, beside the public documents that are endpoints. */
 const open = [
@@ -162,19 +163,9 @@ const rows: Record<'auth' | 'deal', readonly Row[]> = { auth: [], deal: [] }
 
 async function openCredentials(): Promise<Credentials> {
   const admin = (await stack.logIn('admin')).access
-  const made = await stack.auth.send('/api-keys', { token: admin, json: { kind: 'hmac', rights: [] } })
-  rememberSecret(String(made.body.secret))
-  const client = { client_id: String(made.body.id), client_secret: String(made.body.secret) }
-  const granted = await stack.auth.send('/oauth/token', {
-    body: new URLSearchParams({ grant_type: 'client_credentials', ...client }).toString(),
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-  })
-  expect(granted.status, granted.text).toBe(200)
-  const json = { username: 'alice', password: passwordOf('alice') }
-  const session = await stack.auth.send('/sessions', { json })
-  const cookie = session.headers.getSetCookie()[0]?.split(';')[0] ?? ''
-  rememberSecret(cookie.split('=')[1] ?? '')
-  return { admin, narrowed: String(granted.body.access_token), cookie }
+  const narrowed = await keyTokenOf(stack, await makeApiKey(stack, admin, { kind: 'hmac', rights: [] }))
+  const { cookie } = await signIn(stack, 'alice')
+  return { admin, narrowed, cookie }
 }
 
 /**

@@ -176,15 +176,6 @@ describeBackends('housekeeping of deals', (openBackend) => {
       expect((await ask(`${path}/${below}`)).status).toBeLessThan(500)
   })
 
-  it('keeps the commands of a purged deal, so that its creation never runs again', async () => {
-    const first = await keyed('/rest/v1/deals', { json })
-    const path = String(first.headers.get('location'))
-    await ask(path, { method: 'DELETE' })
-    await pass(30)
-    expect(await count('deals', path.slice(-36))).toBe(0)
-    expectProblem(await keyed('/rest/v1/deals', { json }), 410, 'command-expired')
-  })
-
   it('does it once when several instances are at it', async () => {
     const ids: string[] = []
     for (let n = 0; n < 7; n += 1) {

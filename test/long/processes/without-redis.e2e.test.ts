@@ -2,32 +2,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readAuthConfig } from '../../../auth-server/config.ts'
 import { readDealConfig } from '../../../deal-server/config.ts'
-import { systemClock } from '../../../shared/platform/clock.ts'
-import { openCache } from '../../../shared/platform/redis/open-cache.ts'
 import { expectProblem } from '../../support/clients/http-client.ts'
 import { askForNonce, digestCredential } from '../../support/clients/scheme-clients/digest.ts'
 import { eventually } from '../../support/eventually.ts'
 import { allowHoldUps } from '../../support/held-up.ts'
-import { openEmbedded } from '../../support/stores/backends.ts'
-import { cacheSecret } from '../../support/stores/redis-cache.ts'
+import { openWithoutRedis } from '../../support/stores/backends.ts'
 import { digestSecretOf, openStack, type Stack } from '../../support/worlds/stack.ts'
 
 describe('servers without Redis on purpose', () => {
   let stack: Stack
   beforeAll(async () => {
-    const environment = {
-      AUTH_DATABASE_URL: 'postgres://here',
-      DEAL_DATABASE_URL: 'postgres://here',
-      REDIS_URL: 'none',
-    }
-    const openBackend = async () => ({
-      ...(await openEmbedded()),
-      mode: 'alone' as const,
-      environment,
-      // Each server has its own, as processes do.
-      openCache: () => openCache({ redisUrl: 'none', clock: systemClock, secrets: [cacheSecret] }),
-    })
-    stack = await openStack(openBackend, { dealServers: 2 })
+    stack = await openStack(openWithoutRedis, { dealServers: 2 })
   })
   afterAll(() => stack.close())
 

@@ -217,18 +217,6 @@ describeBackends('services that verify, which the auth server does not accept', 
     await withinASecond(() => known(first(world), request), { from: 200, to: 503 })
   })
 
-  it('answer 503 to everything within a second of the end of the service', async () => {
-    const service = await makeService(stack)
-    const world = await start(stack.auth.url, service)
-    await untilReady(world)
-    const known = await openSender(byName('bearer'), stack, 'alice')
-    await eventually(async () => expect((await known(first(world), request)).status).toBe(200))
-    const { access: token } = await stack.logIn('admin')
-    expect((await stack.auth.send(`/services/${service.id}`, { method: 'DELETE', token })).status).toBe(204)
-    await withinASecond(() => known(first(world), request), { from: 200, to: 503 })
-    for (const reply of await askByAll(world)) expectProblem(reply, 503, 'unavailable')
-  })
-
   describe('for a while', () => {
     it('forget everything, and know it again when they are accepted', async () => {
       const gate = await startGate(stack.auth.url)

@@ -5,6 +5,7 @@ import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.t
 import { systemClock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
+import { openCache } from '../../../shared/platform/redis/open-cache.ts'
 import type { Mode } from '../../../shared/server/settings/common-settings.ts'
 import { ranEmbedded } from '../campaign.ts'
 import { type RedisServer, redisServerInstalled, startRedisServer } from '../processes/stores/redis-server.ts'
@@ -61,6 +62,14 @@ export async function openEmbedded(): Promise<Backend> {
     },
   }
 }
+
+/** The embedded database, and no Redis on purpose: each server has a cache of its own, as processes do. */
+export const openWithoutRedis = async (): Promise<Backend> => ({
+  ...(await openEmbedded()),
+  mode: 'alone',
+  environment: { AUTH_DATABASE_URL: 'postgres://here', DEAL_DATABASE_URL: 'postgres://here', REDIS_URL: 'none' },
+  openCache: () => openCache({ redisUrl: 'none', clock: systemClock, secrets: [cacheSecret] }),
+})
 
 /**
  * A database of its own on the PostgreSQL server of `serverUrl`, and a Redis server of its own: channels have no name

@@ -6,10 +6,10 @@ import { secretsIn } from '../clients/http-client.ts'
 import { freePort } from '../processes/free-port.ts'
 import { preparedKeysDir } from '../processes/prepared-keys.ts'
 import type { Backend, OpenBackend } from '../stores/backends.ts'
+import { migrateBoth } from '../stores/migrate-both.ts'
 import { createMovableClock } from './movable-clock.ts'
 import {
   type Common,
-  migrate,
   type StartedServer,
   startAuthServer,
   startDealServer,
@@ -49,7 +49,7 @@ export interface FleetOptions {
 export async function openFleet(openBackend: OpenBackend, options: FleetOptions): Promise<Fleet> {
   const backend = await openBackend()
   const database = backend.openDatabase()
-  await migrate(database)
+  await migrateBoth(database)
   const logLines: string[] = []
   const log = createLog({ level: 'trace', format: 'json' }, { write: (line) => void logLines.push(line) })
   const authPorts = await ports(options.auths)

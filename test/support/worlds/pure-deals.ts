@@ -59,3 +59,11 @@ export function pureDeal(state: DealState, more: readonly (readonly [string, Par
   if (!deal) throw new TypeError('ABSENT is no deal')
   return deal
 }
+
+/** The deal with so many tasks in place of its own. */
+export function withTasks(deal: Deal, count: number, status: 'open' | 'done'): Deal {
+  const [task] = pureDeal('OPEN').tasks
+  if (!task) throw new TypeError('the deal has tasks')
+  const idOf = (index: number) => `55555555-5555-4555-8555-${String(index).padStart(12, '0')}`
+  return { ...deal, tasks: Array.from({ length: count }, (_, index) => ({ ...task, id: idOf(index), status })) }
+}

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
+import { pollMs } from '../campaign.ts'
 import { type Reply, type Sent, send } from '../clients/http-client.ts'
 import { allowHoldUps } from '../held-up.ts'
 import { type AuthProcess, startAuthProcess } from '../processes/auth-process.ts'
@@ -177,7 +178,7 @@ export class RevocationWorld {
     for (;;) {
       const { status, text } = await this.#ask(server, credential)
       if (status === 200) return
-      if (performance.now() - started > 20_000) throw new Error(`${credential.scheme} answers ${status}: ${text}`)
+      if (performance.now() - started > pollMs) throw new Error(`${credential.scheme} answers ${status}: ${text}`)
       await sleep(20)
     }
   }

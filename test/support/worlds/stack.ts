@@ -2,8 +2,6 @@
  * One auth server and some deal servers in this process, on sockets, as `start.ts` and the two `main.ts` put them
  * together.
  */
-
-import { join } from 'node:path'
 import { readAuthConfig } from '../../../auth-server/config.ts'
 import { openKeyRing } from '../../../auth-server/key-ring/key-ring.ts'
 import { createAuthServer } from '../../../auth-server/server.ts'
@@ -19,7 +17,6 @@ import type { WebhookTuning } from '../../../deal-server/webhooks/webhooks.ts'
 import { reportForgeries } from '../../../shared/platform/cache/report-forgeries.ts'
 import type { Clock } from '../../../shared/platform/clock.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
-import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
 import { openCertificate } from '../../../shared/platform/http/server/certificate.ts'
 import { listen } from '../../../shared/platform/http/server/listen.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
@@ -37,6 +34,7 @@ import { preparedKeysDir } from '../processes/prepared-keys.ts'
 import type { RedisServer } from '../processes/stores/redis-server.ts'
 import type { Backend, OpenBackend } from '../stores/backends.ts'
 import { withDemoUsers } from '../stores/demo-users.ts'
+import { migrateBoth } from '../stores/migrate-both.ts'
 import { grantLaterRights } from './later-rights.ts'
 import { createMovableClock, type MovableClock } from './movable-clock.ts'
 
@@ -131,7 +129,6 @@ type Undo = () => Promise<unknown>
 /** Tests keep connections for their next request, which nobody has to wait for. */
 const atOnce = { lastRequestMs: 0, graceMs: 1_000 }
 
-const root = join(import.meta.dirname, '../../..')
 const serviceSecret = 'service secret of the tests with 32 characters or more'
 const secretsKey = Buffer.alloc(32, 7).toString('base64url')
 
@@ -175,7 +172,7 @@ export async function openStack(openBackend: OpenBackend, options: StackOptions 
   }
   const database = backend.openDatabase()
   undo.push(() => database.close())
-  await migrate(database)
+  await migrateBoth(database)
   const started = <Started extends StartedServer>(server: Started): Started => {
     undo.push(server.close)
     return server
@@ -214,13 +211,6 @@ export async function openStack(openBackend: OpenBackend, options: StackOptions 
       const leaked = secretsIn(logLines.join(''))
       if (leaked.length > 0) throw new Error(`secrets in the log: ${leaked.join(' ')}`)
     },
-  }
-}
-
-/** Brings the database of both servers up to date. */
-export async function migrate(database: Database): Promise<void> {
-  for (const [server, schema] of [['auth-server', 'auth'] as const, ['deal-server', 'deals'] as const]) {
-    await migrateDatabase(database, { migrationsFolder: join(root, server, 'store/migrations'), schema })
   }
 }
 

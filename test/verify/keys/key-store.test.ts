@@ -244,20 +244,6 @@ describe('an unknown kid', () => {
     expect(started()).toBe(2)
   })
 
-  it('does not make a token invalid while the document cannot be loaded', async () => {
-    const { store, answer, load, fail, pass } = openKeyStore()
-    await load({ keys: [usable('a')] })
-    await pass(250)
-    const asked = store.findKey('new')
-    fail()
-    await expect(asked).rejects.toThrow(Unavailable)
-    expect(await store.findKey('a')).toBe(true)
-    await pass(250)
-    const again = store.findKey('new')
-    answer(usable('a'))
-    expect(await again).toBe(false)
-  })
-
   it('is not loaded again for ten seconds after a fresh document did not have it', async () => {
     const { store, answer, load, pass, started } = openKeyStore()
     await load({ keys: [usable('a')] })

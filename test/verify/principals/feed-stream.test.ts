@@ -78,8 +78,6 @@ it('asks once for a record that it does not know', async () => {
 it.each([0, 1])('refuses what auth server %i takes away while Redis is away', async (at) => {
   world.cacheServer.kill()
   await world.time.pass(2_000)
-  const [deal] = world.deals
-  if (!deal) throw new Error('unreachable')
   await change(at, 'user-7', mayNothing)
   expect(await rights('user-7')).toEqual([[], []])
   expect(questions()).toBe(2)

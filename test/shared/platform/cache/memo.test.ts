@@ -1,6 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
 import { createMemo } from '../../../../shared/platform/cache/memo.ts'
-import { deferred } from '../../../support/deferred.ts'
 
 const bounds = { maxEntries: 10, maxBytes: 10_000 }
 
@@ -29,29 +28,6 @@ describe('a memo', () => {
     expect(memo.get('a', () => 0)).toBe(0)
     least = 0
     expect(memo.peek('a')).toBeUndefined()
-  })
-
-  it('does not remember a load that a clear has overtaken, nor lets anybody join it', async () => {
-    const memo = createMemo<string>({ ...bounds, unknownForMs: 1_000 })
-    const [before, unknown] = [deferred<string>(), deferred<undefined>()]
-    const overtaken = [memo.load('a', () => before.promise), memo.load('b', () => unknown.promise)]
-    memo.clear()
-    expect(await memo.load('a', async () => 'after')).toBe('after')
-    before.resolve('before')
-    unknown.resolve(undefined)
-    expect(await Promise.all(overtaken)).toEqual(['before', undefined])
-    expect([memo.peek('a'), memo.isUnknown('b')]).toEqual(['after', false])
-  })
-
-  it('keeps the value after a failed load, and loads again', async () => {
-    const memo = createMemo<string>({ ...bounds, unknownForMs: 1_000 })
-    await memo.load('a', async () => 'value')
-    const failed = async () => {
-      throw new Error('failed')
-    }
-    for (const key of ['a', 'b']) await expect(memo.load(key, failed)).rejects.toThrow('failed')
-    expect([memo.peek('a'), memo.isUnknown('b')]).toEqual(['value', false])
-    expect(await memo.load('b', async () => 'right')).toBe('right')
   })
 
   it('replaces and forgets exactly one value', async () => {

@@ -1,30 +1,22 @@
 import { describe, expect, it } from 'vitest'
 import { Permits } from '../../../../shared/platform/concurrency/permits.ts'
-
-/** Work that ends when the test says so. */
-function slowWork() {
-  let finish: () => void = () => undefined
-  const done = new Promise<void>((resolve) => {
-    finish = resolve
-  })
-  return { work: () => done, finish }
-}
+import { deferred } from '../../../support/deferred.ts'
 
 const counts = ({ running, waiting }: Permits) => ({ running, waiting })
 
 describe('permits', () => {
   it('let as many run as there are, and the others in order of arrival', async () => {
     const permits = new Permits(2)
-    const slow = [slowWork(), slowWork()]
+    const slow = [deferred<void>(), deferred<void>()]
     const order: number[] = []
-    const running = slow.map(({ work }) => permits.run(work))
+    const running = slow.map(({ promise }) => permits.run(() => promise))
     const waiting = [1, 2, 3].map((number) => permits.run(async () => order.push(number)))
     expect(counts(permits)).toEqual({ running: 2, waiting: 3 })
-    slow[0]?.finish()
+    slow[0]?.resolve()
     await Promise.all(waiting)
     expect(order).toEqual([1, 2, 3])
     expect(counts(permits)).toEqual({ running: 1, waiting: 0 })
-    slow[1]?.finish()
+    slow[1]?.resolve()
     await Promise.all(running)
     expect(counts(permits)).toEqual({ running: 0, waiting: 0 })
   })
@@ -40,8 +32,8 @@ describe('permits', () => {
 
   it('are waited for no longer than the time-out; the work then never runs', async () => {
     const permits = new Permits(1)
-    const { work, finish } = slowWork()
-    const running = permits.run(work)
+    const { promise, resolve } = deferred<void>()
+    const running = permits.run(() => promise)
     const wait = { timeoutMs: 10, onTimeout: () => new Error('too late') }
     let ran = false
     const late = permits.run(async () => {
@@ -49,7 +41,7 @@ describe('permits', () => {
     }, wait)
     await expect(late).rejects.toThrow('too late')
     expect(counts(permits)).toEqual({ running: 1, waiting: 0 })
-    finish()
+    resolve()
     await running
     expect(await permits.run(async () => 'next', wait)).toBe('next')
     expect(ran).toBe(false)

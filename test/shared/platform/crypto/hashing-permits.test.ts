@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createHashingPermits } from '../../../../shared/platform/crypto/hashing-permits.ts'
-
-/** Work that goes on until it is told to end. */
-function slowWork() {
-  let finish: () => void = () => undefined
-  const done = new Promise<void>((resolve) => {
-    finish = resolve
-  })
-  return { work: () => done, finish }
-}
+import { deferred } from '../../../support/deferred.ts'
 
 const full = { name: 'Unavailable', dependency: 'hashing', retryAfterSeconds: 1 }
 
@@ -40,7 +32,8 @@ describe('the queue of hashing', () => {
 
   it('refuses, when it is full, the site that waits most', async () => {
     const withPermit = createHashingPermits({ concurrency: 1, maxQueued: 20 })
-    const { work, finish } = slowWork()
+    const { promise, resolve } = deferred<void>()
+    const work = () => promise
     const first = withPermit(work)
     const outcomes: string[] = []
     const send = (address: string) =>
@@ -52,7 +45,7 @@ describe('the queue of hashing', () => {
     const sent = Array.from({ length: 20 }, (_, at) => send(site(at)))
     sent.push(send('192.0.2.1'), send('::ffff:192.0.2.1'), send(site(20)))
     await Promise.resolve()
-    finish()
+    resolve()
     await Promise.all([first, ...sent])
     expect(outcomes.filter((outcome) => outcome.endsWith('refused')).sort()).toEqual(
       [site(18), site(19), site(20)].map((address) => `${address} refused`).sort(),

@@ -1,21 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Database } from '../../../../shared/platform/database/database.ts'
-import { type Backend, describeBackends } from '../../../support/stores/backends.ts'
+import { expect, it } from 'vitest'
+import { describeBackends } from '../../../support/stores/backends.ts'
+import { migratedDatabase } from '../../../support/stores/migrated-database.ts'
 
 const number = ['select $1::int as n', ['3']] as const
 
 describeBackends('statements that leave together', (openBackend) => {
-  let backend: Backend
-  let database: Database
-
-  beforeAll(async () => {
-    backend = await openBackend()
-    database = backend.openDatabase()
-  })
-  afterAll(async () => {
-    await database.close()
-    await backend.close()
-  })
+  const { database } = migratedDatabase(openBackend)
 
   it('give the rows of each, in order, and none where there is no statement', async () => {
     const rows = await database.queryAll<[{ n: number }, { n: number }, { name: string }]>([

@@ -1,41 +1,11 @@
-import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Cache } from '../../../../shared/platform/cache/cache.ts'
 import { createMemoryCache } from '../../../../shared/platform/cache/memory-cache.ts'
 import { systemClock } from '../../../../shared/platform/clock.ts'
-import { createIdSource } from '../../../../shared/platform/ids.ts'
 import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
-import type { LoginThrottle } from '../../../../shared/protocol/authentication/login-throttle.ts'
-import {
-  createLoginThrottle,
-  type LoginThrottleOptions,
-} from '../../../../shared/server/login-throttle/count-attempts.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { openTestCache } from '../../../support/stores/redis-cache.ts'
-
-const ids = createIdSource(systemClock)
-const limits = {
-  perAccount: { count: 10, seconds: 900 },
-  perAddress: { count: 100, seconds: 60 },
-  perAccountEverywhere: { count: 1000, seconds: 3600 },
-}
-const address = '192.0.2.1'
-let serial = 0
-const newSecret = () => `secret ${randomUUID()}`
-const newAccount = () => `Account-${++serial}`
-
-const right = async () => 'right' as const
-const wrong = async () => undefined
-
-const server = (cache: Cache, options: Partial<LoginThrottleOptions> = {}): LoginThrottle =>
-  createLoginThrottle({ cache, clock: systemClock, ids, limits, secrets: [newSecret()], ...options })
-
-async function fail(loginThrottle: LoginThrottle, account: string, times: number, from = address): Promise<void> {
-  for (let time = 0; time < times; time += 1) await loginThrottle.attempt({ account, address: from }, wrong)
-}
-
-const expectTooMany = (attempt: Promise<unknown> | undefined) =>
-  expect(Promise.resolve(attempt)).rejects.toMatchObject({ code: 'too-many-attempts' })
+import { address, expectTooMany, fail, limits, newAccount, newSecret, right, server, wrong } from './attempts.ts'
 
 const redisUrl = process.env.TEST_REDIS_URL
 
@@ -111,8 +81,7 @@ describe('the end of a lock', () => {
       get: (_, name: keyof Cache) => own[name] ?? cache[name].bind(cache),
     })
     let throttleGeneration = 1
-    const options = { cache: all, clock: systemClock, ids, limits, secrets: [newSecret()] }
-    const loginThrottle = createLoginThrottle({ ...options, throttleGenerationOf: async () => throttleGeneration })
+    const loginThrottle = server(all, { throttleGenerationOf: async () => throttleGeneration })
     const unlock = () => {
       throttleGeneration += 1
     }

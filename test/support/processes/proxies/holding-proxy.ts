@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { deferred } from '../../deferred.ts'
 import { startRelay } from './relay.ts'
 
 /** A TCP relay that can swallow what a client sends, or hold back what the server answers. */
@@ -23,10 +24,7 @@ export async function startHoldingProxy(targetPort: number): Promise<HoldingProx
   const held: [Socket, Buffer][] = []
   let watch: { word: string; next: 'hold' | 'swallow' } | undefined
   let state: 'pass' | 'hold' | 'swallow' = 'pass'
-  let resolveTriggered: () => void = () => undefined
-  const triggered = new Promise<void>((resolve) => {
-    resolveTriggered = resolve
-  })
+  const { promise: triggered, resolve: resolveTriggered } = deferred<void>()
 
   const forward = (data: Buffer, target: Socket) => {
     if (watch && data.includes(watch.word)) {

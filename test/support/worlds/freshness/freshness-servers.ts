@@ -2,25 +2,37 @@
  * What concerns principal records of auth and deal servers, each with connections of its own to a real database and a
  * real cache.
  */
-import { join } from 'node:path'
 import { PrincipalPublisher } from '../../../../auth-server/principals/principal-publisher.ts'
+import { changeUser } from '../../../../auth-server/users/change-user.ts'
+import { insertUser } from '../../../../auth-server/users/create-user.ts'
 import { systemClock } from '../../../../shared/platform/clock.ts'
+import type { Database } from '../../../../shared/platform/database/database.ts'
+import { createIdSource } from '../../../../shared/platform/ids.ts'
 import { createLog } from '../../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
 import { PrincipalFeed } from '../../../../verify/src/principals/principal-feed.ts'
 import { createPrincipalRecords } from '../../../../verify/src/principals/principal-records.ts'
 import { fakeSystems } from '../../fake-systems.ts'
 import type { Backend } from '../../stores/backends.ts'
+import { migrateBoth } from '../../stores/migrate-both.ts'
 
 const log = createLog({ level: 'silent', format: 'json' })
 
-export const authMigrations = {
-  migrationsFolder: join(import.meta.dirname, '../../../../auth-server/store/migrations'),
-  schema: 'auth',
-}
-
 export type AuthPart = ReturnType<typeof openAuthPart>
 export type DealPart = Awaited<ReturnType<typeof openDealPart>>
+
+/** Gives an empty database its tables, and alice with these rights. */
+export async function createAlice(database: Database, rights: readonly string[]): Promise<void> {
+  await migrateBoth(database)
+  const alice = { username: 'alice', passwordHash: null, roles: [], rights, enabled: true }
+  await insertUser({ database, clock: systemClock, ids: createIdSource(systemClock) }, alice)
+}
+
+/** Gives alice these rights at an auth server. Resolves when that is acknowledged. */
+export async function changeAlice({ database, publisher }: AuthPart, rights: string[]): Promise<void> {
+  const changed = await changeUser({ database, clock: systemClock }, 'alice', { patch: { rights } })
+  await publisher.waitUntilPublished(changed.principalVersion, changed.changes)
+}
 
 /** The publisher of an auth server, already beating. */
 export function openAuthPart(backend: Backend) {
