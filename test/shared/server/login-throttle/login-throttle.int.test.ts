@@ -4,7 +4,6 @@ import type { Cache } from '../../../../shared/platform/cache/cache.ts'
 import { createMemoryCache } from '../../../../shared/platform/cache/memory-cache.ts'
 import { systemClock } from '../../../../shared/platform/clock.ts'
 import { Unavailable } from '../../../../shared/platform/problems/errors.ts'
-import type { LoginThrottle } from '../../../../shared/protocol/authentication/login-throttle.ts'
 import { eventually } from '../../../support/eventually.ts'
 import {
   type RedisServer,
@@ -13,6 +12,8 @@ import {
 } from '../../../support/processes/stores/redis-server.ts'
 import { openTestCache } from '../../../support/stores/redis-cache.ts'
 import { address, expectTooMany, fail, limits, newAccount, newSecret, right, server, wrong } from './attempts.ts'
+
+type Throttle = ReturnType<typeof server>
 
 function describeLoginThrottle(name: string, open: () => Promise<Cache>): void {
   describe(`limits on guessing: ${name}`, () => {
@@ -39,7 +40,7 @@ function describeLoginThrottle(name: string, open: () => Promise<Cache>): void {
       const account = newAccount()
       const [old, next] = [newSecret(), newSecret()]
       const rounds = [[old], [old, next], [next, old], [next]].map((secrets) => server(cache, { secrets }))
-      const [before, first, second, after] = rounds as [LoginThrottle, LoginThrottle, LoginThrottle, LoginThrottle]
+      const [before, first, second, after] = rounds as [Throttle, Throttle, Throttle, Throttle]
       await fail(before, account, 4)
       await fail(first, account, 3)
       await fail(second, account, 3)
@@ -227,7 +228,7 @@ function describeLoginThrottle(name: string, open: () => Promise<Cache>): void {
       const account = newAccount()
       const secrets = [newSecret()]
       const servers = [server(cache, { secrets }), server(cache, { secrets })]
-      await fail(servers[0] as LoginThrottle, account, 8)
+      await fail(servers[0] as Throttle, account, 8)
       const slow = () => sleep(2, 'right')
       const attempts = Array.from({ length: 40 }, (_, at) => servers[at % 2]?.attempt({ account, address }, slow))
       expect(new Set(await Promise.all(attempts))).toEqual(new Set(['right']))
@@ -292,7 +293,7 @@ describe.skipIf(!possible)('limits on guessing while Redis fails (needs TEST_RED
 
   it('holds each server to the limits, failures from before included', async () => {
     const { redis, caches, working } = await open()
-    const servers = caches.map((cache) => server(cache, { secrets: ['shared'] })) as [LoginThrottle, LoginThrottle]
+    const servers = caches.map((cache) => server(cache, { secrets: ['shared'] })) as [Throttle, Throttle]
     const account = newAccount()
     await fail(servers[0], account, 6)
     await redis.kill()
@@ -323,10 +324,7 @@ describe.skipIf(!possible)('limits on guessing while Redis fails (needs TEST_RED
 
   it('forgets attempts that a server took with it when it died', async () => {
     const { redis, caches } = await open()
-    const [dead, alive] = caches.map((cache) => server(cache, { secrets: ['shared'] })) as [
-      LoginThrottle,
-      LoginThrottle,
-    ]
+    const [dead, alive] = caches.map((cache) => server(cache, { secrets: ['shared'] })) as [Throttle, Throttle]
     const account = newAccount()
     for (let time = 0; time < 10; time += 1) void dead.attempt({ account, address }, () => new Promise(() => undefined))
     await eventually(() =>
