@@ -150,6 +150,17 @@ describeOnDatabases('refresh', (open) => {
     }
   })
 
+  it('ends the login when a token long before the last comes back, and its access tokens with it', async () => {
+    const [other, first] = [await logIn(), await logIn()]
+    const second = await core.refresh(first.refresh_token)
+    const third = await core.refresh((await core.refresh(second.refresh_token)).refresh_token)
+    await expect(core.refresh(first.refresh_token)).rejects.toMatchObject(refused)
+    await expect(core.refresh(third.refresh_token)).rejects.toMatchObject(refused)
+    expect((await core.record(username))?.revokedIds).toEqual([sid(third.access_token)])
+    expect(await endedReason(third.access_token)).toBe('reuse')
+    await expect(core.refresh(other.refresh_token)).resolves.toBeDefined()
+  })
+
   it('remembers an ended login as long as the latest of its access tokens lives on a clock that is 60 s behind', async () => {
     const first = await logIn()
     const id = sid(first.access_token)

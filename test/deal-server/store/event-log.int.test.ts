@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createEventStreams } from '../../../deal-server/events/event-streams.ts'
 import { beginning, isBefore, type Place } from '../../../deal-server/events/position.ts'
 import { createEventLog } from '../../../deal-server/store/event-log.ts'
+import { positionOfEvent } from '../../../deal-server/store/event-statements.ts'
 import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
 import { eventCounters, events } from '../../../deal-server/store/schema.ts'
 import type { Database, Drizzle } from '../../../shared/platform/database/database.ts'
 import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
+import { sqlTextOf } from '../../../shared/platform/database/statement.ts'
 import { eventually } from '../../support/eventually.ts'
 import { fakeSystems } from '../../support/fake-systems.ts'
 import type { Backend } from '../../support/stores/backends.ts'
@@ -81,6 +84,8 @@ const openStreams = () =>
     { ...fakeSystems(), eventLog: createEventLog(database), represent: ({ id }) => ({ id }) },
     { pollMs: 20, pageSize: 5 },
   )
+
+const position = sqlTextOf(positionOfEvent)
 
 describeDealStores('the event log', (openBackend) => {
   beforeAll(async () => {
@@ -164,5 +169,49 @@ describeDealStores('the event log', (openBackend) => {
     await eventually(() => expect(client.events()).toEqual([quick, slow.id]))
     for (const each of [fromNow, resumed]) await eventually(() => expect(each.events()).toEqual([slow.id]))
     await Promise.all([client.leave(), fromNow.leave(), resumed.leave()])
+  })
+
+  it('gives each event once to a client that is often disconnected, while many transactions commit late', async ({
+    skip,
+  }) => {
+    skip(!database.concurrentSessions, oneSession)
+    const streams = openStreams()
+    const client = new SimulatedClient()
+    await client.open(streams, fromTheBeginning)
+    const undone = new Error('undone')
+    let cuts = 0
+    const writer = async (): Promise<void> => {
+      for (let count = 0; count < 25 || cuts < 6; count += 1) {
+        const work = database.transaction(async (transaction) => {
+          for (let events = 0; events <= Math.random() * 3; events += 1) await write(transaction)
+          await pause(Math.random() * 20)
+          if (Math.random() < 0.2) throw undone
+        })
+        await work.catch((error: unknown) => expect(error).toBe(undone))
+      }
+    }
+    let isWriting = true
+    const writing = Promise.all(Array.from({ length: 6 }, writer)).finally(() => {
+      isWriting = false
+    })
+    while (isWriting) {
+      await pause(Math.random() * 60)
+      const last = client.positions().at(-1)
+      if (last === undefined) continue
+      cuts += 1
+      await client.leave()
+      expect(await client.open(streams, { ...fromTheBeginning, after: last })).toBe(true)
+    }
+    await writing
+    await createEventLog(database).state()
+    type Row = { position: number; id: string }
+    const written = await database.query<Row>(
+      `with stored as materialized (select * from deals.events)
+        select to_json(${position}) as position, to_json(e.id) as id from stored e order by ${position}`,
+    )
+    expect(written.length).toBeGreaterThan(100)
+    await eventually(() => expect(client.events()).toEqual(written.map(({ id }) => id)))
+    expect(client.positions()).toEqual(written.map(({ position }) => position))
+    await client.leave()
   })
 })

@@ -113,6 +113,10 @@ describeBackends('API keys', (openBackend) => {
   it("keeps a user's keys from others, and shows all of them to who may manage them", async () => {
     const { body } = await make(alice, { kind: 'hmac' })
     const path = `/api-keys/${body.id}`
+    expectProblem(await stack.auth.send(path, { token: bob }), 404, 'not-found')
+    expectProblem(await stack.auth.send(path, { token: bob, method: 'DELETE' }), 404, 'not-found')
+    expectProblem(await stack.auth.send('/api-keys?username=alice', { token: bob }), 403, 'missing-right')
+    expectProblem(await make(bob, { kind: 'hmac', username: 'alice' }), 403, 'missing-right')
     expect((await stack.auth.send('/api-keys', { token: bob })).body.items).toEqual([])
     expect((await stack.auth.send('/api-keys?username=BOB', { token: bob })).body.items).toEqual([])
     for (const query of ['', '?username=Alice']) {

@@ -202,6 +202,18 @@ describeBackends('administration of users', (openBackend) => {
         expect(missing.body.errors).toMatchObject([{ pointer: '/oldPassword', code: 'missing-member' }])
       }
     })
+
+    it('lets an administrator set one, which ends everything; nobody else', async () => {
+      const { username, password } = await create()
+      const { access } = await stack.logIn(username, password)
+      const { access: token } = await stack.logIn('alice')
+      expectProblem(await putPassword(username, { token, json: { newPassword } }), 403, 'missing-right')
+      expect((await putPassword(username, { token: admin, json: { newPassword } })).status).toBe(204)
+      expectProblem(await readDeals(access), 401, 'login-ended')
+      await stack.logIn(username, newPassword)
+      const noSuch = await putPassword('nobody-there', { token: admin, json: { newPassword } })
+      expectProblem(noSuch, 404, 'not-found')
+    })
   })
 
   it('keeps the last enabled admin, whichever way one tries to lose it', async () => {

@@ -96,6 +96,18 @@ describeBackends('Basic authentication', (openBackend) => {
     }
   })
 
+  it('ends with a new password at every server within a second, and starts with it', async () => {
+    const { username, password } = await newUser()
+    for (const [server, path] of routes()) expect((await server.send(path, basic(username, password))).status).toBe(200)
+    const newPassword = 'quite another password'
+    const change = { method: 'PUT', token: admin, json: { newPassword } }
+    expect((await stack.auth.send(`/users/${username}/password`, change)).status).toBe(204)
+    for (const [server, path] of routes()) {
+      expectProblem(await server.send(path, basic(username, password)), 401, 'invalid-credentials')
+      expect((await server.send(path, basic(username, newPassword))).status).toBe(200)
+    }
+  })
+
   it('verifies equal credentials that come at once only once', async () => {
     const { username, password } = await newUser()
     const { authorization = '' } = basic(username, password).headers ?? {}

@@ -92,6 +92,27 @@ describeBackends('key-signed tokens', (openBackend) => {
     expect((await stack.auth.send('/key-signed-tokens', { json })).body.include).toEqual(['username'])
   })
 
+  it('are refused for a wrong password as a login is, whoever is asked for', async () => {
+    await administer('PATCH', '/users/dave', { enabled: false })
+    const wrong = [
+      { username: 'alice', password: 'not the password' },
+      { username: 'nobody-there', password: 'not the password' },
+      { username: 'dave', password: passwordOf('dave') },
+      { username: 'anonymous', password: 'not the password' },
+      { username: 'a b', password: 'not the password' },
+      { username: 'alice', password: 'x'.repeat(2000) },
+    ]
+    const replies = await Promise.all(
+      wrong.map((json) => stack.auth.send('/key-signed-tokens', { json: { ...json, include: ['password'] } })),
+    )
+    for (const reply of replies) {
+      expectProblem(reply, 401, 'invalid-credentials')
+      expect(reply.headers.get('www-authenticate')).toBe('Bearer realm="keyhold"')
+    }
+    expect(new Set(replies.map(({ body }) => body.detail)).size).toBe(1)
+    await administer('PATCH', '/users/dave', { enabled: true })
+  })
+
   it.each([
     [['name'], 422, 'invalid-value'],
     [['username', 'username'], 422, 'invalid-value'],

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { expectProblem, type Reply, rememberSecret, type Sent } from '../../support/clients/http-client.ts'
+import { sendRaw } from '../../support/clients/raw-http.ts'
 import { describeEmbedded } from '../../support/stores/backends.ts'
 import { fingerprintOfData } from '../../support/stores/data-fingerprint.ts'
 import { openStack, passwordOf, type Stack } from '../../support/worlds/stack.ts'
@@ -50,6 +51,24 @@ describeEmbedded('credentials that cannot be accepted', (openBackend) => {
       }
     },
   )
+
+  it('refuses two Authorization lines, even if both are good', async () => {
+    const line = `authorization: Bearer ${token}\r\n`
+    for (const server of [stack.auth, stack.deal]) {
+      const path = server === stack.auth ? '/me' : '/rest/v1/deals'
+      const reply = await sendRaw(
+        server.port,
+        `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${line}${line}\r\n`,
+      )
+      if (!reply) throw new Error('no answer')
+      await expectRefused(reply, 400, 'several-credentials')
+      const one = await sendRaw(
+        server.port,
+        `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${line}\r\n`,
+      )
+      expect(one?.status).toBe(200)
+    }
+  })
 
   it('takes the name of the scheme in any case', async () => {
     const replies = await askAll({ headers: { authorization: `bEARER ${token}` } })

@@ -1,6 +1,6 @@
 /** Attacks on GET /verify: whoever chooses the original request himself gets a verdict that lets another one pass. */
 import * as fc from 'fast-check'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askVerify, type OriginalRequest, proxySettings, serviceOrigin } from '../../support/clients/ask-verify.ts'
 import { expectProblem, type Reply } from '../../support/clients/http-client.ts'
 import { signIn } from '../../support/clients/pages/sign-in.ts'
@@ -30,6 +30,28 @@ function signedTarget(key: ClientKey, path: string): string {
 const refusals = /^(invalid-original-request|insecure-transport|untrusted-proxy)$/
 
 const own = ['x-forwarded-method', 'x-forwarded-uri', 'x-forwarded-host', 'x-forwarded-proto']
+
+describe.each([
+  ['nobody', {}],
+  ['a number of hops', { TRUST_PROXY: '1' }],
+  ['another address', { TRUST_PROXY: '192.0.2.0/24,2001:db8::/32' }],
+] as const)('where TRUST_PROXY names %s', (_, trust) => {
+  describeOnce('GET /verify', (openBackend) => {
+    beforeAll(async () => {
+      stack = await openStack(openBackend, { environment: { ...trust, ALLOW_INSECURE_HTTP: 'true' } })
+      token = (await stack.logIn('carol')).access
+    })
+    afterAll(() => stack.close())
+
+    it('refuses every question', async () => {
+      for (const written of [{}, { 'x-forwarded-for': '192.0.2.1' }, { 'x-forwarded-for': '192.0.2.1, 192.0.2.2' }]) {
+        expectProblem(await ask(written), 403, 'untrusted-proxy')
+        expectProblem(await askVerify(stack.auth, {}, { written }), 403, 'untrusted-proxy')
+      }
+      expectProblem(await stack.auth.send('/verify', { token }), 403, 'untrusted-proxy')
+    })
+  })
+})
 
 describeOnce('GET /verify of a trusted proxy', (openBackend) => {
   beforeAll(async () => {
