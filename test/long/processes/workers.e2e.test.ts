@@ -269,13 +269,15 @@ describePostgresAndRedis('servers with two workers each', (openBackend) => {
     await backend.redis?.kill()
     await eventually(() => expect(sources()).toEqual(['an auth server', 'an auth server']))
     for (let count = 0; count < 8; count += 1) expect(await read()).toBe(200)
-    const before = asked()
-    for (let count = 0; count < 20; count += 1) {
-      expect(await read()).toBe(200)
-      await sleep(50)
-    }
-    // A stream that a busy machine interrupts now and then makes its worker ask once more.
-    expect(asked() - before).toBeLessThan(10)
+    // A stream that a busy machine interrupts makes its worker ask once more.
+    await eventually(async () => {
+      const before = asked()
+      for (let count = 0; count < 20; count += 1) {
+        expect(await read()).toBe(200)
+        await sleep(50)
+      }
+      expect(asked()).toBe(before)
+    })
     const json = { enabled: false }
     expect((await auth.send('/users/streamed', { method: 'PATCH', token: admin, json })).status).toBe(200)
     // Connections go to the workers in turn.
