@@ -77,6 +77,12 @@ export interface VerifyingServices {
   close(): Promise<void>
 }
 
+/** One of these services, where the framework does not matter. */
+export function firstService({ services: [service] }: VerifyingServices): VerifyingService {
+  if (!service) throw new TypeError('there is no service')
+  return service
+}
+
 /** Starts a service on each framework. Waits for nothing else. */
 export async function startVerifyingServices(options: VerifierOptions): Promise<VerifyingServices> {
   const messages: string[] = []
