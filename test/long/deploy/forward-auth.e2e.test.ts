@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { credentialOf, type OriginalRequest } from '../../support/clients/ask-verify.ts'
 import { rememberSecret } from '../../support/clients/http-client.ts'
 import { schemeClients } from '../../support/clients/scheme-clients/index.ts'
+import { sessionClient } from '../../support/clients/scheme-clients/session.ts'
 import { makeKey, signUrl } from '../../support/clients/signing.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/processes/free-port.ts'
@@ -221,22 +222,20 @@ describe('a service behind a proxy of deploy/forward-auth', () => {
       })
 
       it('refuses unsafe requests by cookie that pages of other sites make', async () => {
-        const session = schemeClients.find((client) => client.name === 'session')
-        const carol = session && (await credentialOf(session, stack, 'carol'))
-        const by = async (headers: Record<string, string>) => (await carol?.({ method: 'POST', headers })) ?? {}
+        const carol = await credentialOf(sessionClient, stack, 'carol')
+        const by = (headers: Record<string, string>) => carol({ method: 'POST', headers })
         expect((await refused(await by({ origin: 'https://evil.test' }))).status).toBe(403)
         expect((await refused(await by({ 'sec-fetch-site': 'cross-site' }))).status).toBe(403)
         await passed(await by({ origin: `http://127.0.0.1:${running.port}` }))
       })
 
       it('refuses a handshake of WebSocket by cookie that a page of another site begins', async () => {
-        const session = schemeClients.find((client) => client.name === 'session')
-        const carol = session && (await credentialOf(session, stack, 'carol'))
+        const carol = await credentialOf(sessionClient, stack, 'carol')
         const key = { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-version': '13' }
         for (const handshake of [{ ...key, upgrade: 'websocket' }, { upgrade: 'other' }]) {
-          const of = (origin: string) => carol?.({ headers: { ...handshake, connection: 'Upgrade', origin } })
-          expect((await refused((await of('https://evil.test')) ?? {})).status).toBe(403)
-          await passed((await of(`http://127.0.0.1:${running.port}`)) ?? {})
+          const of = (origin: string) => carol({ headers: { ...handshake, connection: 'Upgrade', origin } })
+          expect((await refused(await of('https://evil.test'))).status).toBe(403)
+          await passed(await of(`http://127.0.0.1:${running.port}`))
         }
       })
 

@@ -1,7 +1,7 @@
 /** Services that verify, while the PostgreSQL or the Redis of their auth server is killed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Reply } from '../../support/clients/http-client.ts'
-import { schemeClients } from '../../support/clients/scheme-clients/index.ts'
+import { bearerClient } from '../../support/clients/scheme-clients/bearer.ts'
 import { openSender, type SendWith } from '../../support/clients/scheme-clients/send-with.ts'
 import { makeService } from '../../support/clients/service-client.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -30,9 +30,8 @@ describe.skipIf(binaries === undefined || !redisServerInstalled)('services that 
     await world.verifier.ready()
     // From now on the service hears of each change before it is acknowledged.
     await eventually(() => expect(world.messages.join()).toContain('The change feed comes from an auth server'))
-    const bearer = schemeClients.find(({ name }) => name === 'bearer') ?? expect.unreachable('there is bearer')
-    known = await openSender(bearer, stack, 'carol')
-    revoked = await openSender(bearer, stack, 'bob')
+    known = await openSender(bearerClient, stack, 'carol')
+    revoked = await openSender(bearerClient, stack, 'bob')
   })
   afterAll(async () => {
     await world.close()
