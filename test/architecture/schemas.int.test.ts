@@ -5,17 +5,15 @@ import * as auditTables from '../../auth-server/store/audit-tables.ts'
 import * as authTables from '../../auth-server/store/schema.ts'
 import * as secondFactorTables from '../../auth-server/store/second-factor-tables.ts'
 import * as dealTables from '../../deal-server/store/schema.ts'
-import { describeBackends } from '../support/stores/backends.ts'
-import { migrateBoth } from '../support/stores/migrate-both.ts'
+import { databaseOfSuite, describeDatabases } from '../support/stores/own-database.ts'
 
 const exported = [authTables, auditTables, secondFactorTables, dealTables].flatMap((file) => Object.values(file))
 const tables = exported.filter((value) => is(value, PgTable))
 
-describeBackends('the schemas', (openBackend) => {
+describeDatabases('the schemas', (open) => {
+  const { database } = databaseOfSuite(open)
+
   it('name tables and columns that the migrations have made', async () => {
-    const backend = await openBackend()
-    const database = backend.openDatabase()
-    await migrateBoth(database)
     expect(tables.length).toBeGreaterThan(25)
     const missing: string[] = []
     for (const table of tables) {
@@ -26,7 +24,5 @@ describeBackends('the schemas', (openBackend) => {
         .catch((error: Error) => missing.push(`${getTableConfig(table).name}: ${error.message}`))
     }
     expect(missing).toEqual([])
-    await database.close()
-    await backend.close()
   })
 })

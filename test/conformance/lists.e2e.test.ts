@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectProblem, type Reply } from '../support/clients/http-client.ts'
 import { type Item, itemsOf, nextOf, walk } from '../support/clients/walk.ts'
-import { describeDealStores } from '../support/stores/citus.ts'
+import { describeDealBackends } from '../support/stores/citus.ts'
 import { openStack, type Stack } from '../support/worlds/stack.ts'
 
 let stack: Stack
@@ -123,7 +123,7 @@ async function fill(): Promise<void> {
   }
 }
 
-describeDealStores('lists', (openBackend) => {
+describeDealBackends('lists', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { inProcess: true, logLevel: 'silent' })
     const [alice, admin] = await Promise.all([stack.logIn('alice'), stack.logIn('admin')])

@@ -7,24 +7,24 @@ import type { Grantor } from '../../../auth-server/users/granting-rights.ts'
 import { rightsOfCommands } from '../../../deal-server/use-cases/index.ts'
 import type { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { needsSecondFactor } from '../../../shared/protocol/principal/record.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { type AuthCore, createAuthCore, createAuthSystems, goodPassword } from '../support/auth-core.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
-describeOnDatabases('the catalogue of rights and roles', (open) => {
+describeDatabases('the catalogue of rights and roles', (open) => {
   const clock = createTestClock()
-  const opened = databaseOfSuite(open)
+  const { database } = databaseOfSuite(open)
   let core: AuthCore
   let serial = 0
   let admin: Grantor
 
   beforeAll(async () => {
-    core = createAuthCore({ database: opened.database, clock })
+    core = createAuthCore({ database, clock })
     await core.ensureAnonymous()
     admin = await grantorOf(await newUser({ roles: ['admin'] }))
   })
   afterEach(async () => {
-    await storeSecondFactorRoles(opened.database, [])
+    await storeSecondFactorRoles(database, [])
     for (const { id } of await core.resourceServers.list()) if (id !== 'deals') await core.resourceServers.delete(id)
   })
 
@@ -60,17 +60,14 @@ describeOnDatabases('the catalogue of rights and roles', (open) => {
   const role = (rights: string[]) => ({ description: '', rights })
 
   it('has at first what the code of the servers names, and the four roles', async () => {
-    const { rights, roles } = await readCatalogue(opened.database)
+    const { rights, roles } = await readCatalogue(database)
     expect(rights.map(({ name }) => name)).toEqual(builtInRights)
     expect(roles.map(({ name }) => name)).toEqual(['viewer', 'agent', 'manager', 'admin', 'seller'])
     expect(roles.find(({ name }) => name === 'admin')?.rights).toEqual(builtInRights)
   })
 
   it('announces clients whose commands wait for approval, in a new version at each change', async () => {
-    const clients = createClients(
-      { accessTokenTtlSeconds: 60 },
-      createAuthSystems({ database: opened.database, clock }),
-    )
+    const clients = createClients({ accessTokenTtlSeconds: 60 }, createAuthSystems({ database, clock }))
     const username = await newUser()
     const made = await clients.create(
       {
@@ -93,9 +90,9 @@ describeOnDatabases('the catalogue of rights and roles', (open) => {
       ['propose', [id]],
       ['run', undefined],
     ] as const) {
-      const { version } = await readCatalogue(opened.database)
+      const { version } = await readCatalogue(database)
       await clients.patch(id, { patch: { mode }, grantor: admin })
-      expect((await readCatalogue(opened.database)).version).toBeGreaterThan(version)
+      expect((await readCatalogue(database)).version).toBeGreaterThan(version)
       expect((await core.record(username))?.proposingClients).toEqual(announced)
     }
   })
@@ -125,7 +122,7 @@ describeOnDatabases('the catalogue of rights and roles', (open) => {
     await core.resourceServers.create(invoices('invoice.approve'))
     const declared = [right('deal.engrave'), right('invoice.approve')]
     expect(await codeOf(core.resourceServers.declareOwn(declared))).toBe('right-exists')
-    expect((await readCatalogue(opened.database)).rights.map(({ name }) => name)).not.toContain('deal.engrave')
+    expect((await readCatalogue(database)).rights.map(({ name }) => name)).not.toContain('deal.engrave')
   })
 
   it('gives no right of deals to another resource server', async () => {
@@ -231,9 +228,9 @@ describeOnDatabases('the catalogue of rights and roles', (open) => {
     ],
     ['no pair', () => core.resourceServers.delete('deals'), 'reserved-resource-server'],
   ])('refuses %s', async (_, attempt, code) => {
-    const before = await readCatalogue(opened.database)
+    const before = await readCatalogue(database)
     expect(await codeOf(attempt())).toBe(code)
-    expect(await readCatalogue(opened.database)).toEqual(before)
+    expect(await readCatalogue(database)).toEqual(before)
   })
 
   it('lets a caller give and take only rights that the caller has, also of a role that the caller has', async () => {
@@ -262,7 +259,7 @@ describeOnDatabases('the catalogue of rights and roles', (open) => {
     await core.roles.create('helpdesk', role(['deal.read']), admin)
     const username = await newUser({ roles: ['helpdesk'] })
     const { refresh_token: token } = await core.logIn({ username, password: goodPassword })
-    await storeSecondFactorRoles(opened.database, ['admin'])
+    await storeSecondFactorRoles(database, ['admin'])
     const demanded = async () => needsSecondFactor((await core.record(username)) ?? expect.unreachable())
     expect(await demanded()).toBe(false)
     const before = (await core.record(username))?.version ?? 0
@@ -280,10 +277,10 @@ describeOnDatabases('the catalogue of rights and roles', (open) => {
 
   it('keeps a role that SECOND_FACTOR_ROLES names, and takes no name that is no role', async () => {
     await core.roles.create('listed', role(['deal.read']), admin)
-    await storeSecondFactorRoles(opened.database, ['listed'])
+    await storeSecondFactorRoles(database, ['listed'])
     expect(await codeOf(core.roles.delete('listed'))).toBe('reserved-role')
-    await expect(storeSecondFactorRoles(opened.database, ['nothing'])).rejects.toThrow('there is no role nothing')
-    await storeSecondFactorRoles(opened.database, [])
+    await expect(storeSecondFactorRoles(database, ['nothing'])).rejects.toThrow('there is no role nothing')
+    await storeSecondFactorRoles(database, [])
     await core.roles.delete('listed')
   })
 

@@ -5,25 +5,21 @@ import { createApiKeyExpiry } from '../../../auth-server/api-keys/key-use.ts'
 import { createCatalogues } from '../../../auth-server/principals/catalogue.ts'
 import { createPrincipalReader } from '../../../auth-server/principals/principal-reader.ts'
 import { ensureAnonymous, insertUser } from '../../../auth-server/users/create-user.ts'
-import type { Database } from '../../../shared/platform/database/database.ts'
 import { createHousekeeping } from '../../../shared/platform/database/housekeeping.ts'
-import { describeBackends } from '../../support/stores/backends.ts'
-import { migratedDatabase } from '../../support/stores/migrated-database.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { createMovableClock } from '../../support/worlds/movable-clock.ts'
 import { createAuthSystems } from '../support/auth-core.ts'
 import { entriesDuring } from '../support/stored-entries.ts'
 
-let database: Database
 let apiKeys: ApiKeys
 const clock = createMovableClock()
 const settled: number[] = []
 
-const record = () => createPrincipalReader({ database, clock, catalogues: createCatalogues(database) }).record('erin')
+describeDatabases('API keys in the database', (open) => {
+  const { database } = databaseOfSuite(open)
+  const record = () => createPrincipalReader({ database, clock, catalogues: createCatalogues(database) }).record('erin')
 
-describeBackends('API keys in the database', (openBackend) => {
-  const migrated = migratedDatabase(openBackend)
   beforeAll(async () => {
-    database = migrated.database
     const systems = createAuthSystems({ database, clock })
     await ensureAnonymous(systems)
     await insertUser(systems, { username: 'Erin', passwordHash: null, roles: [], rights: [], enabled: true })

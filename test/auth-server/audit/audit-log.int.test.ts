@@ -7,7 +7,7 @@ import { parseAuditHead, verifyChain } from '../../../auth-server/audit/verify-c
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { createSettledLog } from '../support/settled-log.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
@@ -31,9 +31,9 @@ interface Line {
   readonly text?: string
 }
 
-describeOnDatabases('the audit log', (open) => {
+describeDatabases('the audit log', (open) => {
   const clock = createTestClock()
-  const opened = databaseOfSuite(open)
+  const { database } = databaseOfSuite(open)
   let lines: Line[] = []
 
   const logger = {
@@ -42,11 +42,11 @@ describeOnDatabases('the audit log', (open) => {
     error: (content: object) => void lines.push({ level: 'error', content }),
   }
   const createLog = (keys = secretsKeys) =>
-    createSettledLog({ database: opened.database, clock, log: logger as never, secretsKeys: keys })
+    createSettledLog({ database, clock, log: logger as never, secretsKeys: keys })
   const verify = (known?: Parameters<typeof verifyChain>[1], keys = secretsKeys) =>
-    verifyChain({ database: opened.database, secretsKeys: keys, pageSize: 3 }, known)
+    verifyChain({ database, secretsKeys: keys, pageSize: 3 }, known)
   const tamper = (sql: string) =>
-    opened.database.transaction(async (transaction) => {
+    database.transaction(async (transaction) => {
       await transaction.execute('alter table auth.audit_entries disable trigger user')
       await transaction.execute(sql)
       await transaction.execute('alter table auth.audit_entries enable trigger user')
@@ -71,7 +71,7 @@ describeOnDatabases('the audit log', (open) => {
     const targets = Array.from({ length: 60 }, (_, index) => `user-${index}`)
     await Promise.all(targets.map((target, index) => logs[index % 3]?.record(event(target))))
     await logs[0]?.settle()
-    const { items } = await readEntries(opened.database, { after: 0, limit: 200 })
+    const { items } = await readEntries(database, { after: 0, limit: 200 })
     expect(items.map(({ seq }) => seq)).toEqual(targets.map((_, index) => index + 1))
     expect(items.map(({ target }) => target).sort()).toEqual([...targets].sort())
     const { sound, fault } = await verify()
@@ -80,7 +80,6 @@ describeOnDatabases('the audit log', (open) => {
   })
 
   it('goes on behind an entry of which it never learnt that it was stored', async () => {
-    const { database } = opened
     let isLost = false
     const write: typeof database.write = async (...statement) => {
       const rows = await database.write(...statement)
@@ -103,10 +102,10 @@ describeOnDatabases('the audit log', (open) => {
   it('gives an entry back as it was written, page by page', async () => {
     await createLog().record(event('alice'))
     const entry = { seq: 1, at: rfc3339(clock.now()), count: 1, reason: null, client: null, ...event('alice') }
-    expect(await readEntries(opened.database, { after: 0, limit: 1 })).toEqual({ items: [entry], next: undefined })
+    expect(await readEntries(database, { after: 0, limit: 1 })).toEqual({ items: [entry], next: undefined })
     await write(2)
-    expect(await readEntries(opened.database, { after: 0, limit: 2 })).toMatchObject({ next: 2 })
-    expect(await readEntries(opened.database, { after: 2, limit: 2 })).toMatchObject({ next: undefined })
+    expect(await readEntries(database, { after: 0, limit: 2 })).toMatchObject({ next: 2 })
+    expect(await readEntries(database, { after: 2, limit: 2 })).toMatchObject({ next: undefined })
   })
 
   it('tells what a change gave and took, which the MAC covers, beside entries that tell nothing of it', async () => {
@@ -114,7 +113,7 @@ describeOnDatabases('the audit log', (open) => {
     const log = createLog()
     await log.record(event('alice', { changes: [] }))
     await log.record(event('bob', { changes }))
-    const { items } = await readEntries(opened.database, { after: 0, limit: 9 })
+    const { items } = await readEntries(database, { after: 0, limit: 9 })
     expect(items.map((entry) => entry.changes)).toEqual([undefined, changes])
     expect(await verify()).toMatchObject({ fault: undefined, sound: { count: 2 } })
     for (const json of ['null', `'[]'`, `'[{"added":["deal.hold"],"member":"rights","removed":["deal.read"]}]'`]) {
@@ -129,7 +128,7 @@ describeOnDatabases('the audit log', (open) => {
     const log = createLog()
     await log.record(event('alice'))
     await log.record(event('bob', { client: 'Clerk & Söhne' }))
-    const { items } = await readEntries(opened.database, { after: 0, limit: 9 })
+    const { items } = await readEntries(database, { after: 0, limit: 9 })
     expect(items.map(({ client }) => client)).toEqual([null, 'Clerk & Söhne'])
     expect(await verify()).toMatchObject({ fault: undefined, sound: { count: 2 } })
     for (const client of ['null', "''", "'Other'"]) {
@@ -146,7 +145,7 @@ describeOnDatabases('the audit log', (open) => {
     await log.record(event(secret, { actor: secret }))
     await log.record(event('a\0b', { actor: 'x'.repeat(65) }))
     await log.record(event('0191e7a0-0000-7000-8000-000000000000', { actor: 'Alice@example.com' }))
-    const { items } = await readEntries(opened.database, { after: 0, limit: 9 })
+    const { items } = await readEntries(database, { after: 0, limit: 9 })
     expect(items.map(({ actor, target }) => [actor, target])).toEqual([
       [null, null],
       [null, null],
@@ -155,7 +154,7 @@ describeOnDatabases('the audit log', (open) => {
   })
 
   const told = async () => {
-    const { items } = await readEntries(opened.database, { after: 0, limit: 200 })
+    const { items } = await readEntries(database, { after: 0, limit: 200 })
     return items.map(({ actor, outcome, count }) => [actor, outcome, count])
   }
 
@@ -211,15 +210,13 @@ describeOnDatabases('the audit log', (open) => {
     const unlessAway =
       (member: 'query' | 'write' | 'transaction') =>
       (...given: never[]) =>
-        isAway
-          ? Promise.reject(new Unavailable('database'))
-          : Reflect.apply(opened.database[member], opened.database, given)
-    const database = {
+        isAway ? Promise.reject(new Unavailable('database')) : Reflect.apply(database[member], database, given)
+    const unreliable = {
       query: unlessAway('query'),
       write: unlessAway('write'),
       transaction: unlessAway('transaction'),
-    } as unknown as typeof opened.database
-    const log = createSettledLog({ database, clock, log: logger as never, secretsKeys })
+    } as unknown as typeof database
+    const log = createSettledLog({ database: unreliable, clock, log: logger as never, secretsKeys })
     const refused = () => log.recordRefusal(event('alice', { outcome: 'too-many-attempts' }))
     await expect(refused()).rejects.toBeInstanceOf(Unavailable)
     isAway = false

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Command } from 'commander'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import type { ChainedLog } from '../../../auth-server/audit/chained-log.ts'
 import { dropEntries } from '../../../auth-server/audit/drop-entries.ts'
 import { retryWhileHeld } from '../../../auth-server/audit/partitions.ts'
@@ -10,7 +10,7 @@ import { addAuditCommands } from '../../../auth-server/cli/commands/audit.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { Conflicted } from '../../../shared/platform/database/database.ts'
 import type { Report } from '../../../shared/platform/terminal/report.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { databaseOfTest, describeDatabases } from '../../support/stores/own-database.ts'
 import { createSettledLog } from '../support/settled-log.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
@@ -22,35 +22,33 @@ const { signal } = new AbortController()
 const event = { actor: 'erin', action: 'user.changed', target: 'x', outcome: 'succeeded' }
 const rest = { scheme: null, address: null, requestId: null }
 
-describeOnDatabases('the drop of old audit entries', (open) => {
-  let opened: TestDatabase
+describeDatabases('the drop of old audit entries', (open) => {
+  const { database } = databaseOfTest(open)
   let clock: ReturnType<typeof createTestClock>
   let log: ChainedLog
 
   // Entries 1 to 10 are of November, 11 to 20 of December, 21 to 30 of January; 31 of February.
   beforeEach(async () => {
-    opened = await open()
     clock = createTestClock(Date.UTC(2025, 10, 20))
-    log = createSettledLog({ database: opened.database, clock, log: quiet, secretsKeys: oldKey })
+    log = createSettledLog({ database, clock, log: quiet, secretsKeys: oldKey })
     for (let seq = 1; seq <= 31; seq += 1) {
       if (seq % 10 === 1 && seq > 1) clock.advance(30 * 86_400_000)
       await log.record({ ...event, ...rest, target: `user-${seq}`, reason: seq % 7 === 0 ? 'Größe "quoted"' : null })
     }
   })
-  afterEach(() => opened.dispose())
 
-  const ports = (secretsKeys = oldKey) => ({ ...opened, secretsKeys, allSecretsKeys: bothKeys, signal })
+  const ports = (secretsKeys = oldKey) => ({ database, secretsKeys, allSecretsKeys: bothKeys, signal })
   const drop = async (before: string) => (await dropEntries(ports(), before)).entries
   const verdict = (head?: { count: number; digest: string }) =>
-    verifyChain({ database: opened.database, secretsKeys: bothKeys, pageSize: 7 }, head)
-  const left = async () => (await readEntries(opened.database, { limit: 99 })).items.map(({ seq }) => seq)
+    verifyChain({ database, secretsKeys: bothKeys, pageSize: 7 }, head)
+  const left = async () => (await readEntries(database, { limit: 99 })).items.map(({ seq }) => seq)
 
   /** Runs a command of the group, as a person does. */
   const run = async (...parameters: string[]) => {
     let report: Report | undefined
     const program = new Command('ops').exitOverride().configureOutput({ writeErr: () => undefined })
     addAuditCommands(program, {
-      openAuthData: (work) => work({ database: opened.database, secretsKeys: oldKey, allSecretsKeys: bothKeys }),
+      openAuthData: (work) => work({ database, secretsKeys: oldKey, allSecretsKeys: bothKeys }),
       clock,
       operator: 'erin',
       report:
@@ -64,7 +62,7 @@ describeOnDatabases('the drop of old audit entries', (open) => {
     return report
   }
   const withoutTriggers = (sql: string) =>
-    opened.database.transaction(async (transaction) => {
+    database.transaction(async (transaction) => {
       await transaction.execute('alter table auth.audit_entries disable trigger user')
       await transaction.execute(sql)
       await transaction.execute('alter table auth.audit_entries enable trigger user')
@@ -80,12 +78,12 @@ describeOnDatabases('the drop of old audit entries', (open) => {
     const text = (await run('verify'))?.text ?? ''
     expect(text).toMatch(/^In order: 12 entries\. The head is 32:\S+\nDropped before them, up to 20:\S+$/)
     expect((await left())[0]).toBe(21)
-    const about = await readEntries(opened.database, { limit: 9, filter: { target: 'user-25' } })
+    const about = await readEntries(database, { limit: 9, filter: { target: 'user-25' } })
     expect(about.items.map(({ seq }) => seq)).toEqual([25])
-    const from = await readEntries(opened.database, { limit: 1, order: 'desc', filter: { to: '2026-02-01T00:00:00Z' } })
+    const from = await readEntries(database, { limit: 1, order: 'desc', filter: { to: '2026-02-01T00:00:00Z' } })
     expect(from).toMatchObject({ items: [{ seq: 30 }], next: 30 })
-    expect((await readEntries(opened.database, { limit: 9, filter: { target: 'user-5' } })).items).toEqual([])
-    const own = await readEntries(opened.database, { limit: 9, filter: { action: 'audit.*' } })
+    expect((await readEntries(database, { limit: 9, filter: { target: 'user-5' } })).items).toEqual([])
+    const own = await readEntries(database, { limit: 9, filter: { action: 'audit.*' } })
     expect(own.items).toMatchObject([{ action: 'audit.dropped', actor: 'erin', target: '2026-01-01' }])
   })
 
@@ -105,7 +103,7 @@ describeOnDatabases('the drop of old audit entries', (open) => {
 
   it('keeps old entries that came late, behind a younger one', async () => {
     const late = createTestClock(Date.UTC(2026, 0, 31))
-    await createSettledLog({ ...opened, clock: late, log: quiet, secretsKeys: oldKey }).record({ ...event, ...rest })
+    await createSettledLog({ database, clock: late, log: quiet, secretsKeys: oldKey }).record({ ...event, ...rest })
     expect(await drop('2026-02-01')).toBe(30)
     expect((await left()).slice(0, 2)).toEqual([31, 32])
   })
@@ -117,7 +115,7 @@ describeOnDatabases('the drop of old audit entries', (open) => {
     await expect(interrupted).rejects.toThrow('Interrupted.')
     expect(await verdict()).toMatchObject({ dropped: { count: 6 }, fault: undefined })
     const others = [oldKey, bothKeys].map((secretsKeys) =>
-      createSettledLog({ ...opened, clock, log: quiet, secretsKeys }),
+      createSettledLog({ database, clock, log: quiet, secretsKeys }),
     )
     const writing = Promise.all(
       Array.from({ length: 20 }, (_, index) => others[index % 2]?.record({ ...event, ...rest })),
@@ -148,7 +146,7 @@ describeOnDatabases('the drop of old audit entries', (open) => {
 
   it('refuses to delete or to change an entry that was not dropped', async () => {
     const refused = async (sql: string) => {
-      await expect(opened.database.write(sql)).rejects.toMatchObject({ sqlState: '23001' })
+      await expect(database.write(sql)).rejects.toMatchObject({ sqlState: '23001' })
     }
     await refused('delete from auth.audit_entries where seq = 1')
     await drop('2025-12-01')
@@ -156,15 +154,14 @@ describeOnDatabases('the drop of old audit entries', (open) => {
     await refused('delete from auth.audit_entries where seq = 11')
     await refused(`update auth.audit_entries set actor = 'nobody' where seq = 11`)
     await refused('truncate auth.audit_entries')
-    expect((await readEntries(opened.database, { limit: 1 })).items).toMatchObject([{ seq: 11, actor: 'erin' }])
+    expect((await readEntries(database, { limit: 1 })).items).toMatchObject([{ seq: 11, actor: 'erin' }])
   })
 
   it('is red when the beginning of the log is forged', async () => {
     const rowAt = async () =>
-      (await opened.database.query<{ row: string }>('select to_json(a)::text as row from auth.audit_archive a'))[0]
-        ?.row ?? ''
+      (await database.query<{ row: string }>('select to_json(a)::text as row from auth.audit_archive a'))[0]?.row ?? ''
     const put = (row: string) =>
-      opened.database.write(
+      database.write(
         `update auth.audit_archive a set (count, mac, key_id, seal) = (select count, mac, key_id, seal
           from json_populate_record(null::auth.audit_archive, $1::text::json))`,
         [row],
@@ -174,12 +171,12 @@ describeOnDatabases('the drop of old audit entries', (open) => {
     const one = await rowAt()
     await drop('2026-01-01')
     const two = await rowAt()
-    const [{ mac = '' } = {}] = await opened.database.query<{ mac: string }>(
+    const [{ mac = '' } = {}] = await database.query<{ mac: string }>(
       'select mac from auth.audit_entries where seq = 25',
     )
     // Hides entries behind a head that the forger has no key for.
     await put(JSON.stringify({ ...JSON.parse(two), count: 25, mac }))
-    await opened.database.write('delete from auth.audit_entries where seq <= 22')
+    await database.write('delete from auth.audit_entries where seq <= 22')
     expect((await verdict()).fault).toEqual({ fault: 'broken-start', seq: 25 })
     await expect(drop('2026-02-01')).rejects.toThrow(/is not what was written\. Nothing was dropped\.$/)
     await put(JSON.stringify({ ...JSON.parse(two), key_id: 'unknown' }))
@@ -198,7 +195,7 @@ describeOnDatabases('the drop of old audit entries', (open) => {
     await withoutTriggers(`insert into auth.audit_entries (seq, at, action, outcome, key_id, mac)
       values (20, now(), 'user.changed', 'succeeded', 'x', 'y')`)
     expect((await verdict()).fault).toEqual({ fault: 'before-start', seq: 20 })
-    await opened.database.write('delete from auth.audit_entries where seq = 20')
+    await database.write('delete from auth.audit_entries where seq = 20')
     expect((await verdict(old)).fault).toBeUndefined()
     expect((await verdict({ count: 5, digest: 'x' })).fault).toEqual({ fault: 'head-dropped', seq: 5 })
     const { dropped } = await verdict()
@@ -244,7 +241,7 @@ describeOnDatabases('the drop of old audit entries', (open) => {
     await expect(run('drop', '--before', '2026-01')).rejects.toThrow(/such as 2026-01-01/)
     await expect(run('drop', '--before', '2026-02-30')).rejects.toThrow(/such as 2026-01-01/)
     await expect(run('drop')).rejects.toThrow(/--before/)
-    const foreign = { ...opened, secretsKeys: newKey, allSecretsKeys: newKey, signal }
+    const foreign = { database, secretsKeys: newKey, allSecretsKeys: newKey, signal }
     await expect(dropEntries(foreign, '2026-01-01')).rejects.toThrow(/entry 1 was written under/)
     expect((await left()).length).toBe(31)
   })

@@ -10,7 +10,7 @@ import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { rfc3339, systemClock } from '../../../shared/platform/clock.ts'
 import { sqlTextOf } from '../../../shared/platform/database/statement.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 
 const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
 
@@ -26,13 +26,13 @@ const event = (target: string): AuditEvent => ({
 const names = (begin: string, count: number) => Array.from({ length: count }, (_, index) => `${begin}-${index}`)
 const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-describeOnDatabases('the journal of the audit log', (open) => {
-  const opened = databaseOfSuite(open)
+describeDatabases('the journal of the audit log', (open) => {
+  const { database } = databaseOfSuite(open)
 
   beforeEach(async () => {
     // Logs of the test before have planned to chain.
     await pause(100)
-    await opened.database.transaction(async (transaction) => {
+    await database.transaction(async (transaction) => {
       await transaction.execute('alter table auth.audit_entries disable trigger user')
       await transaction.execute('delete from auth.audit_entries')
       await transaction.execute("update auth.audit_head set count = 0, mac = ''")
@@ -41,20 +41,20 @@ describeOnDatabases('the journal of the audit log', (open) => {
     })
   })
 
-  const createLog = (database = opened.database) =>
-    createChainedLog({ database, clock: systemClock, log: quiet, secretsKeys })
+  const createLog = (written = database) =>
+    createChainedLog({ database: written, clock: systemClock, log: quiet, secretsKeys })
   /** Stores entries as a server that dies behind its commit. */
   const leave = async (...targets: string[]) => {
     const entries = targets.map((target) => pendingOf(event(target), rfc3339(systemClock.now())))
-    await opened.database.write(sqlTextOf(insertEntriesSql(sql`$1::text::json`)), [JSON.stringify(entries)])
+    await database.write(sqlTextOf(insertEntriesSql(sql`$1::text::json`)), [JSON.stringify(entries)])
   }
-  const verify = () => verifyChain({ database: opened.database, secretsKeys })
+  const verify = () => verifyChain({ database, secretsKeys })
   const targets = async () => {
-    const { items } = await readEntries(opened.database, { limit: 5_000 })
+    const { items } = await readEntries(database, { limit: 5_000 })
     expect(items.map(({ seq }) => seq)).toEqual(items.map((_, index) => index + 1))
     return items.map(({ target }) => target)
   }
-  const waiting = async () => (await opened.database.query('select 1 as waits from auth.audit_journal')).length
+  const waiting = async () => (await database.query('select 1 as waits from auth.audit_journal')).length
 
   it('keeps all that servers write at the same time, once each, and what each of them wrote in its order', async () => {
     const logs = [createLog(), createLog(), createLog()]
@@ -107,14 +107,15 @@ describeOnDatabases('the journal of the audit log', (open) => {
   })
 
   it('is chained once by a server that never learns that it did', async () => {
-    const { database } = opened
     const [query, transaction] = [database.query.bind(database), database.transaction.bind(database)]
     const write: typeof database.write = async (...statement) => {
       await database.write(...statement)
       throw new Unavailable('database')
     }
     await leave('first', 'second')
-    await expect(createLog({ ...database, query, transaction, write }).settle()).rejects.toThrow(Unavailable)
+    await expect(
+      createLog(Object.assign(Object.create(database), { query, transaction, write })).settle(),
+    ).rejects.toThrow(Unavailable)
     await leave('third')
     await createLog().settle()
     expect(await targets()).toEqual(['first', 'second', 'third'])

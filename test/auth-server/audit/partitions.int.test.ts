@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { dropEntries } from '../../../auth-server/audit/drop-entries.ts'
 import { cutAuditLog, readPartitions, retryWhileHeld } from '../../../auth-server/audit/partitions.ts'
 import { readEntries } from '../../../auth-server/audit/read-entries.ts'
 import { verifyChain } from '../../../auth-server/audit/verify-chain.ts'
 import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { createHousekeeping } from '../../../shared/platform/database/housekeeping.ts'
-import { describeOnDatabases, type TestDatabase } from '../support/auth-database.ts'
+import { databaseOfTest, describeDatabases } from '../../support/stores/own-database.ts'
 import { createSettledLog } from '../support/settled-log.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
@@ -14,26 +14,24 @@ const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
 const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
 const nobody = { actor: 'erin', outcome: 'succeeded', scheme: null, address: null, requestId: null }
 
-describeOnDatabases('the partitions of the audit log', (open) => {
-  let opened: TestDatabase
+describeDatabases('the partitions of the audit log', (open) => {
+  const { database } = databaseOfTest(open)
   let clock: ReturnType<typeof createTestClock>
   let warnings: unknown[] = []
 
-  beforeEach(async () => {
-    opened = await open()
+  beforeEach(() => {
     clock = createTestClock(Date.UTC(2025, 10, 20))
     warnings = []
   })
-  afterEach(() => opened.dispose())
 
-  const createLog = () => createSettledLog({ ...opened, clock, log: quiet, secretsKeys })
+  const createLog = () => createSettledLog({ database, clock, log: quiet, secretsKeys })
   const write = async (count: number, action = 'user.changed') => {
     const log = createLog()
     for (let n = 0; n < count; n += 1) await log.record({ ...nobody, action, target: `user-${n}` })
   }
   const keepHouse = () =>
     createHousekeeping({
-      database: opened.database,
+      database,
       clock,
       name: 'tests',
       jobs: [],
@@ -41,15 +39,15 @@ describeOnDatabases('the partitions of the audit log', (open) => {
       log: { info: () => undefined, warn: (content: unknown) => void warnings.push(content) },
     }).runOnce()
   const cut = () =>
-    opened.database.transaction(async (transaction) => {
+    database.transaction(async (transaction) => {
       await transaction.execute(sql`select auth.cut_audit_entries()`)
     })
   const nextMonth = () => clock.advance(30 * 86_400_000)
-  const bounds = async () => (await readPartitions(opened.database)).map(({ first, behind }) => `${first} ${behind}`)
-  const verdict = () => verifyChain({ database: opened.database, secretsKeys })
+  const bounds = async () => (await readPartitions(database)).map(({ first, behind }) => `${first} ${behind}`)
+  const verdict = () => verifyChain({ database, secretsKeys })
   /** How many entries were gone after each step. */
   const drop = async (before: string, mostCopied = 20_000) => {
-    const ports = { ...opened, secretsKeys, allSecretsKeys: secretsKeys, signal: new AbortController().signal }
+    const ports = { database, secretsKeys, allSecretsKeys: secretsKeys, signal: new AbortController().signal }
     const steps: number[] = []
     const onProgress = (done: number) => void steps.push(done)
     await dropEntries({ ...ports, batchSize: 3, mostCopied, onProgress }, before)
@@ -74,19 +72,19 @@ describeOnDatabases('the partitions of the audit log', (open) => {
     await write(1)
     expect(await bounds()).toEqual(['1 5', '5 7', '7 null'])
     expect(await verdict()).toMatchObject({ sound: { count: 7 }, fault: undefined })
-    const { items } = await readEntries(opened.database, { limit: 9, order: 'desc', filter: { target: 'user-0' } })
+    const { items } = await readEntries(database, { limit: 9, order: 'desc', filter: { target: 'user-0' } })
     expect(items.map(({ seq }) => seq)).toEqual([7, 5, 1])
   })
 
   it('end when they have many entries, and not while they take long to read', async () => {
     await write(1)
-    await opened.database.write('update auth.audit_head set count = 5000000')
+    await database.write('update auth.audit_head set count = 5000000')
     await keepHouse()
     expect(await bounds()).toEqual(['1 null'])
-    await opened.database.write('update auth.audit_head set count = 5000001')
+    await database.write('update auth.audit_head set count = 5000001')
     let time = 0
     const slow = { ...clock, monotonic: () => (time += 3_000) }
-    await expect(cutAuditLog.run(opened.database.drizzle, slow)).rejects.toThrow(
+    await expect(cutAuditLog.run(database.drizzle, slow)).rejects.toThrow(
       'partition auth.audit_entries_from_1 was not closed: reading it takes 3000 ms',
     )
     expect(await bounds()).toEqual(['1 null'])
@@ -158,21 +156,21 @@ describeOnDatabases('the partitions of the audit log', (open) => {
     await keepHouse()
     await write(2)
     await drop('2025-12-01')
-    const names = (await readPartitions(opened.database)).map(({ name }) => name)
+    const names = (await readPartitions(database)).map(({ name }) => name)
     expect(names).toEqual(['audit_entries_from_3', 'audit_entries_from_5'])
     for (const name of ['audit_entries', ...names]) {
       for (const text of [`delete from auth.${name}`, `update auth.${name} set count = 2`, `truncate auth.${name}`]) {
-        await expect(opened.database.write(text)).rejects.toMatchObject({ sqlState: '23001' })
+        await expect(database.write(text)).rejects.toMatchObject({ sqlState: '23001' })
       }
     }
   })
 
   it('do not end while somebody else has the table; writers go on, and the next run ends them', async (context) => {
-    if (!opened.database.concurrentSessions) return context.skip()
+    if (!database.concurrentSessions) return context.skip()
     await write(2)
     nextMonth()
     let given: Promise<void> | undefined
-    await opened.database.transaction(async (reader) => {
+    await database.transaction(async (reader) => {
       await reader.execute(sql`select count(*) from auth.audit_entries`)
       await expect(cut()).rejects.toMatchObject({ sqlState: '55P03' })
       given = write(1)

@@ -6,7 +6,7 @@ import { parseSecretsKeys } from '../../../auth-server/store/secrets-keys.ts'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
 import { foldUsername } from '../../../shared/protocol/principal/record.ts'
 import { campaign } from '../../support/campaign.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { createSettledLog } from '../support/settled-log.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
@@ -45,12 +45,12 @@ const filters = fc.record(
 )
 const orders = fc.constantFrom<AuditOrder>('asc', 'desc')
 
-describeOnDatabases('the search of the audit log', (open) => {
+describeDatabases('the search of the audit log', (open) => {
   const clock = createTestClock(start)
-  const opened = databaseOfSuite(open)
+  const { database } = databaseOfSuite(open)
   let written = 0
 
-  const createLog = () => createSettledLog({ database: opened.database, clock, log: quiet, secretsKeys })
+  const createLog = () => createSettledLog({ database, clock, log: quiet, secretsKeys })
   /** Entries whose times do not follow their numbers, as those of several servers. */
   const write = async (count: number): Promise<void> => {
     const log = createLog()
@@ -67,11 +67,11 @@ describeOnDatabases('the search of the audit log', (open) => {
       })
     }
   }
-  const all = async () => (await readEntries(opened.database, { limit: 100_000 })).items
+  const all = async () => (await readEntries(database, { limit: 100_000 })).items
   const walk = async (order: AuditOrder, limit: number, filter: AuditFilter, between = async () => {}) => {
     const seen: AuditEntry[] = []
     for (let after: number | undefined; ; ) {
-      const { items, next } = await readEntries(opened.database, { after, limit, order, filter })
+      const { items, next } = await readEntries(database, { after, limit, order, filter })
       seen.push(...items)
       expect(items.length).toBeLessThanOrEqual(limit)
       if (next === undefined) return seen
@@ -119,7 +119,6 @@ describeOnDatabases('the search of the audit log', (open) => {
   })
 
   it('finds entries of a span of time that stand far from the beginning of the order', async () => {
-    const { database } = opened
     await database.transaction(async (transaction) => {
       await transaction.execute(
         `insert into auth.audit_entries (seq, at, action, outcome, key_id, mac)

@@ -20,8 +20,8 @@ import { createDigestSecrets } from '../../../auth-server/users/digest-secrets.t
 import type { Grantor } from '../../../auth-server/users/granting-rights.ts'
 import { systemClock as clock } from '../../../shared/platform/clock.ts'
 import { createIdSource } from '../../../shared/platform/ids.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { createAuthSystems } from '../support/auth-core.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 
 const keyText = (byte: number) => Buffer.alloc(32, byte).toString('base64url')
 const oldKey = parseSecretsKeys(keyText(1))
@@ -46,18 +46,18 @@ const application: ClientRequest = {
 }
 const grantor: Grantor = { userId: ids.uuid(), scheme: 'bearer', credential: {} as Grantor['credential'] }
 
-describeOnDatabases('work on the data of an auth server offline', (open) => {
-  const opened = databaseOfSuite(open)
-  beforeAll(() => ensureAnonymous({ database: opened.database, clock, ids }))
+describeDatabases('work on the data of an auth server offline', (open) => {
+  const { database } = databaseOfSuite(open)
+  beforeAll(() => ensureAnonymous({ database, clock, ids }))
 
   const user = (username: string, more: object = {}) =>
     insertUser(
-      { database: opened.database, clock, ids },
+      { database, clock, ids },
       { username, passwordHash: null, roles: [], rights: [], enabled: true, ...more },
     )
 
   const systemsUnder = (secretsKeys: typeof oldKey) => {
-    const systems = createAuthSystems({ ...opened, clock, secretsKeys })
+    const systems = createAuthSystems({ database, clock, secretsKeys })
     vi.spyOn(systems.publisher, 'waitUntilPublished').mockResolvedValue()
     return systems
   }
@@ -73,8 +73,7 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
 
   it('recover-admin makes an administrator where there is none, once', async () => {
     const hashing = createPasswordHashing({ concurrency: 1 })
-    const ports = { ...opened, clock, ids, hashing, log, secretsKeys: oldKey }
-    const { database } = opened
+    const ports = { database, clock, ids, hashing, log, secretsKeys: oldKey }
     const { record } = createPrincipalReader({ database, clock, catalogues: createCatalogues(database) })
     const made = await recoverAdmin(ports, 'admin')
     expect(made).toMatchObject({ username: 'admin', created: true })
@@ -88,13 +87,12 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
     expect(second?.generation).toBe((first?.generation ?? 0) + 1)
     // What failed before does not lock the account any more.
     expect(second?.throttleGeneration).toBe((first?.throttleGeneration ?? 0) + 1)
-    const { items } = await readEntries(opened.database, { after: 0, limit: 9 })
+    const { items } = await readEntries(database, { after: 0, limit: 9 })
     expect(items).toMatchObject([1, 2].map((seq) => ({ seq, action: 'user.recovered', target: 'admin', actor: null })))
   })
 
   it('recover-admin lets in a user who was disabled or lost the second factor, and a name that was deleted', async () => {
-    const { database } = opened
-    const ports = { ...opened, clock, ids, hashing: { hash: async () => '$argon2id$x' }, log, secretsKeys: oldKey }
+    const ports = { database, clock, ids, hashing: { hash: async () => '$argon2id$x' }, log, secretsKeys: oldKey }
     await user('off', { roles: ['viewer'], enabled: false })
     await oneTimeCodes('off')
     expect(await recoverAdmin(ports, 'off')).toMatchObject({ created: false })
@@ -113,18 +111,17 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
   })
 
   it('recover-admin refuses names of nobody, and a key that the audit log does not know, and changes nothing', async () => {
-    const ports = { ...opened, clock, ids, hashing: { hash: async () => '$argon2id$x' }, log, secretsKeys: oldKey }
-    const counter = () => opened.database.query('select value::text as value from auth.principal_change_counter')
+    const ports = { database, clock, ids, hashing: { hash: async () => '$argon2id$x' }, log, secretsKeys: oldKey }
+    const counter = () => database.query('select value::text as value from auth.principal_change_counter')
     const before = await counter()
     for (const name of ['anonymous', 'a b', '']) await expect(recoverAdmin(ports, name)).rejects.toThrow()
     await expect(recoverAdmin({ ...ports, secretsKeys: newKey }, 'admin')).rejects.toThrow(/SECRETS_KEY is not that/)
     expect(await counter()).toEqual(before)
-    const { fault } = await verifyChain({ database: opened.database, secretsKeys: oldKey })
+    const { fault } = await verifyChain({ database, secretsKeys: oldKey })
     expect(fault).toBeUndefined()
   })
 
   it('reencrypt is in the audit log with the operator, and never under a key that the servers do not hold', async () => {
-    const { database } = opened
     const entries = async () => (await readEntries(database, { limit: 100, filter: { action: 'secrets.*' } })).items
     await recordReencryption({ database, clock, secretsKeys: newKey, operator: 'erin' })
     expect(await entries()).toEqual([])
@@ -134,7 +131,7 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
 
   const family = async (username: string, sealed: string | null, id = ids.uuid()) => {
     const later = new Date(clock.now() + 3_600_000).toISOString()
-    await opened.database.query(
+    await database.query(
       `insert into auth.login_families (id, user_id, username_folded, generation, counter, rotated_at, successor_sealed,
           created_at, last_used_at, expires_at, refresh_expires_at, tokens_expire_at)
         select $1::text::uuid, id, username_folded, 1, 3, case when $3::text is null then null else now() end, $3::text,
@@ -147,7 +144,7 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
 
   const oneTimeCodes = async (username: string) => {
     const id = ids.uuid()
-    await opened.database.query(
+    await database.query(
       `insert into auth.second_factors (id, user_id, kind, name, secret_sealed, used_step, created_at)
         select $1::text::uuid, id, 'totp', 'App', $3::text, 1, now() from auth.users where username = $2::text`,
       [id, username, createSealing(oldKey).seal('a secret', totpSecretData(id))],
@@ -155,7 +152,7 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
   }
 
   const sealedTexts = async () => {
-    const rows = await opened.database.query<{ sealed: string }>(
+    const rows = await database.query<{ sealed: string }>(
       `select secret_sealed as sealed from auth.api_keys where secret_sealed is not null
         union all select former_secret_sealed from auth.api_keys where former_secret_sealed is not null
         union all select secret_sealed from auth.services
@@ -170,7 +167,6 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
   }
 
   it('reencrypt seals everything under the new key, in batches, and what it sealed opens', async () => {
-    const { database } = opened
     await user('alice')
     const made = []
     for (let index = 0; index < 7; index += 1) {
@@ -222,7 +218,6 @@ describeOnDatabases('work on the data of an auth server offline', (open) => {
   })
 
   it('reencrypt leaves what it cannot read, and what a server has replaced meanwhile', async () => {
-    const { database } = opened
     const damaged = await keysUnder(parseSecretsKeys(keyText(9))).create({ kind: 'hmac', username: 'alice' })
     const sealing = createSealing(oldKey)
     const id = await family('alice', 'x')

@@ -1,34 +1,34 @@
 import { decodeJwt } from 'jose'
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { storeOwnAudience } from '../../../auth-server/access/resource-servers.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { type AuthCore, createAuthCore, goodPassword, audience as ofPair } from '../support/auth-core.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const invoices = 'urn:example:invoices'
 const archive = 'urn:example:archive'
 
-describeOnDatabases('logins for other audiences', (open) => {
+describeDatabases('logins for other audiences', (open) => {
   const clock = createTestClock()
-  const opened = databaseOfSuite(open)
+  const { database } = databaseOfSuite(open)
   let core: AuthCore
   let username = ''
   let serial = 0
 
   /** Makes the resource server, so many milliseconds from now. */
   const make = (id: string, audience: string, inMs = 0) =>
-    opened.database.query(
+    database.query(
       `insert into auth.resource_servers (id, audience, name, created_at, updated_at)
         values ($1, $2, $1, $3::text::timestamptz, $3::text::timestamptz)`,
       [id, audience, new Date(clock.now() + inMs).toISOString()],
     )
-  const remove = (id: string) => opened.database.query('delete from auth.resource_servers where id = $1', [id])
+  const remove = (id: string) => database.query('delete from auth.resource_servers where id = $1', [id])
   const logIn = (audience: string | null = null) => core.logIn({ username, password: goodPassword, audience })
   const refused = { code: 'invalid_grant' }
   const audienceOf = ({ access_token }: { readonly access_token: string }) => decodeJwt(access_token).aud
 
   beforeAll(() => {
-    core = createAuthCore({ database: opened.database, clock, maxLoginsPerUser: 3 })
+    core = createAuthCore({ database, clock, maxLoginsPerUser: 3 })
   })
   beforeEach(async () => {
     username = `audience-${++serial}`
@@ -98,13 +98,13 @@ describeOnDatabases('logins for other audiences', (open) => {
     await expect(core.refresh(login.refresh_token)).rejects.toMatchObject(refused)
     expect(audienceOf(await core.refresh((await logIn(archive)).refresh_token))).toBe(archive)
     await core.resourceServers.delete('invoices')
-    await storeOwnAudience(opened.database, archive)
+    await storeOwnAudience(database, archive)
     await expect(core.refresh(login.refresh_token)).rejects.toMatchObject(refused)
-    await storeOwnAudience(opened.database, ofPair)
+    await storeOwnAudience(database, ofPair)
   })
 
   const endClientOf = (ids: readonly string[]) =>
-    opened.database.query('update auth.login_families set client_id = gen_random_uuid() where id = any($1::uuid[])', [
+    database.query('update auth.login_families set client_id = gen_random_uuid() where id = any($1::uuid[])', [
       `{${ids.join(',')}}`,
     ])
 

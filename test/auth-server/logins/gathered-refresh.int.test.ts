@@ -3,28 +3,28 @@ import { beforeAll, expect, it } from 'vitest'
 import { createRefresh } from '../../../auth-server/logins/refresh.ts'
 import { createRefreshTokenFamilies } from '../../../auth-server/logins/refresh-token-families.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
-describeOnDatabases('refreshes of one turn', (open) => {
+describeDatabases('refreshes of one turn', (open) => {
   const clock = createTestClock()
-  const opened = databaseOfSuite(open)
+  const { database } = databaseOfSuite(open)
   let core: AuthCore
   /** The texts of the statements on families since the last `watch`. */
   let statements: string[] = []
   let refresh: ReturnType<typeof createRefresh>
 
   beforeAll(async () => {
-    core = createAuthCore({ database: opened.database, clock })
+    core = createAuthCore({ database, clock })
     const watch =
       (way: 'query' | 'write') =>
       <Row extends object>(...[text, parameters]: Parameters<Database['query']>) => {
         statements.push(text)
-        return opened.database[way]<Row>(text, parameters)
+        return database[way]<Row>(text, parameters)
       }
     const own = { query: watch('query'), write: watch('write') }
-    const watched: Database = Object.assign(Object.create(opened.database), own)
+    const watched: Database = Object.assign(Object.create(database), own)
     refresh = createRefresh({ ...core, refreshTokenFamilies: createRefreshTokenFamilies(watched) })
     for (const username of ['ann', 'ben']) await core.users.create({ username, password: goodPassword })
   })
@@ -81,7 +81,7 @@ describeOnDatabases('refreshes of one turn', (open) => {
   })
 
   it('cut the tokens of a login that ends soon, and leave those of another one whole', async () => {
-    const short = createAuthCore({ database: opened.database, clock, lifetimes: { loginMaxTtlSeconds: 100 } })
+    const short = createAuthCore({ database, clock, lifetimes: { loginMaxTtlSeconds: 100 } })
     const [ending, lasting] = await Promise.all([short.logIn({ username: 'ann', password: goodPassword }), logIn()])
     clock.advance(40_000)
     const [cut, whole] = await Promise.all([refresh(ending.refresh_token), refresh(lasting.refresh_token)])

@@ -3,21 +3,21 @@ import { beforeAll, expect, it } from 'vitest'
 import { createLoginExpiry } from '../../../auth-server/logins/refresh-token-families.ts'
 import { createHousekeeping } from '../../../shared/platform/database/housekeeping.ts'
 import { createLog } from '../../../shared/platform/log/log.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const log = createLog({ level: 'silent', format: 'json' })
 const hour = 3_600_000
 
-describeOnDatabases('housekeeping of logins', (open) => {
+describeDatabases('housekeeping of logins', (open) => {
   const clock = createTestClock()
-  const opened = databaseOfSuite(open)
+  const { database } = databaseOfSuite(open)
   let core: AuthCore
   let username: string
 
   beforeAll(async () => {
-    core = createAuthCore({ database: opened.database, clock })
+    core = createAuthCore({ database, clock })
     username = (await core.users.create({ username: 'expiring', password: goodPassword })).username
   })
 
@@ -27,7 +27,6 @@ describeOnDatabases('housekeeping of logins', (open) => {
   }
   const isKnown = async (login: { id: string }) => (await core.refreshTokenFamilies.find(login.id)) !== undefined
   const housekeeping = () => {
-    const { database } = opened
     return createHousekeeping(
       { database, clock, log, name: 'auth', jobs: [createLoginExpiry(clock)] },
       { batchSize: 2 },

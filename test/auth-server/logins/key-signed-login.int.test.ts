@@ -10,21 +10,21 @@ import { users } from '../../../auth-server/store/schema.ts'
 import type { KeySignedClaims } from '../../../shared/protocol/key-signed-token/key-signed-payload.ts'
 import { isTokenPassword } from '../../../shared/protocol/key-signed-token/token-password.ts'
 import { createKeySignedVerifier } from '../../../shared/protocol/key-signed-token/verify-key-signed-token.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { type AuthCore, createAuthCore, goodPassword, testKey } from '../support/auth-core.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const clientAddress = '203.0.113.7'
 
-describeOnDatabases('a login for a key-signed token', (open) => {
+describeDatabases('a login for a key-signed token', (open) => {
   const clock = createTestClock()
   const verify = createKeySignedVerifier({ keys: { key: () => testKey.publicKey }, clock })
-  const opened = databaseOfSuite(open)
+  const { database } = databaseOfSuite(open)
   let core: AuthCore
   let serial = 0
 
   beforeAll(async () => {
-    core = createAuthCore({ database: opened.database, clock })
+    core = createAuthCore({ database, clock })
     await core.ensureAnonymous()
   })
 

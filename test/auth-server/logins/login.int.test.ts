@@ -5,19 +5,19 @@ import { maxRevokedIds } from '../../../auth-server/logins/login.ts'
 import { maxDisplacedLogins } from '../../../auth-server/logins/make-room.ts'
 import { createPasswordHashing } from '../../../auth-server/passwords/password-hashing.ts'
 import { loginFamilies, users } from '../../../auth-server/store/schema.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { type AuthCore, audience, createAuthCore, goodPassword, issuer, testKey } from '../support/auth-core.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { entriesDuring } from '../support/stored-entries.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
-describeOnDatabases('login', (open) => {
+describeDatabases('login', (open) => {
   const clock = createTestClock()
-  const opened = databaseOfSuite(open)
+  const { database } = databaseOfSuite(open)
   let core: AuthCore
   let serial = 0
 
   beforeAll(async () => {
-    core = createAuthCore({ database: opened.database, clock })
+    core = createAuthCore({ database, clock })
     await core.ensureAnonymous()
   })
 
@@ -26,7 +26,7 @@ describeOnDatabases('login', (open) => {
     return core.users.create({ username, password: goodPassword, ...grants })
   }
   async function storedHash(id: string) {
-    const [row] = await opened.database.drizzle.select().from(users).where(eq(users.id, id))
+    const [row] = await database.drizzle.select().from(users).where(eq(users.id, id))
     return row?.passwordHash
   }
   const logIn = (username: string, password = goodPassword) => core.logIn({ username, password })
@@ -153,7 +153,7 @@ describeOnDatabases('login', (open) => {
     const user = await newUser()
     await logIn(user.username)
     const now = clock.now()
-    await opened.database.drizzle.insert(loginFamilies).values(
+    await database.drizzle.insert(loginFamilies).values(
       Array.from({ length: maxRevokedIds }, (_, at) => ({
         id: core.ids.uuid(),
         userId: user.id,
@@ -180,7 +180,7 @@ describeOnDatabases('login', (open) => {
 
   const withRoomFor = (maxLoginsPerUser: number) =>
     createAuthCore({
-      database: opened.database,
+      database,
       clock,
       cache: core.cache,
       publisher: core.publisher,
@@ -200,7 +200,7 @@ describeOnDatabases('login', (open) => {
     clock.advance(1000)
     const kept = await roomy.refresh(first.refresh_token)
     let fourth = third
-    const entries = await entriesDuring({ ...opened, clock }, async () => {
+    const entries = await entriesDuring({ database, clock }, async () => {
       fourth = await begin()
     })
     expect(entries).toEqual([['login.ended', sidOf(second), 'displaced']])
@@ -223,7 +223,7 @@ describeOnDatabases('login', (open) => {
     const { username } = await newUser()
     const roomy = withRoomFor(1)
     const begin = () => roomy.logIn({ username, password: goodPassword })
-    const entries = await entriesDuring({ ...opened, clock }, async () => {
+    const entries = await entriesDuring({ database, clock }, async () => {
       await begin()
       clock.advance(86_400_000)
       await begin()
@@ -256,9 +256,9 @@ describeOnDatabases('login', (open) => {
       endedReason: reason,
     })
     const many = Array.from({ length: maxDisplacedLogins }, () => displaced('displaced'))
-    await opened.database.drizzle.insert(loginFamilies).values(many)
+    await database.drizzle.insert(loginFamilies).values(many)
     let third = second
-    const entries = await entriesDuring({ ...opened, clock }, async () => {
+    const entries = await entriesDuring({ database, clock }, async () => {
       third = await begin()
     })
     expect(entries).toEqual([['user.logged-out', username, 'displaced']])
@@ -269,7 +269,7 @@ describeOnDatabases('login', (open) => {
     const fourth = await begin()
     for (const alive of [third, fourth]) await expect(roomy.refresh(alive.refresh_token)).resolves.toBeDefined()
     // Those of the former generation are remembered no more: one login ends again.
-    const later = await entriesDuring({ ...opened, clock }, async () => void (await begin()))
+    const later = await entriesDuring({ database, clock }, async () => void (await begin()))
     expect(later).toEqual([['login.ended', expect.any(String), 'displaced']])
   })
 
@@ -302,7 +302,7 @@ describeOnDatabases('login', (open) => {
         await expect(core.refresh(attempt.value.refresh_token)).rejects.toMatchObject({ code: 'invalid_grant' })
       }
     }
-    const [row] = await opened.database.drizzle
+    const [row] = await database.drizzle
       .select({ stored: sql<string>`string_agg(successor_sealed, '')` })
       .from(loginFamilies)
     expect(row?.stored ?? '').not.toMatch(/eyJ[\w-]*\.eyJ/)

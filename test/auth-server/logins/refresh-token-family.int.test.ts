@@ -3,31 +3,30 @@ import { expect, it } from 'vitest'
 import { createMemoryCache } from '../../../shared/platform/cache/memory-cache.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import { campaign } from '../../support/campaign.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { anyCommands, wellBehavedCommands } from './refresh-token-family.commands.ts'
 import { type Model, newModel, type Real } from './refresh-token-family.model.ts'
 
-describeOnDatabases('refresh families under random interleavings', (open) => {
+describeDatabases('refresh families under random interleavings', (open) => {
   const clock = createTestClock()
-  const opened = databaseOfSuite(open)
+  const { database } = databaseOfSuite(open)
   let serial = 0
 
   async function newRun(): Promise<{ model: Model; real: Real }> {
     const cache = createMemoryCache(systemClock)
-    const restart = () => createAuthCore({ database: opened.database, cache, clock })
+    const restart = () => createAuthCore({ database, cache, clock })
     const core = restart()
     await core.publisher.publish()
     const username = `family-${++serial}`
     await core.users.create({ username, password: goodPassword })
-    const { database } = opened
     return { model: newModel(goodPassword, clock.now()), real: { core, clock, database, username, restart } }
   }
 
   async function endedReasons(username: string): Promise<unknown[]> {
     const sql = 'select ended_reason from auth.login_families where username_folded = $1 and ended_at is not null'
-    const rows = await opened.database.query<{ ended_reason: string }>(sql, [username])
+    const rows = await database.query<{ ended_reason: string }>(sql, [username])
     return rows.map((row) => row.ended_reason)
   }
 

@@ -4,21 +4,21 @@ import { beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { createRefresh } from '../../../auth-server/logins/refresh.ts'
 import { loginFamilies } from '../../../auth-server/store/schema.ts'
 import { parseStoredPrincipal, principalKey } from '../../../shared/protocol/principal/record.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { passTime } from '../support/pass-time.ts'
 import { entriesDuring } from '../support/stored-entries.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
-describeOnDatabases('refresh', (open) => {
+describeDatabases('refresh', (open) => {
   const clock = createTestClock()
-  const opened = databaseOfSuite(open)
+  const { database } = databaseOfSuite(open)
   let core: AuthCore
   let username = ''
   let serial = 0
 
   beforeAll(() => {
-    core = createAuthCore({ database: opened.database, clock })
+    core = createAuthCore({ database, clock })
   })
   beforeEach(async () => {
     username = `refresh-${++serial}`
@@ -26,11 +26,11 @@ describeOnDatabases('refresh', (open) => {
   })
 
   const logIn = () => core.logIn({ username, password: goodPassword })
-  const pass = (milliseconds: number) => passTime({ clock, database: opened.database }, milliseconds)
+  const pass = (milliseconds: number) => passTime({ clock, database }, milliseconds)
   const refused = { code: 'invalid_grant' }
   const sid = (token: string) => String(decodeJwt(token).sid)
   const endedReason = async (token: string) => {
-    const { drizzle } = opened.database
+    const { drizzle } = database
     const [row] = await drizzle
       .select()
       .from(loginFamilies)
@@ -64,7 +64,7 @@ describeOnDatabases('refresh', (open) => {
     const first = await logIn()
     const stolen = await core.refresh(first.refresh_token)
     await pass(60_001)
-    const entries = await entriesDuring({ ...opened, clock }, () =>
+    const entries = await entriesDuring({ database, clock }, () =>
       expect(core.refresh(first.refresh_token)).rejects.toMatchObject({
         ...refused,
         message: expect.stringMatching(/within 60 seconds .* over.*login has ended/),
@@ -90,7 +90,7 @@ describeOnDatabases('refresh', (open) => {
 
   it('has a window of its own length when REFRESH_RETRY_WINDOW says so', async () => {
     const short = createAuthCore({
-      database: opened.database,
+      database,
       clock,
       cache: core.cache,
       publisher: core.publisher,
@@ -131,7 +131,7 @@ describeOnDatabases('refresh', (open) => {
 
   it.each([-60_000, 60_000])('repeats at a server whose clock is %i ms off', async (off) => {
     const other = createAuthCore({
-      database: opened.database,
+      database,
       cache: core.cache,
       publisher: core.publisher,
       clock: createTestClock(clock.now() + off),
@@ -193,7 +193,7 @@ describeOnDatabases('refresh', (open) => {
     const second = await core.refresh(first.refresh_token)
     await core.refresh(first.refresh_token)
     expect(reloaded).not.toHaveBeenCalled()
-    await opened.database.query("update auth.users set rights = '{deal.hold}' where username_folded = $1", [username])
+    await database.query("update auth.users set rights = '{deal.hold}' where username_folded = $1", [username])
     await core.refresh(second.refresh_token)
     expect(reloaded).toHaveBeenCalledOnce()
     reloaded.mockRestore()
@@ -202,7 +202,7 @@ describeOnDatabases('refresh', (open) => {
   it('reads the rights again and replaces the record before it answers', async () => {
     const { refresh_token } = await logIn()
     await core.refresh(refresh_token)
-    await opened.database.query("update auth.users set rights = '{deal.hold}' where username_folded = $1", [username])
+    await database.query("update auth.users set rights = '{deal.hold}' where username_folded = $1", [username])
     await core.refresh(refresh_token)
     const entry = await core.cache.getVersioned(principalKey(await core.publisher.instanceId(), username))
     expect(parseStoredPrincipal(entry?.value ?? '')?.directRights).toEqual(['deal.hold'])

@@ -1,14 +1,14 @@
 import { beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../../shared/platform/clock.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 
-describeOnDatabases('logins that are revoked at once', (open) => {
-  const opened = databaseOfSuite(open)
+describeDatabases('logins that are revoked at once', (open) => {
+  const { database } = databaseOfSuite(open)
   let servers: readonly ReturnType<typeof createAuthCore>[]
 
   beforeAll(() => {
-    servers = [1, 2].map(() => createAuthCore({ database: opened.database, clock: systemClock }))
+    servers = [1, 2].map(() => createAuthCore({ database, clock: systemClock }))
   })
 
   const [logins, users] = [24, 5]
@@ -41,7 +41,7 @@ describeOnDatabases('logins that are revoked at once', (open) => {
     expect(outcomes.filter((outcome) => outcome === 'revoked')).toHaveLength(logins)
     expect(outcomes.filter((outcome) => outcome === 'revoked-before')).toHaveLength(logins)
     const after = Math.max(...(await versions(names)))
-    const [row] = await opened.database.query<{ value: string }>('select value from auth.principal_change_counter')
+    const [row] = await database.query<{ value: string }>('select value from auth.principal_change_counter')
     expect(after).toBe(Number(row?.value))
     // One version for each user of a batch, not for each login, and at most as many as logins.
     expect(after - before).toBeGreaterThanOrEqual(users)
@@ -70,7 +70,7 @@ describeOnDatabases('logins that are revoked at once', (open) => {
   })
 
   const versions = async (names: readonly string[]): Promise<number[]> => {
-    const rows = await opened.database.query<{ version: string }>(
+    const rows = await database.query<{ version: string }>(
       'select change_number as version from auth.principals where username_folded = any($1::text::text[])',
       [`{${names.join(',')}}`],
     )

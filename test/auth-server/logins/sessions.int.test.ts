@@ -7,8 +7,8 @@ import { createHousekeeping } from '../../../shared/platform/database/housekeepi
 import { createLog } from '../../../shared/platform/log/log.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { sessionCacheKey, sessionKeyHash } from '../../../shared/protocol/authentication/session/session-times.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const second = 1000
@@ -16,14 +16,13 @@ const minute = 60 * second
 const hour = 60 * minute
 const maxLoginsPerUser = 10
 
-describeOnDatabases('sessions in the database', (open) => {
+describeDatabases('sessions in the database', (open) => {
   const clock = createTestClock()
-  const opened = databaseOfSuite(open)
+  const { database } = databaseOfSuite(open)
   let world: ReturnType<typeof createWorld>
   let count = 0
 
   function createWorld() {
-    const { database } = opened
     const cache = createMemoryCache(systemClock)
     return createAuthCore({ database, clock, cache, maxLoginsPerUser })
   }
@@ -202,7 +201,7 @@ describeOnDatabases('sessions in the database', (open) => {
       const [alive, ended] = [await start(username), await start(username)]
       await world.revokeLogin({ id: ended.id, username, reason: 'logout' })
       const log = createLog({ level: 'silent', format: 'json' })
-      const ports = { database: opened.database, clock, log, name: 'auth', jobs: [createSessionExpiry(clock)] }
+      const ports = { database, clock, log, name: 'auth', jobs: [createSessionExpiry(clock)] }
       const keepHouse = async () => expect(await createHousekeeping(ports, { batchSize: 2 }).runOnce()).toBe(true)
       clock.advance(12 * hour + 59 * second)
       await keepHouse()

@@ -8,27 +8,27 @@ import { storeSecondFactorRoles } from '../../../auth-server/access/change-catal
 import { secondFactors } from '../../../auth-server/store/second-factor-tables.ts'
 import type { ProblemError } from '../../../shared/platform/problems/errors.ts'
 import { needsSecondFactor } from '../../../shared/protocol/principal/record.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const stepMs = 30_000
 
-describeOnDatabases('second factors', (open) => {
+describeDatabases('second factors', (open) => {
   const clock = createTestClock()
-  const opened = databaseOfSuite(open)
+  const { database } = databaseOfSuite(open)
   let core: AuthCore
   let serial = 0
 
   beforeAll(async () => {
-    core = createAuthCore({ database: opened.database, clock })
+    core = createAuthCore({ database, clock })
     await core.ensureAnonymous()
   })
   beforeEach(() => clock.advance(2 * stepMs))
   afterEach(() => demandOf([]))
 
   /** As a start with SECOND_FACTOR_ROLES does. */
-  const demandOf = (roles: readonly string[]) => storeSecondFactorRoles(opened.database, roles)
+  const demandOf = (roles: readonly string[]) => storeSecondFactorRoles(database, roles)
 
   const codeOf = (secret: string, steps = 0) =>
     new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: clock.now() + steps * stepMs })
@@ -240,12 +240,10 @@ describeOnDatabases('second factors', (open) => {
 
   it('store no secret and no recovery code as they are', async () => {
     const user = await withTotp()
-    const rows = await opened.database.drizzle.select().from(secondFactors).where(eq(secondFactors.userId, user.userId))
+    const rows = await database.drizzle.select().from(secondFactors).where(eq(secondFactors.userId, user.userId))
     expect(JSON.stringify(rows)).not.toContain(user.secret)
     const [code = ''] = await core.secondFactors.renewRecoveryCodes(user)
-    const stored = await opened.database.query('select code_hash from auth.recovery_codes where user_id = $1', [
-      user.userId,
-    ])
+    const stored = await database.query('select code_hash from auth.recovery_codes where user_id = $1', [user.userId])
     expect(JSON.stringify(stored)).not.toContain(code)
     expect(stored).toHaveLength(10)
   })
@@ -274,7 +272,7 @@ describeOnDatabases('second factors', (open) => {
       transports: [],
       createdAt: new Date(clock.now()),
     }))
-    await opened.database.drizzle.insert(secondFactors).values(passkeys)
+    await database.drizzle.insert(secondFactors).values(passkeys)
     const setUp = () => {
       const { secret, challenge } = core.secondFactors.beginTotp(user)
       return core.secondFactors.confirmTotp(user, { challenge, code: codeOf(secret) })

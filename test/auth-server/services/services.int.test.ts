@@ -2,23 +2,23 @@ import { beforeAll, expect, it, vi } from 'vitest'
 import { readCatalogue } from '../../../auth-server/principals/catalogue.ts'
 import { maxServices } from '../../../auth-server/services/service.ts'
 import { createServices, type Services } from '../../../auth-server/services/services.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { createMovableClock } from '../../support/worlds/movable-clock.ts'
 import { createAuthSystems } from '../support/auth-core.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 
-describeOnDatabases('services in the database', (open) => {
-  const opened = databaseOfSuite(open)
+describeDatabases('services in the database', (open) => {
+  const { database } = databaseOfSuite(open)
   let services: Services
   const settled: number[] = []
   const clock = createMovableClock()
 
   beforeAll(() => {
-    const systems = createAuthSystems({ ...opened, clock })
+    const systems = createAuthSystems({ database, clock })
     vi.spyOn(systems.publisher, 'waitUntilPublished').mockImplementation(async (number) => void settled.push(number))
     services = createServices({ accessTokenTtlSeconds: 60 }, systems)
   })
 
-  const version = async () => (await readCatalogue(opened.database)).version
+  const version = async () => (await readCatalogue(database)).version
   let serial = 0
   const make = () => services.create({ name: `a service ${++serial}`, resourceServer: 'deals' })
 
@@ -104,7 +104,6 @@ describeOnDatabases('services in the database', (open) => {
   })
 
   it('are listed in pages, and there is a bound', async () => {
-    const { database } = opened
     await database.write('delete from auth.services')
     await database.write(
       `insert into auth.services (id, name, resource_server, secret_sealed, created_at)

@@ -16,14 +16,14 @@ import {
 import { parseStoredPrincipal, principalKey } from '../../../shared/protocol/principal/record.ts'
 import { campaign } from '../../support/campaign.ts'
 import { eventually } from '../../support/eventually.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createUnreliableCache, type Fate, type UnreliableCache } from '../support/unreliable-cache.ts'
 
 const names = ['pub-a', 'pub-b', 'pub-c']
 
-describeOnDatabases('the principal publisher', (open) => {
-  const opened = databaseOfSuite(open)
+describeDatabases('the principal publisher', (open) => {
+  const { database } = databaseOfSuite(open)
   let instanceId: string
   let cache: UnreliableCache
   let messages: FeedMessage[] = []
@@ -33,7 +33,7 @@ describeOnDatabases('the principal publisher', (open) => {
   const log = { info: () => undefined, warn: (...entry: unknown[]) => void warnings.push(String(entry[1])) }
 
   beforeAll(async () => {
-    const core = createAuthCore({ database: opened.database, clock: systemClock })
+    const core = createAuthCore({ database, clock: systemClock })
     for (const username of names) await core.users.create({ username, password: goodPassword })
     instanceId = await core.publisher.instanceId()
   })
@@ -51,12 +51,12 @@ describeOnDatabases('the principal publisher', (open) => {
     cache = await createUnreliableCache(instanceId, onMessage, onPart)
   })
 
-  const newPublisher = (reads: Pick<Database, 'query'> = opened.database) => {
+  const newPublisher = (reads: Pick<Database, 'query'> = database) => {
     const database = reads as Database
     return new PrincipalPublisher({ database, cache, clock: systemClock, log, publishedKeys: () => 'the same' })
   }
   const change = async (username: string) =>
-    (await changePrincipal(opened.database, username, async () => ({ result: undefined, change: {} }))).principalVersion
+    (await changePrincipal(database, username, async () => ({ result: undefined, change: {} }))).principalVersion
   const cached = async (username: string) =>
     parseStoredPrincipal((await cache.reliable.getVersioned(principalKey(instanceId, username)))?.value ?? '')
   const markerVersion = async () => (await cache.reliable.getVersioned(publishedVersionKey(instanceId)))?.version
@@ -203,9 +203,7 @@ describeOnDatabases('the principal publisher', (open) => {
       publisher.onOtherInstance(() => {
         noticed += 1
       })
-      await opened.database.query(
-        'update auth.principal_change_counter set installation_id = gen_random_uuid() returning 1',
-      )
+      await database.query('update auth.principal_change_counter set installation_id = gen_random_uuid() returning 1')
       try {
         if (state === 'works') expect(await publisher.publish()).toBe(false)
         else if (state === 'is away') {
@@ -239,7 +237,6 @@ describeOnDatabases('the principal publisher', (open) => {
 
   /** Creates this many users at once, each with a change of its own. */
   const createMany = async (count: number, prefix: string) => {
-    const { database } = opened
     await database.query(
       `insert into auth.principals (username_folded, username, user_id, change_number)
       select $1 || n, $1 || n, gen_random_uuid(), c.value + n
@@ -361,7 +358,7 @@ describeOnDatabases('the principal publisher', (open) => {
   /** What is read has been true, but may have changed by the time it arrives. */
   const delayedReads = (delay: () => Promise<unknown>): Pick<Database, 'query'> => ({
     query: async (text, parameters) => {
-      const rows = await opened.database.query<never>(text, parameters)
+      const rows = await database.query<never>(text, parameters)
       await delay()
       return rows
     },

@@ -5,12 +5,12 @@ import { createPrincipalReader, type PrincipalReader } from '../../../auth-serve
 import { createProfileReader } from '../../../auth-server/users/user-rows.ts'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { Unavailable } from '../../../shared/platform/problems/errors.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
-describeOnDatabases('the reader of principals', (open) => {
-  const opened = databaseOfSuite(open)
+describeDatabases('the reader of principals', (open) => {
+  const { database } = databaseOfSuite(open)
   let core: AuthCore
   let reader: PrincipalReader
   let profile: ReturnType<typeof createProfileReader>
@@ -18,11 +18,11 @@ describeOnDatabases('the reader of principals', (open) => {
 
   beforeAll(async () => {
     const clock = createTestClock()
-    core = createAuthCore({ database: opened.database, clock })
+    core = createAuthCore({ database, clock })
     const counting: Pick<Database, 'query'> = {
       query: (text, parameters) => {
         statements += 1
-        return opened.database.query(text, parameters)
+        return database.query(text, parameters)
       },
     }
     reader = createPrincipalReader({ database: counting, clock, catalogues: createCatalogues(counting) })

@@ -3,18 +3,18 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { changePrincipal } from '../../../auth-server/principals/principal-change.ts'
 import { users } from '../../../auth-server/store/schema.ts'
 import type { Grantor } from '../../../auth-server/users/granting-rights.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { type AuthCore, createAuthCore, goodPassword } from '../support/auth-core.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
-describeOnDatabases('users', (open) => {
-  const opened = databaseOfSuite(open)
+describeDatabases('users', (open) => {
+  const { database } = databaseOfSuite(open)
   let core: AuthCore
   let serial = 0
   const name = (prefix = 'user') => `${prefix}-${++serial}`
 
   beforeAll(async () => {
-    core = createAuthCore({ database: opened.database, clock: createTestClock() })
+    core = createAuthCore({ database, clock: createTestClock() })
     await core.ensureAnonymous()
   })
 
@@ -199,7 +199,7 @@ describeOnDatabases('users', (open) => {
       const mayCommit = new Promise<void>((resolve) => {
         release = resolve
       })
-      const taking = changePrincipal(opened.database, grantor.username, async (transaction, { userId }) => {
+      const taking = changePrincipal(database, grantor.username, async (transaction, { userId }) => {
         await transaction.update(users).set({ rights: [] }).where(eq(users.id, userId))
         const verify = () => {
           reached()

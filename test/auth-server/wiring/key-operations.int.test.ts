@@ -20,7 +20,7 @@ import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { eventually } from '../../support/eventually.ts'
 import { fakeSystems } from '../../support/fake-systems.ts'
 import { copyKeys } from '../../support/processes/own-keys.ts'
-import { databaseOfSuite, describeOnDatabases } from '../support/auth-database.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 import { createSettledLog } from '../support/settled-log.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
@@ -29,9 +29,9 @@ const rules = { maxAgeMs: 86_400_000, longestTokenLifeMs: { jwt: 1_800_000, 'key
 const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
 const kid = expect.stringMatching(/^[\w-]{43}$/)
 
-describeOnDatabases('the recording of what is done to keys', (open) => {
+describeDatabases('the recording of what is done to keys', (open) => {
   const clock = createTestClock(Date.now())
-  const opened = databaseOfSuite(open)
+  const { database } = databaseOfSuite(open)
   let keys: Awaited<ReturnType<typeof copyKeys>>
   let stops: (() => Promise<unknown>)[] = []
   /** The number of the last entry before the test. */
@@ -42,7 +42,7 @@ describeOnDatabases('the recording of what is done to keys', (open) => {
     // What every ring begins with stands in the log of the tests before.
     const { stop } = await startServer()
     await stop()
-    before = (await readEntries(opened.database, { limit: 10_000 })).items.length
+    before = (await readEntries(database, { limit: 10_000 })).items.length
   })
   afterEach(async () => {
     for (const stop of stops) await stop()
@@ -51,10 +51,10 @@ describeOnDatabases('the recording of what is done to keys', (open) => {
   })
 
   /** One auth server, as far as it records. */
-  const startServer = async ({ database } = opened) => {
+  const startServer = async (written = database) => {
     const keyRing = await openKeyRing(keys, quiet, { intervalMs: 20 })
     const metrics = createMetrics()
-    const audit = createSettledLog({ database, clock, log: quiet, secretsKeys })
+    const audit = createSettledLog({ database: written, clock, log: quiet, secretsKeys })
     const recording = createKeyOperationRecording({ ...fakeSystems({ clock, metrics }), keyRing, audit })
     recording.start()
     const stop = async () => {
@@ -74,7 +74,7 @@ describeOnDatabases('the recording of what is done to keys', (open) => {
     reason,
   })
   const recorded = async () => {
-    const { items } = await readEntries(opened.database, { after: before, limit: 1000, filter: { action: 'key.*' } })
+    const { items } = await readEntries(database, { after: before, limit: 1000, filter: { action: 'key.*' } })
     return items.map(({ action, actor, scheme, reason, target }) => [action, actor, scheme, reason, target])
   }
   const countOf = async (metrics: { text(): Promise<string> }[], name: string): Promise<number> => {
@@ -114,7 +114,7 @@ describeOnDatabases('the recording of what is done to keys', (open) => {
     const metrics = servers.map((server) => server.metrics)
     expect(await countOf(metrics, 'generate')).toBe(3)
     expect(await countOf(metrics, 'revoke')).toBe(1)
-    expect((await verifyChain({ database: opened.database, secretsKeys })).fault).toBeUndefined()
+    expect((await verifyChain({ database, secretsKeys })).fault).toBeUndefined()
   })
 
   it('has what was done while no server ran, with the times of the operations, at the next start', async () => {
@@ -133,7 +133,7 @@ describeOnDatabases('the recording of what is done to keys', (open) => {
     await startServer()
     await eventually(async () => expect((await recorded()).length).toBeGreaterThan(6))
     await Promise.all(stops.map((stop) => stop()))
-    const { items } = await readEntries(opened.database, { after: before, limit: 1000 })
+    const { items } = await readEntries(database, { after: before, limit: 1000 })
     const actions = new Set(items.map(({ action }) => action))
     expect([...actions].sort()).toEqual(['key.generated', 'key.promoted', 'key.removed', 'key.retired'])
     const first = items.filter(({ reason }) => reason === 'due by cron')
@@ -144,11 +144,9 @@ describeOnDatabases('the recording of what is done to keys', (open) => {
 
   it('goes on when the log could not be written, and loses nothing', async () => {
     let isAway = true
-    const transaction: typeof opened.database.transaction = (work) =>
-      isAway ? Promise.reject(new Unavailable('database')) : opened.database.transaction(work)
-    const [query, write] = [opened.database.query.bind(opened.database), opened.database.write.bind(opened.database)]
-    const database = { ...opened.database, drizzle: opened.database.drizzle, transaction, query, write }
-    const { keyRing } = await startServer({ database })
+    const transaction: typeof database.transaction = (work) =>
+      isAway ? Promise.reject(new Unavailable('database')) : database.transaction(work)
+    const { keyRing } = await startServer(Object.assign(Object.create(database), { transaction }))
     const made = await generateKey(operation(), 'jwt')
     await keyRing.reload()
     expect(await recorded()).toEqual([])

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { beginning, type Place } from '../../../deal-server/events/position.ts'
 import { createPurgedEventsJob } from '../../../deal-server/retention/purged-events.ts'
 import { createEventLog } from '../../../deal-server/store/event-log.ts'
 import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
 import { rfc3339 } from '../../../shared/platform/clock.ts'
-import type { Database } from '../../../shared/platform/database/database.ts'
-import type { Backend } from '../../support/stores/backends.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
-import { migrateBoth } from '../../support/stores/migrate-both.ts'
+import { databaseOfTest } from '../../support/stores/own-database.ts'
 
 const now = Date.UTC(2026, 5, 1)
 const keptDays = 365
@@ -19,19 +17,8 @@ interface Happened {
   readonly type?: string
 }
 
-describeDealStores('events of purged deals', (openBackend) => {
-  let backend: Backend
-  let database: Database
-
-  beforeEach(async () => {
-    backend = await openBackend()
-    database = backend.openDatabase()
-    await migrateBoth(database)
-  })
-  afterEach(async () => {
-    await database.close()
-    await backend.close()
-  })
+describeDealStores('events of purged deals', (open) => {
+  const { database } = databaseOfTest(open)
 
   /** Events of a deal, of which the last one has the type. */
   const write = async (deal: string, { days, count, type = 'deal.deleted' }: Happened) => {

@@ -13,7 +13,7 @@ import { applyEvents } from '../../../deal-server/use-cases/apply-events.ts'
 import { systemClock } from '../../../shared/platform/clock.ts'
 import type { Report } from '../../../shared/platform/terminal/report.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
-import { migratedDatabase } from '../../support/stores/migrated-database.ts'
+import { databaseOfSuite } from '../../support/stores/own-database.ts'
 import { decidePure } from '../../support/worlds/pure-deals.ts'
 
 const secretsKeys = parseSecretsKeys(Buffer.alloc(32, 7).toString('base64url'))
@@ -41,8 +41,8 @@ const lost: Readonly<Record<string, { steps: readonly Step[]; withTasks?: true }
   'its deletion': { steps: [create, ['DeleteDeal', {}]] },
 }
 
-describeDealStores('the check of deals', (openBackend) => {
-  const { database } = migratedDatabase(openBackend)
+describeDealStores('the check of deals', (open) => {
+  const { database } = databaseOfSuite(open)
   const store = createDealRepository(database)
 
   const run = async (dealId: string, [useCase, params]: Step): Promise<Deal> => {

@@ -8,10 +8,8 @@ import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
 import { commands, deals, events, tasks } from '../../../deal-server/store/schema.ts'
 import { type Database, DatabaseError } from '../../../shared/platform/database/database.ts'
 import { campaign } from '../../support/campaign.ts'
-import { describeBackends, type OpenBackend } from '../../support/stores/backends.ts'
 import { describeCitus } from '../../support/stores/citus.ts'
-import { migrateBoth } from '../../support/stores/migrate-both.ts'
-import { migratedDatabase } from '../../support/stores/migrated-database.ts'
+import { databaseOfSuite, describeDatabases, type OpenOwnDatabase } from '../../support/stores/own-database.ts'
 import { commitOf, newDeal } from './commits.ts'
 
 const rounds = campaign({ short: 20, long: 1000 })
@@ -39,8 +37,8 @@ const columnsOf = (table: PgTable, without: readonly string[]) =>
     .filter((name) => !without.includes(name))
     .sort()
 
-const describeCommits = (openBackend: OpenBackend): void => {
-  const { database, backend } = migratedDatabase(openBackend)
+const describeCommits = (open: OpenOwnDatabase): void => {
+  const { database, openAnother } = databaseOfSuite(open)
   const store = createDealRepository(database)
 
   const historyOf = async (dealId: string) => (await store.history(dealId, { limit: 10, after: undefined })).items
@@ -68,8 +66,7 @@ const describeCommits = (openBackend: OpenBackend): void => {
 
   it('of two servers over the same deals never wait for each other: each change is written once', async () => {
     const errors: string[] = []
-    const another = backend().openDatabase()
-    const stores = [database, another].map((each) =>
+    const stores = [database, openAnother()].map((each) =>
       createDealRepository({
         query: each.query,
         write: (...args: Parameters<Database['write']>) =>
@@ -95,7 +92,6 @@ const describeCommits = (openBackend: OpenBackend): void => {
       deals = next
     }
     expect(errors).toEqual([])
-    await another.close()
   })
 
   it('a duplicate that no row explains stays an error', async () => {
@@ -118,14 +114,13 @@ const describeCommits = (openBackend: OpenBackend): void => {
 }
 
 /** Over PostgreSQL, constraints get other names first. In a cluster each shard has names of its own. */
-describeBackends('commits, whatever constraints are called', (open) =>
+describeDatabases('commits, whatever constraints are called', (open) =>
   describeCommits(async () => {
-    const backend = await open()
-    const database = backend.openDatabase()
-    await migrateBoth(database)
+    const own = await open()
+    const database = own.openDatabase()
     await renameConstraints(database)
     await database.close()
-    return backend
+    return own
   }),
 )
 describeCitus('commits', describeCommits)

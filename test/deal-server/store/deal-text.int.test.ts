@@ -8,7 +8,7 @@ import type { Task } from '../../../deal-server/domain/task.ts'
 import { representDeal, representText } from '../../../deal-server/http/representations/represent-deal.ts'
 import { createDealRepository, type DealStore } from '../../../deal-server/store/deals.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
-import { migratedDatabase } from '../../support/stores/migrated-database.ts'
+import { databaseOfSuite } from '../../support/stores/own-database.ts'
 
 /** PostgreSQL stores no NUL. */
 const text = fc.oneof(
@@ -87,8 +87,8 @@ const create = (store: DealStore, created: Deal) =>
     command: undefined,
   })
 
-describeDealStores('the text of a deal', (openBackend) => {
-  const store = createDealRepository(migratedDatabase(openBackend).database)
+describeDealStores('the text of a deal', (open) => {
+  const store = createDealRepository(databaseOfSuite(open).database)
 
   it('is, character for character, the representation of the deal that a command loads', async () => {
     const groups = fc.array(deal, { minLength: 1, maxLength: 40 })

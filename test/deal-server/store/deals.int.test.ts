@@ -10,7 +10,7 @@ import type { Database, Statement } from '../../../shared/platform/database/data
 import type { Page, PageRequest } from '../../../shared/platform/pagination.ts'
 import { campaign } from '../../support/campaign.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
-import { migratedDatabase } from '../../support/stores/migrated-database.ts'
+import { databaseOfSuite } from '../../support/stores/own-database.ts'
 import { commitOf, newDeal } from './commits.ts'
 
 const keyOf = (commandId: string): CommandKey => ({ principalId: randomUUID(), commandId })
@@ -48,8 +48,8 @@ function ordered(deals: readonly Deal[], { by, descending }: DealSort): string[]
 
 const minute = (value: number) => `2026-01-01T00:${String(value).padStart(2, '0')}:00.${value % 2 ? '000' : '120'}Z`
 
-describeDealStores('the store of deals', (openBackend) => {
-  const { database, backend } = migratedDatabase(openBackend)
+describeDealStores('the store of deals', (open) => {
+  const { database, openAnother } = databaseOfSuite(open)
   const store = createDealRepository(database)
 
   const loadDeal = async (id: string) => (await store.load(id, undefined)).deal
@@ -111,8 +111,7 @@ describeDealStores('the store of deals', (openBackend) => {
   })
 
   it('lets one command have an id, on whichever deals it is tried at once, by several servers', async () => {
-    const another = backend().openDatabase()
-    const servers = [store, createDealRepository(another)]
+    const servers = [store, createDealRepository(openAnother())]
     const key = keyOf('once')
     const many = Array.from({ length: 16 }, () => newDeal())
     const results = await Promise.all(many.map((deal, index) => servers[index % 2]?.commit(commitOf(deal, { key }))))
@@ -123,7 +122,6 @@ describeDealStores('the store of deals', (openBackend) => {
     const found = await Promise.all(many.map(({ id }) => loadDeal(id)))
     expect(found.filter((deal) => deal !== undefined)).toEqual([winner])
     expect(await store.commit(commitOf(newDeal(), { key: keyOf('once') }))).toBe('committed')
-    await another.close()
   })
 
   it('keeps a command that changed no deal, once', async () => {

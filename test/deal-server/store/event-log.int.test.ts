@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { eq, sql } from 'drizzle-orm'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { beforeAll, beforeEach, expect, it } from 'vitest'
 import { createEventStreams } from '../../../deal-server/events/event-streams.ts'
 import { beginning, isBefore, type Place } from '../../../deal-server/events/position.ts'
 import { createEventLog } from '../../../deal-server/store/event-log.ts'
@@ -10,18 +9,15 @@ import { positionOfEvent } from '../../../deal-server/store/event-statements.ts'
 import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
 import { eventCounters, events } from '../../../deal-server/store/schema.ts'
 import type { Database, Drizzle } from '../../../shared/platform/database/database.ts'
-import { migrateDatabase } from '../../../shared/platform/database/migrate.ts'
 import { sqlTextOf } from '../../../shared/platform/database/statement.ts'
 import { eventually } from '../../support/eventually.ts'
 import { fakeSystems } from '../../support/fake-systems.ts'
-import type { Backend } from '../../support/stores/backends.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
+import { databaseOfSuite } from '../../support/stores/own-database.ts'
 import { fromNowOn, fromTheBeginning, SimulatedClient } from '../events/simulated-client.ts'
 
-const migrationsFolder = join(import.meta.dirname, '../../../deal-server/store/migrations')
 const oneSession = 'one session serves everybody here'
 
-let backend: Backend
 let database: Database
 let sequence = 0
 
@@ -87,15 +83,10 @@ const openStreams = () =>
 
 const position = sqlTextOf(positionOfEvent)
 
-describeDealStores('the event log', (openBackend) => {
-  beforeAll(async () => {
-    backend = await openBackend()
-    database = backend.openDatabase()
-    await migrateDatabase(database, { migrationsFolder, schema: 'deals' })
-  })
-  afterAll(async () => {
-    await database.close()
-    await backend.close()
+describeDealStores('the event log', (open) => {
+  const opened = databaseOfSuite(open)
+  beforeAll(() => {
+    database = opened.database
   })
   beforeEach(async () => {
     await database.query('delete from deals.events')

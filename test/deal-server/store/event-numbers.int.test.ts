@@ -1,35 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createDealRepository } from '../../../deal-server/store/deals.ts'
 import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
-import type { Database } from '../../../shared/platform/database/database.ts'
 import { campaign } from '../../support/campaign.ts'
-import type { Backend } from '../../support/stores/backends.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
-import { migrateBoth } from '../../support/stores/migrate-both.ts'
+import { databaseOfSuite } from '../../support/stores/own-database.ts'
 import { commitOf, newDeal } from './commits.ts'
 
 const rounds = campaign({ short: 12, long: 300 })
 const oneSession = 'one session serves everybody here'
 
-describeDealStores('numbers of events', (openBackend) => {
-  let backend: Backend
-  let databases: Database[] = []
-
-  beforeAll(async () => {
-    backend = await openBackend()
-    databases = [backend.openDatabase(), backend.openDatabase()]
-    await migrateBoth(databases[0] as Database)
-  })
-  afterAll(async () => {
-    for (const database of databases) await database.close()
-    await backend.close()
-  })
+describeDealStores('numbers of events', (open) => {
+  const { database, openAnother } = databaseOfSuite(open)
 
   const ids = (count: number) => Array.from({ length: count }, () => randomUUID() as string)
-  const query = <Row extends object>(text: string, parameters: string[] = []) =>
-    (databases[0] as Database).query<Row>(text, parameters)
+  const query = <Row extends object>(text: string, parameters: string[] = []) => database.query<Row>(text, parameters)
 
   it('belong to buckets that servers and database compute alike', async () => {
     const deals = ids(500)
@@ -43,7 +29,7 @@ describeDealStores('numbers of events', (openBackend) => {
   })
 
   it('have no gap, and grow with a deal, whoever writes at the same time', async () => {
-    const stores = databases.map((database) => createDealRepository(database))
+    const stores = [database, openAnother()].map((each) => createDealRepository(each))
     const present = stores.map(async (store) => {
       for (let round = 0; round < rounds; round += 1) {
         const created = await Promise.all(
@@ -72,11 +58,11 @@ describeDealStores('numbers of events', (openBackend) => {
   })
 
   it('wait for no open transaction of another bucket', async ({ skip }) => {
-    const [database, other] = databases as [Database, Database]
     skip(!database.concurrentSessions, oneSession)
     const same = newDeal()
     const another = Array.from({ length: 5 }, () => newDeal()).find(({ id }) => bucketOf(id) !== bucketOf(same.id))
     if (!another) throw new Error('five deals are in one bucket')
+    const other = openAnother()
     const [store, second] = [createDealRepository(other), createDealRepository(other)]
     for (const deal of [same, another]) await store.commit(commitOf(deal))
     const changed = (before: typeof same) => commitOf({ ...before, version: 2, sequence: 2 }, { before })

@@ -9,7 +9,7 @@ import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
 import { dealHousekeepingJobs } from '../../../deal-server/store/housekeeping.ts'
 import { campaign } from '../../support/campaign.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
-import { migratedDatabase } from '../../support/stores/migrated-database.ts'
+import { databaseOfSuite } from '../../support/stores/own-database.ts'
 import { writeEventsStatement } from './commits.ts'
 
 const oneSession = 'one session serves everybody here'
@@ -25,8 +25,8 @@ const insertStatement = `
   values ($1::smallint, $2::bigint, $3::uuid, $4::uuid, $5::int, 1, 'deal.held', '{}', 'EUR', '2026-01-01T00:00:00Z',
     'alice', 'HoldDeal', 'resource', gen_random_uuid())`
 
-describeDealStores('the slices of the event log', (openBackend) => {
-  const { database, backend } = migratedDatabase(openBackend)
+describeDealStores('the slices of the event log', (open) => {
+  const { database, url } = databaseOfSuite(open)
 
   /** All that is visible, read in pages. */
   async function readAll(limit: number, from: Place = beginning): Promise<LoggedEvent[]> {
@@ -99,7 +99,7 @@ describeDealStores('the slices of the event log', (openBackend) => {
 
     beforeEach(async ({ skip }) => {
       skip(!database.concurrentSessions, oneSession)
-      sessions = postgres(backend().environment.DEAL_DATABASE_URL ?? '', {
+      sessions = postgres(url(), {
         max: slots.length,
         onnotice: () => undefined,
       })

@@ -5,11 +5,11 @@ import { createDealRepository } from '../../../deal-server/store/deals.ts'
 import { createEventLog } from '../../../deal-server/store/event-log.ts'
 import { bucketOf } from '../../../deal-server/store/events/bucket.ts'
 import { describeDealStores } from '../../support/stores/citus.ts'
-import { migratedDatabase } from '../../support/stores/migrated-database.ts'
+import { databaseOfSuite } from '../../support/stores/own-database.ts'
 import { commitOf, newDeal } from './commits.ts'
 
-describeDealStores('positions of events', (openBackend) => {
-  const { database } = migratedDatabase(openBackend)
+describeDealStores('positions of events', (open) => {
+  const { database } = databaseOfSuite(open)
 
   it('stand in a history at once, also when nobody reads the log, and are those of the log', async () => {
     const store = createDealRepository(database)

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { describeBackends } from '../../support/stores/backends.ts'
-import { migratedDatabase } from '../../support/stores/migrated-database.ts'
+import { databaseOfSuite, describeDatabases } from '../../support/stores/own-database.ts'
 
 const migration = readFileSync(
   join(import.meta.dirname, '../../../deal-server/store/migrations/0001_text_index.sql'),
@@ -10,8 +9,8 @@ const migration = readFileSync(
 )
 const isValidSql = "select indisvalid as valid from pg_index where indexrelid = to_regclass('deals.deals_by_text')"
 
-describeBackends('the index for searches', (openBackend) => {
-  const { database } = migratedDatabase(openBackend)
+describeDatabases('the index for searches', (open) => {
+  const { database } = databaseOfSuite(open)
 
   it('is made by a migration', async () => {
     expect(await database.query(isValidSql)).toEqual([{ valid: true }])

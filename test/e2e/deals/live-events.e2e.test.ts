@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { type EventClient, type EventClientOptions, openEvents } from '../../support/clients/event-client.ts'
 import { expectProblem } from '../../support/clients/http-client.ts'
 import { eventually } from '../../support/eventually.ts'
-import { describeDealStores } from '../../support/stores/citus.ts'
+import { describeDealBackends } from '../../support/stores/citus.ts'
 import { runCommand } from '../../support/worlds/deals-of-the-table.ts'
 import { openStack, type Stack, type TestServer } from '../../support/worlds/stack.ts'
 
@@ -44,7 +44,7 @@ const newUser = async (roles: readonly string[]) => {
   return { username, token: (await stack.logIn(username, password)).access }
 }
 
-describeDealStores('live events', (openBackend) => {
+describeDealBackends('live events', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, { dealServers: 2, eventStreams: { heartbeatMs: 500, pollMs: 30_000 } })
     alice = (await stack.logIn('alice')).access

@@ -4,7 +4,7 @@ import { campaign } from '../../support/campaign.ts'
 import { expectProblem, type Reply, rememberSecret, type Sent } from '../../support/clients/http-client.ts'
 import { asApplication } from '../../support/clients/tool-calls.ts'
 import { eventually } from '../../support/eventually.ts'
-import { describeDealStores } from '../../support/stores/citus.ts'
+import { describeDealBackends } from '../../support/stores/citus.ts'
 import { openStack, type Stack, type TestServer } from '../../support/worlds/stack.ts'
 import { type Received, startReceiver, type WebhookReceiver } from '../../support/worlds/webhook-receiver.ts'
 
@@ -66,7 +66,7 @@ const newUser = async (rights: readonly string[]) => {
 }
 const managing = ['webhook.manage', 'deal.read', 'deal.history.read']
 
-describeDealStores('webhooks', (openBackend) => {
+describeDealBackends('webhooks', (openBackend) => {
   beforeAll(async () => {
     stack = await openStack(openBackend, {
       dealServers: 2,

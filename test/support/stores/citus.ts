@@ -7,6 +7,7 @@ import { type CitusCluster, citusSql, missingForCitus, startCitusCluster } from 
 import { redisServerInstalled } from '../processes/stores/redis-server.ts'
 import { type Backend, backendOver, describeBackends, type OpenBackend } from './backends.ts'
 import { migrateBoth } from './migrate-both.ts'
+import { describeDatabases, type OpenOwnDatabase } from './own-database.ts'
 
 /** A database of its own with the tables of both servers, those of deals spread over the workers. */
 async function openSpread(cluster: CitusCluster): Promise<Backend> {
@@ -46,8 +47,14 @@ export function describeCitus(name: string, suite: (open: OpenBackend, cluster: 
   })
 }
 
-/** Runs a suite over the embedded engine, PostgreSQL and Citus. */
-export function describeDealStores(name: string, suite: (open: OpenBackend) => void): void {
+/** Runs a suite of servers over the embedded defaults, PostgreSQL and Citus. */
+export function describeDealBackends(name: string, suite: (open: OpenBackend) => void): void {
   describeBackends(name, suite)
+  describeCitus(name, suite)
+}
+
+/** Runs a suite of stores over the embedded engine, PostgreSQL and Citus. */
+export function describeDealStores(name: string, suite: (open: OpenOwnDatabase) => void): void {
+  describeDatabases(name, suite)
   describeCitus(name, suite)
 }

@@ -2,34 +2,26 @@
 import { inspect } from 'node:util'
 import { eq, sql } from 'drizzle-orm'
 import { integer, pgTable, text } from 'drizzle-orm/pg-core'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Database, DatabaseError, violates } from '../../../../shared/platform/database/database.ts'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { DatabaseError, violates } from '../../../../shared/platform/database/database.ts'
 import { ProblemError, Unavailable } from '../../../../shared/platform/problems/errors.ts'
-import type { EmptyDatabase } from '../../../support/stores/empty-databases.ts'
+import { databaseOfSuite, type OpenOwnDatabase } from '../../../support/stores/own-database.ts'
 
 export interface Conformance {
   readonly concurrentSessions: boolean
-  start(): Promise<EmptyDatabase>
+  readonly open: OpenOwnDatabase
 }
 
 const entry = pgTable('entry', { name: text().primaryKey(), amount: integer().notNull() })
 const SECRET = 'tr0ub4dor-value'
 
 /** Runs the suite over one implementation. */
-export const describeDatabase = ({ concurrentSessions, start }: Conformance): void => {
-  let underTest: EmptyDatabase
-  let database: Database
+export const describeDatabase = ({ concurrentSessions, open }: Conformance): void => {
+  const { database, openAnother } = databaseOfSuite(open)
   const itWithSessions = it.skipIf(!concurrentSessions)
 
   beforeAll(async () => {
-    underTest = await start()
-    database = underTest.open()
     await database.write('create table entry (name text primary key, amount integer not null check (amount >= 0))')
-  })
-
-  afterAll(async () => {
-    await database?.close()
-    await underTest?.dispose()
   })
 
   beforeEach(async () => {
@@ -296,7 +288,7 @@ export const describeDatabase = ({ concurrentSessions, start }: Conformance): vo
 
   describe('exclusively', () => {
     it('never runs two works of one name at the same time, from any database object', async () => {
-      const other = underTest.open()
+      const other = openAnother()
       let running = 0
       const work = async () => {
         expect(++running).toBe(1)
@@ -304,7 +296,6 @@ export const describeDatabase = ({ concurrentSessions, start }: Conformance): vo
         running--
       }
       await Promise.all([database, other, database, other].map((each) => each.exclusively('a work', work)))
-      await other.close()
     })
 
     it('undoes all of a work that throws', async () => {
@@ -325,7 +316,7 @@ export const describeDatabase = ({ concurrentSessions, start }: Conformance): vo
     })
 
     it('does not run work that would have to wait, if asked not to wait', async () => {
-      const other = underTest.open()
+      const other = openAnother()
       const bothIn = countdown(2)
       const over = countdown(2)
       const first = database.exclusivelyIfFree('a work', async (drizzle) => {
@@ -344,7 +335,6 @@ export const describeDatabase = ({ concurrentSessions, start }: Conformance): vo
       expect(await waiting).toBe('waited')
       expect(await failureOf(other.exclusivelyIfFree('a work', never))).toMatchObject({ message: 'it ran' })
       expect(await other.exclusivelyIfFree('a work', async () => {})).toBe(true)
-      await other.close()
     })
 
     itWithSessions('gives up when the name stays taken', async () => {
@@ -368,7 +358,7 @@ export const describeDatabase = ({ concurrentSessions, start }: Conformance): vo
     })
 
     it('refuses everything after close, and does not disturb other database objects', async () => {
-      const other = underTest.open()
+      const other = openAnother()
       const underWay = other.query('select 1 as n')
       await other.close()
       expect(await underWay).toEqual([{ n: 1 }])

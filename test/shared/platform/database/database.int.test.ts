@@ -1,6 +1,6 @@
-import { describeEmptyDatabases } from '../../../support/stores/empty-databases.ts'
+import { describeEmptyDatabases } from '../../../support/stores/own-database.ts'
 import { describeDatabase } from './database.conformance.ts'
 
-describeEmptyDatabases('the port of databases', (start, { isEmbedded }) =>
-  describeDatabase({ concurrentSessions: !isEmbedded, start }),
+describeEmptyDatabases('the port of databases', (open, { isEmbedded }) =>
+  describeDatabase({ concurrentSessions: !isEmbedded, open }),
 )

@@ -1,11 +1,10 @@
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../../../shared/platform/clock.ts'
-import type { Database } from '../../../../shared/platform/database/database.ts'
 import { createHousekeeping, type HousekeepingJob } from '../../../../shared/platform/database/housekeeping.ts'
 import { createLog } from '../../../../shared/platform/log/log.ts'
-import { type Backend, describeBackends } from '../../../support/stores/backends.ts'
+import { databaseOfSuite, describeDatabases } from '../../../support/stores/own-database.ts'
 
 let lines: string[] = []
 const log = createLog({ level: 'trace', format: 'json' }, { write: (line) => void lines.push(line) })
@@ -28,27 +27,18 @@ const heap = (size: number, onBatch: () => unknown = () => undefined) => {
   return { job, limits, left: () => left }
 }
 
-describeBackends('housekeeping', (openBackend) => {
-  let backend: Backend
-  let databases: Database[]
-  beforeAll(async () => {
-    backend = await openBackend()
-  })
-  afterAll(() => backend.close())
+describeDatabases('housekeeping', (open) => {
+  const { openAnother } = databaseOfSuite(open)
   beforeEach(() => {
     lines = []
-    databases = []
-  })
-  afterEach(async () => {
-    for (const database of databases) await database.close()
   })
 
   /** As one more instance of a server would have it. */
   const instance = (jobs: HousekeepingJob[], options: { batchSize?: number; firstAfterMs?: number } = {}) => {
-    const database = backend.openDatabase()
-    databases.push(database)
+    const database = openAnother()
     const ports = { database, clock: systemClock, log, name: 'tests', jobs }
-    return createHousekeeping(ports, { batchSize: 10, intervalMs: 5, ...options })
+    const housekeeping = createHousekeeping(ports, { batchSize: 10, intervalMs: 5, ...options })
+    return Object.assign(housekeeping, { database })
   }
 
   it('removes everything in batches, and logs how much', async () => {
@@ -93,7 +83,7 @@ describeBackends('housekeeping', (openBackend) => {
 
   it('continues after a database did not answer', async () => {
     const housekeeping = instance([heap(1).job])
-    await databases[0]?.close()
+    await housekeeping.database.close()
     expect(await housekeeping.runOnce()).toBe(false)
     expect(logged('Housekeeping did not run')).toHaveLength(1)
   })

@@ -1,33 +1,20 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Database } from '../../../../shared/platform/database/database.ts'
+import { expect, it } from 'vitest'
 import { migrateDatabase } from '../../../../shared/platform/database/migrate.ts'
-import { describeEmptyDatabases, type EmptyDatabase } from '../../../support/stores/empty-databases.ts'
 import { writeMigrations } from '../../../support/stores/migrations-folder.ts'
+import { databaseOfSuite, describeEmptyDatabases } from '../../../support/stores/own-database.ts'
 
-describeEmptyDatabases('migrations', (start) => {
-  let opened: EmptyDatabase
-  let database: Database
+describeEmptyDatabases('migrations', (open) => {
+  const { database, openAnother } = databaseOfSuite(open)
   const FIRST = 'CREATE SCHEMA "ledger";\n--> statement-breakpoint\nCREATE TABLE "ledger"."mark" (n int);'
   const SECOND = 'INSERT INTO "ledger"."mark" VALUES (2);'
-
-  beforeAll(async () => {
-    opened = await start()
-    database = opened.open()
-  })
-
-  afterAll(async () => {
-    await database?.close()
-    await opened?.dispose()
-  })
 
   const marks = async (): Promise<unknown[]> =>
     (await database.query<{ n: number }>('select n from ledger.mark')).map(({ n }) => n)
 
   it('are each applied once when several instances start together, and never again', async () => {
     const options = { migrationsFolder: writeMigrations(FIRST, SECOND), schema: 'ledger' }
-    const instances = Array.from({ length: 5 }, () => opened.open())
+    const instances = Array.from({ length: 5 }, () => openAnother())
     await Promise.all(instances.map((instance) => migrateDatabase(instance, options)))
-    await Promise.all(instances.map((instance) => instance.close()))
     await migrateDatabase(database, options)
     expect(await marks()).toEqual([2])
   })

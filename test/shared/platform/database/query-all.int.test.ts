@@ -1,11 +1,10 @@
 import { expect, it } from 'vitest'
-import { describeBackends } from '../../../support/stores/backends.ts'
-import { migratedDatabase } from '../../../support/stores/migrated-database.ts'
+import { databaseOfSuite, describeDatabases } from '../../../support/stores/own-database.ts'
 
 const number = ['select $1::int as n', ['3']] as const
 
-describeBackends('statements that leave together', (openBackend) => {
-  const { database } = migratedDatabase(openBackend)
+describeDatabases('statements that leave together', (open) => {
+  const { database } = databaseOfSuite(open)
 
   it('give the rows of each, in order, and none where there is no statement', async () => {
     const rows = await database.queryAll<[{ n: number }, { n: number }, { name: string }]>([

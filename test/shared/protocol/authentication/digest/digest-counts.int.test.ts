@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { digestCounts } from '../../../../../auth-server/store/schema.ts'
 import type { Cache } from '../../../../../shared/platform/cache/cache.ts'
 import { createMemoryCache } from '../../../../../shared/platform/cache/memory-cache.ts'
@@ -11,10 +11,10 @@ import { Unavailable } from '../../../../../shared/platform/problems/errors.ts'
 import { createDigestCountExpiry } from '../../../../../shared/protocol/authentication/credential-expiry.ts'
 import { createDigestCounts, rememberedMs } from '../../../../../shared/protocol/authentication/digest/digest-counts.ts'
 import { type DigestNonce, nonceMark } from '../../../../../shared/protocol/authentication/digest/digest-nonce.ts'
-import { describeOnDatabases, type TestDatabase } from '../../../../auth-server/support/auth-database.ts'
 import { campaign } from '../../../../support/campaign.ts'
 import { eventually } from '../../../../support/eventually.ts'
 import { redisServerInstalled, startRedisServer } from '../../../../support/processes/stores/redis-server.ts'
+import { databaseOfSuite, describeDatabases } from '../../../../support/stores/own-database.ts'
 import { openTestCache } from '../../../../support/stores/redis-cache.ts'
 
 /** The history of the database under test. */
@@ -52,19 +52,17 @@ function createFrailCache() {
   }
 }
 
-describeOnDatabases('counts of Digest nonces', (open) => {
-  let opened: TestDatabase
+describeDatabases('counts of Digest nonces', (open) => {
+  const { database } = databaseOfSuite(open)
   beforeAll(async () => {
-    opened = await open()
-    history = await readPresentHistory(opened.database)
+    history = await readPresentHistory(database)
   })
-  afterAll(() => opened.dispose())
 
-  const setUp = () => {
+  const setUp = (counted = database) => {
     const frail = createFrailCache()
     const counts = createDigestCounts({
       cache: frail.cache,
-      database: opened.database,
+      database: counted,
       schema: 'auth',
       history: observed,
     })
@@ -75,7 +73,7 @@ describeOnDatabases('counts of Digest nonces', (open) => {
     const { cache, state } = createFrailCache()
     const known: string[] = []
     const observing = { observe: (found: string) => void known.push(found) }
-    const options = { cache, database: opened.database, schema: 'auth', history: observing } as const
+    const options = { cache, database, schema: 'auth', history: observing } as const
     const counts = createDigestCounts(options)
     const former = { ...newNonce(), mark: nonceMark('another one') }
     expect(await counts.use(former, 1)).toBe('stale')
@@ -86,8 +84,8 @@ describeOnDatabases('counts of Digest nonces', (open) => {
   })
 
   it('are good once, in the cache alone from the second on', async () => {
-    const { counts, nonce } = setUp()
-    const write = vi.spyOn(opened.database, 'write')
+    const write = vi.fn(database.write)
+    const { counts, nonce } = setUp(Object.assign(Object.create(database), { write }))
     expect(await counts.use(nonce, 1)).toBe('used')
     expect(write).toHaveBeenCalledTimes(1)
     expect([await counts.use(nonce, 1), await counts.use(nonce, 2), await counts.use(nonce, 2)]).toEqual([
@@ -96,7 +94,6 @@ describeOnDatabases('counts of Digest nonces', (open) => {
       'refused',
     ])
     expect(write).toHaveBeenCalledTimes(1)
-    write.mockRestore()
   })
 
   it('are stale once the cache has lost them, for good', async () => {
@@ -170,9 +167,7 @@ describeOnDatabases('counts of Digest nonces', (open) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
         const { cache, state, lose } = createFrailCache()
-        const servers = [0, 1].map(() =>
-          createDigestCounts({ cache, database: opened.database, schema: 'auth', history: observed }),
-        )
+        const servers = [0, 1].map(() => createDigestCounts({ cache, database, schema: 'auth', history: observed }))
         const nonces = [newNonce(), newNonce()]
         const used = new Set<string>()
         for (const current of steps) {
@@ -198,7 +193,6 @@ describeOnDatabases('counts of Digest nonces', (open) => {
     for (const nonce of [old, young]) expect(await counts.use(nonce, 1)).toBe('used')
     const log = { info: () => undefined, warn: () => undefined }
     const jobs = [createDigestCountExpiry(digestCounts)]
-    const { database } = opened
     expect(await createHousekeeping({ database, clock: systemClock, log, name: 'test', jobs }).runOnce()).toBe(true)
     const rows = await database.query<{ nonce: string }>('select nonce from auth.digest_counts')
     expect(rows.map(({ nonce }) => nonce)).toContain(young.text)
@@ -212,7 +206,7 @@ describeOnDatabases('counts of Digest nonces', (open) => {
         const redis = await startRedisServer()
         const cache = openTestCache(redis.url, { commandTimeoutMs: 5000 })
         try {
-          const counts = createDigestCounts({ cache, database: opened.database, schema: 'auth', history: observed })
+          const counts = createDigestCounts({ cache, database, schema: 'auth', history: observed })
           await eventually(() => cache.ping())
           const [dumped, flushed] = [newNonce(), newNonce()]
           expect(await counts.use(dumped, 1)).toBe('used')

@@ -1,30 +1,18 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { usedSignatures } from '../../../../../auth-server/store/schema.ts'
-import type { Database } from '../../../../../shared/platform/database/database.ts'
 import { createHousekeeping } from '../../../../../shared/platform/database/housekeeping.ts'
 import { createUsedSignatureExpiry } from '../../../../../shared/protocol/authentication/credential-expiry.ts'
 import { createUsedSignatures } from '../../../../../shared/protocol/authentication/signed-request/used-signatures.ts'
-import { type Backend, describeBackends } from '../../../../support/stores/backends.ts'
-import { migrateBoth } from '../../../../support/stores/migrate-both.ts'
+import { databaseOfSuite, describeDatabases } from '../../../../support/stores/own-database.ts'
 import { createMovableClock } from '../../../../support/worlds/movable-clock.ts'
 
-let backend: Backend
-let databases: Database[]
 const clock = createMovableClock()
 
-describeBackends('used signatures', (openBackend) => {
-  beforeAll(async () => {
-    backend = await openBackend()
-    databases = [backend.openDatabase(), backend.openDatabase()]
-    await migrateBoth(databases[0] as Database)
-  })
-  afterAll(async () => {
-    await Promise.all(databases.map((database) => database.close()))
-    await backend.close()
-  })
+describeDatabases('used signatures', (open) => {
+  const { database, openAnother } = databaseOfSuite(open)
 
   const usesOf = (schema: 'auth' | 'deals') =>
-    databases.map((database) => createUsedSignatures({ database, clock }, schema))
+    [database, openAnother()].map((each) => createUsedSignatures({ database: each, clock }, schema))
 
   it('are used for the first time once, however many ask at the same time of all instances', async () => {
     const uses = usesOf('deals')
@@ -55,7 +43,6 @@ describeBackends('used signatures', (openBackend) => {
   })
 
   it('are forgotten when they have expired', async () => {
-    const [database] = databases as [Database]
     const [use] = usesOf('auth')
     await use?.({ keyId: 'k', digest: 'short', expiresAt: clock.now() + 1000 })
     await use?.({ keyId: 'k', digest: 'long', expiresAt: clock.now() + 1_000_000 })
