@@ -8,6 +8,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../../shared/platform/database/database.ts'
 import { prepareDatabase } from '../../../shared/platform/database/prepare.ts'
 import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
+import type { Reply } from '../../support/clients/http-client.ts'
+import { eventually } from '../../support/eventually.ts'
 import { type PgBouncer, pgbouncerInstalled, startPgBouncer } from '../../support/processes/stores/pgbouncer.ts'
 import { findPostgresBinaries, PostgresServer } from '../../support/processes/stores/postgres-server.ts'
 import { openEmbedded } from '../../support/stores/backends.ts'
@@ -118,8 +120,15 @@ describe.skipIf(binaries === undefined || !pgbouncerInstalled)('whatever a role,
     stack = await openStack(async () => ({ ...(await openEmbedded()), openDatabase: () => openPostgres(place) }))
     const { auth, deal, clock } = stack
     const { access: token, refresh } = await stack.logIn('admin')
+    // Each statement is compiled, and a busy machine may not have done so in time.
+    const unhurried = (send: () => Promise<Reply>) =>
+      eventually(async () => {
+        const reply = await send()
+        expect(reply.status, reply.text).not.toBe(503)
+        return reply
+      })
     const made = async (server: typeof auth, path: string, json: object, method = 'POST') => {
-      const reply = await server.send(path, { token, json, method })
+      const reply = await unhurried(() => server.send(path, { token, json, method }))
       expect([path, reply.status, reply.body]).toEqual([path, expect.toBeOneOf([200, 201]), expect.anything()])
       return reply.body
     }
@@ -145,7 +154,7 @@ describe.skipIf(binaries === undefined || !pgbouncerInstalled)('whatever a role,
     ] as const
     for (const [server, paths] of pages) {
       for (const path of paths) {
-        const reply = await server.send(path, { token })
+        const reply = await unhurried(() => server.send(path, { token }))
         expect([path, reply.status]).toEqual([path, 200])
         const times = JSON.stringify(reply.body).matchAll(/"(?:createdAt|updatedAt|heldAt|lastUsedAt|at)":"([^"]*)"/g)
         for (const [, time = ''] of times) {
@@ -156,7 +165,7 @@ describe.skipIf(binaries === undefined || !pgbouncerInstalled)('whatever a role,
       }
     }
     expect((await auth.send('/users/zoe', { token })).body).toMatchObject({ roles: ['agent', 'null'] })
-    const read = await deal.send(`/rest/v1/deals/${id}`, { token })
+    const read = await unhurried(() => deal.send(`/rest/v1/deals/${id}`, { token }))
     expect(read.body).toMatchObject({ name: 'Büro \\d 5 €', completionDate: '2027-02-03', holdReason: "it's \\ so" })
   })
 
