@@ -11,7 +11,7 @@ import { ranEmbedded } from '../campaign.ts'
 import { type RedisServer, redisServerInstalled, startRedisServer } from '../processes/stores/redis-server.ts'
 import { openMigratedEngine } from './migrated-engine.ts'
 import { cacheSecret, openTestCache } from './redis-cache.ts'
-import { createMigratedDatabase, createScratchDatabase, type ScratchDatabase } from './scratch-database.ts'
+import { createScratchDatabase, type ScratchDatabase } from './scratch-database.ts'
 
 /** The data of one stack of servers: empty at first, gone when closed. */
 export interface Backend {
@@ -113,8 +113,7 @@ export function describeEmbedded(name: string, suite: (open: OpenBackend) => voi
 /** Runs a suite over PostgreSQL and Redis, or skips it by name. */
 export function describePostgresAndRedis(name: string, suite: (open: OpenBackend) => void): void {
   const title = `${name} (PostgreSQL and Redis)`
-  if (missing === undefined)
-    describe(title, () => suite(async () => backendOver(await createMigratedDatabase(databaseUrl ?? ''))))
+  if (missing === undefined) describe(title, () => suite(() => openPostgresAndRedis(databaseUrl ?? '')))
   else describe.skip(`${title}: ${missing}`, () => suite(openEmbedded))
 }
 

@@ -6,8 +6,9 @@ import { openPostgres } from '../../../shared/platform/postgres/postgres.ts'
 import { ranEmbedded } from '../campaign.ts'
 import { openTestEngine } from '../processes/stores/embedded-engine.ts'
 import type { Backend } from './backends.ts'
+import { migrateBoth } from './migrate-both.ts'
 import { openMigratedEngine } from './migrated-engine.ts'
-import { createMigratedDatabase, createScratchDatabase, type ScratchDatabase } from './scratch-database.ts'
+import { createScratchDatabase } from './scratch-database.ts'
 
 export type OwnDatabase = Pick<Backend, 'environment' | 'openDatabase' | 'close'>
 
@@ -18,10 +19,17 @@ const embedded = async (engine: Promise<EmbeddedEngine>): Promise<OwnDatabase> =
   return { environment: {}, openDatabase: () => database(), close }
 }
 
-const onServer = async (scratch: Promise<ScratchDatabase>): Promise<OwnDatabase> => {
-  const { url, drop } = await scratch
+const onServer = async (serverUrl: string): Promise<OwnDatabase> => {
+  const { url, drop } = await createScratchDatabase(serverUrl)
   const environment = { AUTH_DATABASE_URL: url, DEAL_DATABASE_URL: url }
   return { environment, openDatabase: () => openPostgres(url), close: drop }
+}
+
+async function migrated(own: Promise<OwnDatabase>): Promise<OwnDatabase> {
+  const database = (await own).openDatabase()
+  await migrateBoth(database)
+  await database.close()
+  return own
 }
 
 const { TEST_DATABASE_URL: serverUrl } = process.env
@@ -30,7 +38,7 @@ const { TEST_DATABASE_URL: serverUrl } = process.env
 export function describeDatabases(name: string, suite: (open: OpenOwnDatabase) => void): void {
   describe.skipIf(ranEmbedded)(`${name} (embedded)`, () => suite(() => embedded(openMigratedEngine())))
   if (serverUrl === undefined) return
-  describe(`${name} (PostgreSQL)`, () => suite(() => onServer(createMigratedDatabase(serverUrl))))
+  describe(`${name} (PostgreSQL)`, () => suite(() => migrated(onServer(serverUrl))))
 }
 
 /** The same over databases without tables. */
@@ -42,7 +50,7 @@ export function describeEmptyDatabases(
     suite(() => embedded(openTestEngine()), { isEmbedded: true }),
   )
   if (serverUrl === undefined) return
-  describe(`${name} (PostgreSQL)`, () => suite(() => onServer(createScratchDatabase(serverUrl)), { isEmbedded: false }))
+  describe(`${name} (PostgreSQL)`, () => suite(() => onServer(serverUrl), { isEmbedded: false }))
 }
 
 /** What is opened before tests and closed after them. */

@@ -7,18 +7,14 @@ export interface ScratchDatabase {
   drop(): Promise<void>
 }
 
-/** Creates a database with a random name on the server of `url`, whose user may create databases: empty, or a copy. */
-export const createScratchDatabase = async (url: string, template = 'template1'): Promise<ScratchDatabase> => {
+/** Creates an empty database with a random name on the server of `url`, whose user may create databases. */
+export const createScratchDatabase = async (url: string): Promise<ScratchDatabase> => {
   const name = `keyhold_test_${randomBytes(6).toString('hex')}`
-  await administer(url, `create database ${name} template ${template}`)
+  await administer(url, `create database ${name}`)
   const own = new URL(url)
   own.pathname = `/${name}`
   return { url: own.href, drop: () => administer(url, `drop database if exists ${name} with (force)`) }
 }
-
-/** Creates a database with the tables of both servers: a copy of the one that `own-services.ts` has made. */
-export const createMigratedDatabase = (url: string): Promise<ScratchDatabase> =>
-  createScratchDatabase(url, process.env.TEST_DATABASE_TEMPLATE)
 
 const administer = async (url: string, command: string): Promise<void> => {
   const plain = new URL(url)

@@ -7,6 +7,7 @@ import { Unavailable } from '../../../shared/platform/problems/errors.ts'
 import { internalMacHeader } from '../../../shared/protocol/internal-api/responses.ts'
 import { createAuthClient } from '../../../verify/src/auth-client/auth-client.ts'
 import { fakeSystems } from '../../support/fake-systems.ts'
+import { allowHoldUps } from '../../support/held-up.ts'
 import { proved, provedFetch } from '../../support/worlds/internal-responses.ts'
 
 const instanceId = randomUUID()
@@ -137,9 +138,10 @@ it('asks again beside a read that gets no answer, as if a server behind a balanc
     return new Response(JSON.stringify(record), { headers: { 'keyhold-installation': instanceId } })
   }
   const client = clientOver(fetch)
+  const allowed = allowHoldUps()
   const startedAt = performance.now()
   expect((await client.principal('alice')).record).toEqual(record)
-  expect(performance.now() - startedAt).toBeLessThan(900)
+  expect(performance.now() - startedAt).toBeLessThan(allowed(900))
   expect(sent.map((init) => init?.signal?.aborted)).toEqual([true, true])
   const [first, second] = sent.map((init) => new Headers(init?.headers).get('authorization'))
   expect(second).not.toBe(first)
