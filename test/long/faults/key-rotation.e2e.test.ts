@@ -39,7 +39,7 @@ describePostgresAndRedis(`${wanted} requests while keys rotate`, (openBackend) =
    * A fault of the rotation fails far more.
    */
   const heldUp: Call[] = []
-  const maxHeldUp = wanted / 100
+  const maxHeldUp = wanted / 300
   /** Which keys were revoked, and when that was acknowledged, on the monotonic clock. */
   const revoked = new Map<string, number>()
   /** From that to the refusal, for each server and key. */
