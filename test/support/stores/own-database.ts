@@ -10,6 +10,7 @@ import { migrateBoth } from './migrate-both.ts'
 import { openMigratedEngine } from './migrated-engine.ts'
 import { createScratchDatabase } from './scratch-database.ts'
 
+/** A database of a test's own; its address stands in `environment`, unless the engine is embedded. */
 export type OwnDatabase = Pick<Backend, 'environment' | 'openDatabase' | 'close'>
 
 export type OpenOwnDatabase = () => Promise<OwnDatabase>
